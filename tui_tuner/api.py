@@ -55,7 +55,7 @@ class TuningResult:
 
     @property
     def speedup(self) -> Factor:
-        """Of the best over the kernel as given, with the ends of its 95 % interval."""
+        """How much faster the best is than the kernel as given, with the ends of the 95 % interval."""
         return self.outcome.speedup
 
 

@@ -52,13 +52,13 @@ def factor_interval(speedup: tuple[float, float, float]) -> str:
 
 
 def factor_in_lines(speedup: tuple[float, float, float]) -> str:
-    """The same in lines without a screen, as in 1.62x [1.60, 1.64]."""
+    """A speed-up in lines without a screen, as in 1.62x [1.60, 1.64]."""
     ratio, low, high = speedup
     return f"{factor(ratio)} [{low:.2f}, {high:.2f}]"
 
 
 def factor_in_prompts(speedup: tuple[float, float, float]) -> str:
-    """The same in prompts and of remembered sessions, with three significant digits, as in 1.62x [1.6, 1.64]."""
+    """A speed-up in prompts and of remembered sessions, with three significant digits, as in 1.62x [1.6, 1.64]."""
     ratio, low, high = speedup
     return f"{ratio:.3g}x [{low:.3g}, {high:.3g}]"
 
@@ -89,7 +89,7 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 
 
 def counted_in_lines(number: int, noun: str, plural: str = "") -> str:
-    """The same without commas, as lines without a screen and notes write it: "2341 evaluations"."""
+    """A number of things without commas, as lines without a screen and notes write it: "2341 evaluations"."""
     return f"{number} {_form(number, noun, plural)}"
 
 
@@ -120,7 +120,7 @@ def thousands(number: int) -> str:
 
 
 def clock_in_lines(seconds: float) -> str:
-    """The same before a line without a screen, where the minutes go on after an hour, as in [72:41]."""
+    """Time passed before a line without a screen, where the minutes go on after an hour, as in [72:41]."""
     minutes, rest = divmod(int(seconds), 60)
     return f"[{minutes:02d}:{rest:02d}]"
 

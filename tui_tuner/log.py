@@ -46,7 +46,7 @@ def fields(**values: object) -> dict[str, Any]:
 
 
 def without_secrets(value: Any) -> Any:  # noqa: ANN401 (whatever JSON may be)
-    """The same without keys, neither those that look like one nor those of the environment; the home is `~`."""
+    """A value without keys, neither those that look like one nor those of the environment; the home is `~`."""
     if isinstance(value, Mapping):
         return {str(name): without_secrets(each) for name, each in value.items()}
     if isinstance(value, list | tuple | set | frozenset):

@@ -23,12 +23,12 @@ class Option(NamedTuple):
 
     @property
     def flag(self) -> str:
-        """As on the command line."""
+        """The option as on the command line."""
         return flag_of(self.name)
 
     @property
     def explained(self) -> str:
-        """Its help with the default behind it, where there is one."""
+        """The option's help with the default behind it, where there is one."""
         return self.help if self.default is None else f"{self.help} (default {self.default})"
 
 

@@ -108,6 +108,11 @@ def problem_key(problem: Problem) -> str:
     return hashlib.sha256(text.encode("utf-8", errors="surrogateescape")).hexdigest()[:16]
 
 
+def count_builds(evaluations: Iterable[Evaluation]) -> int:
+    """How many builds there were: evaluations that share one have its time."""
+    return len({evaluation.build_ms for evaluation in evaluations if evaluation.build_ms > 0})
+
+
 def count_failures(evaluations: Iterable[Evaluation]) -> dict[str, int]:
     """How many evaluations failed, by kind."""
     return dict(Counter(str(e.failure.kind) for e in evaluations if e.failure is not None))

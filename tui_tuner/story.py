@@ -37,7 +37,7 @@ class SubjectStory(Protocol):
         ...
 
     def line(self, event: events.Event) -> str | None:
-        """One line for an event of the subject's own, None for those that say nothing new."""
+        """One line for an event, None for events that say nothing new."""
         ...
 
     def result(self, event: events.SessionFinished) -> list[str]:
@@ -121,7 +121,7 @@ class KernelStory:
         self._library: LibraryTime | None = None
 
     def line(self, event: events.Event) -> str | None:
-        """One line for what was measured."""
+        """One line for an event, None for events that say nothing new."""
         match event:
             case events.DeviceReady():
                 self._unit = time_unit(cpu=event.device.is_cpu)

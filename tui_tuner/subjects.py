@@ -105,7 +105,7 @@ def subjects() -> dict[str, Subject]:
 
 
 def subjects_with_settings() -> dict[str, Subject]:
-    """Those of them that have a table in the settings, by its name."""
+    """The subjects that have a table in the settings, by its name."""
     return {name: subject for name, subject in subjects().items() if subject.settings}
 
 
@@ -197,5 +197,5 @@ class Source(Protocol):
         ...
 
     def edited(self, source: str) -> Self:
-        """The same with the text as the user left it."""
+        """This source with the text as the user left it."""
         ...

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.memory.entries import A100, EMULATOR, H200, entry, features, sample, wanted
-from tui_tuner.memory import MOST_LINES, MOST_SEEDS, Memory, lines_of, ranked, seeds_of
+from tui_tuner.memory import MOST_LINES, MOST_SEEDS, Memory, ranked, recall_lines, seeds_of
 from tui_tuner.memory.entry import MemoryEntry
 from tui_tuner.memory.sessions import Database, RememberedSessions
 from tui_tuner.problem.candidate import baseline
@@ -28,12 +28,12 @@ def remember(memory: Memory, *entries: MemoryEntry) -> None:
 
 
 def test_a_line_says_kernel_device_configuration_gain_and_what_helped() -> None:
-    (line,) = lines_of([entry()], wanted())
+    (line,) = recall_lines([entry()], wanted())
     assert line == f"{HERE}; helped: shared-memory tiling 3.1x"
 
 
 def test_times_of_a_cpu_say_so() -> None:
-    (line,) = lines_of([entry(device="CPU emulator", times="emulator", helped=[])], wanted())
+    (line,) = recall_lines([entry(device="CPU emulator", times="emulator", helped=[])], wanted())
     assert "1.5 CPU ms" in line
 
 
@@ -60,9 +60,9 @@ async def test_nothing_of_a_cpu_is_offered_to_a_gpu_nor_the_other_way_round(memo
 
 
 def test_the_same_finding_takes_one_line_and_there_are_few() -> None:
-    assert len(lines_of([entry(), entry(speedup=(8, 7.9, 8.1))], wanted())) == 1
+    assert len(recall_lines([entry(), entry(speedup=(8, 7.9, 8.1))], wanted())) == 1
     many = [entry(device=f"GPU {number}") for number in range(MOST_LINES + 3)]
-    assert len(lines_of(many, wanted())) == MOST_LINES
+    assert len(recall_lines(many, wanted())) == MOST_LINES
 
 
 def test_seeds_are_the_bests_then_the_others_and_only_valid_ones_of_the_same_tunables() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_tuner.problem.expressions import ExpressionError, check, conjuncts, evaluate, names_in, respelt
+from tui_tuner.problem.expressions import ExpressionError, check_expression, conjuncts, evaluate, names_in, respelt
 
 NAMES = {"n": 512, "block_size_x": 32, "use_shmem": True, "layout": "row", "scale": 0.5}
 
@@ -84,14 +84,14 @@ def test_what_is_not_allowed_or_has_no_value_is_refused_with_the_reason(expressi
 
 def test_an_unknown_name_is_told_with_the_nearest_known_one():
     with pytest.raises(ExpressionError, match=r"unknown name 'blok_size_x'.*did you mean 'block_size_x'\?"):
-        check("blok_size_x > 1", NAMES)
+        check_expression("blok_size_x > 1", NAMES)
     with pytest.raises(ExpressionError, match=r"did you mean 'block_size_x'\?"):
         evaluate("blok_size_x > 1", NAMES)
 
 
 def test_a_name_that_is_never_reached_is_still_checked():
     with pytest.raises(ExpressionError, match="unknown name 'missing'"):
-        check("n > 0 or missing", NAMES)
+        check_expression("n > 0 or missing", NAMES)
 
 
 def test_names_are_found_but_functions_are_not_names():

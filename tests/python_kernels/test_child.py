@@ -130,7 +130,7 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
 
     def serve() -> None:
         try:
-            child_service.Service.serve_kernel(theirs, opening, say)
+            child_service.KernelService.serve_kernel(theirs, opening, say)
         except Exception as error:
             if type(error).__name__ != "ChannelClosed":
                 raise

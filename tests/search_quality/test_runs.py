@@ -10,7 +10,7 @@ from tests.recorded.caches import write_cache
 from tui_tuner.errors import SettingsError, UserError
 from tui_tuner.lab import RANDOM
 from tui_tuner.lab.bench_search import marks, means, space_result
-from tui_tuner.lab.runs import BenchmarkTask, TaskResult, carry_out, check_strategy, run_all
+from tui_tuner.lab.runs import BenchmarkTask, TaskResult, check_strategy, run_all, run_task
 from tui_tuner.lab.scores import RecordedSpace, load, recorded_space
 
 FIRST = 8.0
@@ -47,7 +47,7 @@ def test_the_space_is_what_is_on_record_and_allowed(tmp_path, data):
 
 
 def test_a_method_begins_with_the_default_and_counts_its_failures(data):
-    run = carry_out(BenchmarkTask(data, "genetic_algorithm", 0, 200))
+    run = run_task(BenchmarkTask(data, "genetic_algorithm", 0, 200))
     assert run.failure == ""
     assert run.found[0] == FIRST
     assert len(run.found) == 11  # the whole space
@@ -56,13 +56,13 @@ def test_a_method_begins_with_the_default_and_counts_its_failures(data):
 
 
 def test_a_method_is_given_no_more_evaluations_than_allowed_and_repeats_by_its_seed(data):
-    runs = {seed: carry_out(BenchmarkTask(data, "greedy_ils", seed, 5)) for seed in (1, 2)}
+    runs = {seed: run_task(BenchmarkTask(data, "greedy_ils", seed, 5)) for seed in (1, 2)}
     assert all(len(run.found) <= 5 for run in runs.values())
-    assert carry_out(BenchmarkTask(data, "greedy_ils", 1, 5)).found == runs[1].found
+    assert run_task(BenchmarkTask(data, "greedy_ils", 1, 5)).found == runs[1].found
 
 
 def test_random_sampling_has_no_start(data):
-    firsts = {carry_out(BenchmarkTask(data, RANDOM, seed, 3)).found[0] for seed in range(4)}
+    firsts = {run_task(BenchmarkTask(data, RANDOM, seed, 3)).found[0] for seed in range(4)}
     assert firsts != {FIRST}
 
 
@@ -73,20 +73,20 @@ REPLY = {"analysis": "large blocks", "configurations": [{"block_size_x": 128, "t
 def test_a_model_chooses_in_a_real_session_that_is_kept_and_gone_on_with(data, tmp_path, strategy):
     model = ModelDouble(tmp_path / "model", json.dumps(REPLY))
     task = BenchmarkTask(data, strategy, 0, 6, model.name, tmp_path / "runs")
-    run = carry_out(task)
+    run = run_task(task)
     assert run.failure == ""
     assert run.found[0] == FIRST
     assert 1.0 in run.found
     assert 3 <= len(run.found) <= 6
     asked = len(model.prompts)
     assert asked >= 1
-    assert carry_out(task).found == run.found
+    assert run_task(task).found == run.found
     assert len(model.prompts) == asked
 
 
 def test_a_model_that_is_not_there_fails_the_run_instead_of_leaving_it_to_others(data):
-    assert "gave no reply" in carry_out(BenchmarkTask(data, "llm", 0, 6, "command:false")).failure
-    assert carry_out(BenchmarkTask(data, "llm", 0, 6, "no-such-provider")).failure
+    assert "gave no reply" in run_task(BenchmarkTask(data, "llm", 0, 6, "command:false")).failure
+    assert run_task(BenchmarkTask(data, "llm", 0, 6, "no-such-provider")).failure
 
 
 def test_a_run_that_fails_is_told_and_does_not_end_the_others(data, tmp_path):

@@ -17,7 +17,7 @@ from tui_tuner.problem.model import Launch
 from tui_tuner.prompts import WORDING
 from tui_tuner.session.run_directory import open_run
 from tui_tuner.session.session import Session
-from tui_tuner.strategies.history import CODE_LINES, Attempt, Outcome, changes, history_facts
+from tui_tuner.strategies.history import CODE_LINES, Attempt, Outcome, changed_lines, history_facts
 from tui_tuner.strategies.steps import Step, StepState
 
 GIVEN = "".join(f"line {number}\n" for number in range(100))
@@ -39,25 +39,25 @@ def changed(line: int, to: str) -> str:
 
 
 def test_a_short_change_is_a_whole_diff_with_a_line_around_it():
-    assert changes(GIVEN, changed(50, "other"), 10) == [
+    assert changed_lines(GIVEN, changed(50, "other"), 10) == [
         "@@ -50,3 +50,3 @@",
         " line 49",
         "-line 50",
         "+other",
         " line 51",
     ]
-    assert changes(GIVEN, GIVEN, 10) == []
+    assert changed_lines(GIVEN, GIVEN, 10) == []
 
 
 def test_a_long_change_is_what_it_adds_and_no_longer_than_allowed():
     added = "".join(f"new {number}\n" for number in range(40))
-    told = changes(GIVEN, added, 60)
+    told = changed_lines(GIVEN, added, 60)
     assert told[0] == "(without the 100 lines that it takes out)"
     assert [line for line in told if line.startswith("+")] == [f"+new {number}" for number in range(40)]
-    cut = changes(GIVEN, added, 12)
+    cut = changed_lines(GIVEN, added, 12)
     assert len(cut) == 12
     assert cut[-1] == "(and 31 lines more)"
-    assert len(changes(GIVEN, "x" * 1000, 9)[-1]) < 200
+    assert len(changed_lines(GIVEN, "x" * 1000, 9)[-1]) < 200
 
 
 def test_the_last_three_kernels_are_told_with_their_code_the_rejected_ones_too():

@@ -66,7 +66,7 @@ def counted(monkeypatch, module, name):
 
 async def test_the_names_of_a_rewrite_are_found_and_its_code_is_parsed_once_a_reply(tmp_path, monkeypatch):
     scanned = counted(monkeypatch, rewrite, "identifiers")
-    parsed = counted(monkeypatch, signature, "parse")
+    parsed = counted(monkeypatch, signature, "parse_code")
     figures = []
     for number, answers in enumerate(([one_prompt()], [one_prompt(fail="crash"), one_prompt()])):
         scanned.clear()

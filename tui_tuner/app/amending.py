@@ -55,7 +55,7 @@ def draft_of(
         raise ProblemError(f"the problem drafted from the source does not hold: {error.message}", hint=hint) from None
 
 
-def init_command(file: Path, kernel: str | None, host: Path | None = None) -> str:
+def init_command(file: Path, kernel: str | None, host: Path | None) -> str:
     """The command that writes the draft."""
     more = "" if host is None else f" --host {shlex.quote(str(host))}"
     return f"tuner-tui init {shlex.quote(str(file))}{'' if kernel is None else f' --kernel {kernel}'}{more}"

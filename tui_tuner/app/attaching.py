@@ -50,7 +50,7 @@ class AnswersElsewhere:
         return await answer
 
     async def help(self, trouble: ModelTrouble) -> Remedy:
-        """The same about a model that fails.
+        """Wait likewise where a model fails.
 
         Raises:
             asyncio.CancelledError: somebody answered elsewhere.

@@ -120,7 +120,7 @@ class Batch:
     """
 
     def __init__(
-        self, directory: Path, runs: Path, total: SessionOptions, settings: Settings, *, for_each: Sequence[str] = ()
+        self, directory: Path, runs: Path, total: SessionOptions, settings: Settings, *, for_each: Sequence[str]
     ) -> None:
         self._files = problem_files(directory)
         more = {name: getattr(total, name) * len(self._files) for name in for_each}

@@ -23,7 +23,7 @@ _ENTRIES = 50
 
 
 async def bug_report(layered: Layered) -> dict[str, Any]:
-    """As one JSON object, without keys; paths in the home directory begin with `~`."""
+    """The report as one JSON object, without keys; paths in the home directory begin with `~`."""
     found = [finding async for finding in findings(layered.settings)]
     report: dict[str, Any] = without_secrets(
         {

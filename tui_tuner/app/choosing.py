@@ -72,7 +72,7 @@ class StrategyAndModel:
 
 
 async def choose_for(
-    problem: Problem, options: SessionOptions, settings: Settings, given: GivenObjects = NO_OBJECTS
+    problem: Problem, options: SessionOptions, settings: Settings, given: GivenObjects
 ) -> StrategyAndModel:
     """Strategy and model; the strategy that needs no model where there is none.
 
@@ -88,7 +88,7 @@ async def choose_for(
 
 
 async def with_model(parts: StrategyAndModel, settings: Settings, given: Backend | None = None) -> StrategyAndModel:
-    """The same with its model, where it needs one, or with the strategy and search that need none.
+    """The choice with its model, where it needs one, or with the strategy and search that need none.
 
     Raises:
         UserError: there is no such model.

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tui_tuner.settings import Settings
 
 _COLUMNS = 96
-"""Of the comments above a draft."""
+"""Width of the comments above a draft."""
 
 
 async def start_world(directory: Path) -> StartWorld:

@@ -46,7 +46,7 @@ from tui_tuner.text import nearest
 _MUST_STAY = ("strategy", "strategy_options", "seed", "device")
 """Options that a run cannot be gone on with when they are others."""
 _LEAST_S = 1.0
-"""Of the time that is left for a session, however long its draft took: it still says that the time is up."""
+"""Seconds that are left for a session, however long its draft took: it still says that the time is up."""
 _MEMORY = ("memory", "cache_replies")
 """Options that stay as the run began: what the memory offered is in its journal."""
 
@@ -108,7 +108,7 @@ async def begin_session(
     written: Written,
     options: SessionOptions,
     settings: Settings,
-    run_path: Path | None = None,
+    run_path: Path | None,
     *,
     given: GivenObjects = NO_OBJECTS,
     go_on: bool = False,

@@ -77,7 +77,7 @@ class StartingSession:
 
     @property
     def subject(self) -> Subject:
-        """What it is about: a kernel as long as nothing else is known."""
+        """What the session is about: a kernel as long as nothing else is known."""
         return KERNEL if self.setup is None else self.setup.session.subject
 
     @property

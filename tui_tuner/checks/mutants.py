@@ -18,7 +18,7 @@ from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.expressions import evaluate
 from tui_tuner.problem.inputs import test_sizes
 from tui_tuner.problem.model import Problem
-from tui_tuner.problem.syntax import code_only, declared_name, functions, parse
+from tui_tuner.problem.syntax import code_only, declared_name, functions, parse_code
 
 
 class Fault(StrEnum):
@@ -114,7 +114,7 @@ def _mutant(given: Candidate, fault: Fault, edit: _Edit) -> Mutant:
 
 def _read(given: Candidate, problem: Problem) -> _Kernel:
     code = re.sub(r"[^\x00-\x7f]", "_", code_only(given.source))
-    root = parse(code, problem.language)
+    root = parse_code(code, problem.language)
     name = given.kernel.partition("<")[0].rpartition("::")[2]
     kernel = next(node for node in functions(root, code, problem.language) if _name(node, code) == name)
     return _Kernel(problem, code, _with_called(root, kernel, code), _most_tested(problem))

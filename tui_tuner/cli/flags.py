@@ -103,7 +103,7 @@ def front_end_of(chosen: argparse.Namespace) -> FrontEnd:
     )
 
 
-def changes(chosen: argparse.Namespace) -> dict[str, object]:
+def chosen_options(chosen: argparse.Namespace) -> dict[str, object]:
     """What the user changes of the session's options."""
     from tui_tuner.session_options import SessionOptions
 
@@ -111,7 +111,7 @@ def changes(chosen: argparse.Namespace) -> dict[str, object]:
 
 
 def given_of(names: Iterable[str], chosen: argparse.Namespace) -> dict[str, object]:
-    """Those of the named options that are on the command line."""
+    """The named options that are on the command line."""
     return {name: value for name in names if (value := getattr(chosen, name, None)) is not None}
 
 
@@ -127,7 +127,7 @@ def changed(options: SessionOptions, chosen: argparse.Namespace, *, rounds: bool
     from pydantic import ValidationError
 
     own = given_of((option.name for option in ROUND_OPTIONS), chosen) if rounds else {}
-    told = {"rounds": {**options.rounds.model_dump(), **own}, **changes(chosen)}
+    told = {"rounds": {**options.rounds.model_dump(), **own}, **chosen_options(chosen)}
     try:
         return type(options).model_validate({**options.model_dump(), **told})
     except ValidationError as error:
@@ -138,7 +138,7 @@ def told_by(chosen: argparse.Namespace) -> Layer:
     """What the command line sets of the settings."""
     from tui_tuner.settings.layers import Layer, SettingPlace
 
-    session = changes(chosen)
+    session = chosen_options(chosen)
     places: dict[KeyPath, SettingPlace] = {("session", name): SettingPlace(name=flag_of(name)) for name in session}
     if getattr(chosen, "set", None):
         session["strategy_options"] = dict(chosen.set)

@@ -21,7 +21,7 @@ from tui_tuner.cli.flags import (
     add_rounds,
     add_unconfined,
     changed,
-    changes,
+    chosen_options,
     front_end_of,
     with_strategy_options,
 )
@@ -221,7 +221,7 @@ async def resume(chosen: argparse.Namespace) -> int:
             raise SettingsError("--retry-failed is for runs of kernels", hint="leave it out")
         if about is KERNEL:
             own["retry_failed"] = chosen.retry_failed
-        setup: SessionSetup = await loaded(about.resume)(chosen.run, changes(chosen), settings, **own)
+        setup: SessionSetup = await loaded(about.resume)(chosen.run, chosen_options(chosen), settings, **own)
         return setup
 
     return await show(begin, front_end_of(chosen), str(chosen.run))

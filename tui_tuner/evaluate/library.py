@@ -41,11 +41,11 @@ class LibraryTime(ResultModel):
 
     @property
     def in_words(self) -> str:
-        """Its name and its time."""
+        """The library's name and its time."""
         return f"{self.name} {time_words(self.median)}{'' if self.checked else ', not checked against a reference'}"
 
     def against(self, best: Evaluation) -> str:
-        """Its name and its time, and how the best compares; they are not timed side by side."""
+        """The library's name and its time, and how the best compares; they are not timed side by side."""
         if best.timing is None:
             return self.in_words
         return f"{self.in_words}; the best is {self.median / best.timing.median:.3g} times as fast"

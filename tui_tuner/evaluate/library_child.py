@@ -50,7 +50,7 @@ class TorchLibrary:
 
     @property
     def name(self) -> str:
-        """Of the library, with its version."""
+        """The library's name, with its version."""
         return f"torch {self._torch.__version__}"
 
     @contextmanager
@@ -86,7 +86,7 @@ class TorchLibrary:
         return True
 
     def timing(self) -> Timing:
-        """Of calls at the timed size, each with a cold cache, once their times have settled as a kernel's must."""
+        """The time of a call at the timed size, with a cold cache, once the times have settled as a kernel's must."""
         cuda = self._torch.cuda
         named = self._on_device(make_arguments(self._problem, {}, seed=1))
         flush = self._torch.empty(_FLUSH_BYTES, dtype=self._torch.uint8, device="cuda")

@@ -12,7 +12,7 @@ from tui_tuner.evaluate.devices.base import POWER_CAP
 from tui_tuner.evaluate.devices.choose import spelled
 from tui_tuner.evaluate.devices.cuda.ceilings import ceilings_candidate
 from tui_tuner.evaluate.devices.cuda.checks import checks_candidate
-from tui_tuner.evaluate.devices.kind import DeviceSelection
+from tui_tuner.evaluate.devices.kind import DeviceChoice, DeviceSelection
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.given import check_given
@@ -37,11 +37,15 @@ from tui_tuner.evaluate.runner.protocol import (
 from tui_tuner.evaluate.runner.supervisor import RunnerDied
 from tui_tuner.evaluate.sanitizers import Kernel, Sanitizers, chosen_tools
 from tui_tuner.evaluate.several import Places
-from tui_tuner.evaluate.site import ArtifactBuilder, Site
+from tui_tuner.evaluate.site import ArtifactBuilder, Site, Tools
 from tui_tuner.evaluate.this_machine import LocalOptions, ThisMachine
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.expressions import evaluate
 from tui_tuner.problem.model import Configuration, Problem, Test
+
+PAUSES_S = (1.0, 5.0)
+"""Pauses before what the machine kept from being done is tried again."""
+Outcome = TypeVar("Outcome")
 
 
 class LocalEvaluator:
@@ -78,46 +82,19 @@ class LocalEvaluator:
     async def start(self, proposed: Sequence[Test] = ()) -> MachineReport:
         """Take the device, measure its ceilings, check and time the kernel as given, try proposed tests with it."""
         selection, note = await self._chosen()
-        choice = selection.first
         self._problem = await self.sized_problem()
-        if kind_named(choice.kind).has_toolkit and self._site.is_here and self._problem.library is not None:
-            self._library = NamedLibrary(self._options.log, self._options.run)
-            await self._library.begin()
-        await self._site.ready(choice, self._problem)
-        # With tests that are only proposed another problem may be prepared.
-        drawn = self._problem if self._problem.tests or not proposed else None
-        opening = self._opening.model_copy(update={"problem": drawn})
-        taken = await self._places.take(spelled(choice), opening)
-        opened, self._first = taken.device, taken.place
-        title, others = await self._site.others(selection, taken)
-        tools = await self._site.tools(choice, opened, self._problem)
-        self._builder, self._profiler = tools.builder, tools.profiler
+        await self._load_library(selection.first)
+        taken, tools, left_out = await self._take_devices(selection, proposed)
         given = baseline(self._problem)
-        options = self._problem.kernel.compiler_options
-        device, left_out, _ = await asyncio.gather(
-            self._measure_ceilings(opened, self._builder),
-            self._places.take_others(title, others, opening, taken, named=self._site.named),
-            self._builder.build(given, given.default_configuration, options),  # it is at hand when it is checked
-        )
-        self._device = device.model_copy(update={"toolchain": tools.toolchain})
-        self._roofline = roofline(self._problem, self._device)
         checked = await check_given(self._problem, proposed, self._executable, self._places)
         self._problem = checked.problem
         default = given.default_configuration
-        self._sanitizers = Sanitizers(
-            tools=chosen_tools(self._options.sanitizers, kind_named(self._device.kind).sanitizers),
-            given=(given, default),
-            build=lambda candidate, at, more: self._executable(candidate, at, self._problem, more),
-            ask=self._places.ask,
-            policy=self._options.policy,
-            tell=self._troubles.append,
-        )
         await self._programs.know(await self._must_build(given, default), (given.id, default), checked.answer)
         said = [f"another process uses the device, so times may be disturbed: {other}" for other in taken.others]
         said += await self._places.join()
         library, why = (None, "") if self._library is None else await self._library.time(self._problem, self._first)
         return MachineReport(
-            device=self._device,
+            device=taken.device,
             sandbox=tools.sandbox,
             note="; ".join(filter(None, (note, *left_out, *said, why))),
             given=self._evaluation(given, default, checked.build, checked.answer),
@@ -130,6 +107,47 @@ class LocalEvaluator:
             profiles=tools.profiler is not None,
         )
 
+    async def _load_library(self, choice: DeviceChoice) -> None:
+        """Begin to load the library that the problem names, where this machine can time it."""
+        if kind_named(choice.kind).has_toolkit and self._site.is_here and self._problem.library is not None:
+            self._library = NamedLibrary(self._options.log, self._options.run)
+            await self._library.begin()
+
+    async def _take_devices(
+        self, selection: DeviceSelection, proposed: Sequence[Test]
+    ) -> tuple[DeviceAnswer, Tools, list[str]]:
+        """Take the devices and what builds for them, with the ceilings of the first; a line for each that is left out.
+
+        The kernel as given is built meanwhile, so that it is at hand when it is checked.
+        """
+        choice = selection.first
+        await self._site.ready(choice, self._problem)
+        # With tests that are only proposed another problem may be prepared.
+        drawn = self._problem if self._problem.tests or not proposed else None
+        opening = self._opening.model_copy(update={"problem": drawn})
+        taken = await self._places.take(spelled(choice), opening)
+        self._first = taken.place
+        title, others = await self._site.others(selection, taken)
+        tools = await self._site.tools(choice, taken.device, self._problem)
+        self._builder, self._profiler = tools.builder, tools.profiler
+        given = baseline(self._problem)
+        device, left_out, _ = await asyncio.gather(
+            self._measure_ceilings(taken.device, tools.builder),
+            self._places.take_others(title, others, opening, taken, named=self._site.named),
+            tools.builder.build(given, given.default_configuration, self._problem.kernel.compiler_options),
+        )
+        self._device = device.model_copy(update={"toolchain": tools.toolchain})
+        self._roofline = roofline(self._problem, self._device)
+        self._sanitizers = Sanitizers(
+            tools=chosen_tools(self._options.sanitizers, kind_named(self._device.kind).sanitizers),
+            given=(given, given.default_configuration),
+            build=lambda candidate, at, more: self._executable(candidate, at, self._problem, more),
+            ask=self._places.ask,
+            policy=self._options.policy,
+            tell=self._troubles.append,
+        )
+        return taken.model_copy(update={"device": self._device}), tools, left_out
+
     def news(self) -> list[str]:
         """What happened to devices since this was asked last, a line each."""
         told, self._troubles = self._troubles, []
@@ -137,11 +155,7 @@ class LocalEvaluator:
 
     async def evaluate(self, candidate: Candidate, configuration: Configuration, best_ms: float | None) -> Evaluation:
         """Build, verify and measure one configuration; again where the machine was at fault, or busy."""
-        return await _again(
-            lambda: self._evaluate(candidate, configuration, best_ms),
-            lambda outcome: _is_implausible(outcome.failure),
-            self._troubles.append,
-        )
+        return await self._again(lambda: self._evaluate(candidate, configuration, best_ms), _is_implausible)
 
     async def _evaluate(self, candidate: Candidate, configuration: Configuration, best_ms: float | None) -> Evaluation:
         built = await self._executable(candidate, configuration, self._problem)
@@ -173,11 +187,7 @@ class LocalEvaluator:
         """Time two configurations, interleaved; both were built before. A challenger that wins is watched as well."""
         tools = None if self._device is None or self._device.is_cpu else self._sanitizers  # builds disturb a CPU
         async with nullcontext() if tools is None else tools.building_for(challenger):
-            comparison = await _again(
-                lambda: self._compare(incumbent, challenger, delta),
-                lambda outcome: _is_implausible(outcome.failure),
-                self._troubles.append,
-            )
+            comparison = await self._again(lambda: self._compare(incumbent, challenger, delta), _is_implausible)
             if comparison.failure is not None or comparison.low <= 1 + delta:
                 return comparison
             failure = await self.accusation(*challenger)
@@ -188,9 +198,7 @@ class LocalEvaluator:
         if self._sanitizers is None:
             return None
         tools = self._sanitizers
-        return await _again(
-            lambda: tools.accusation((candidate, configuration)), lambda _: False, self._troubles.append
-        )
+        return await self._again(lambda: tools.accusation((candidate, configuration)))
 
     async def _compare(self, incumbent: Kernel, challenger: Kernel, delta: float) -> Comparison:
         old = await self._must_build(*incumbent)
@@ -318,33 +326,24 @@ class LocalEvaluator:
             raise DeviceError(f"the device fails at a plain copy: {died.failure.message}") from died
         return answer.device if isinstance(answer, DeviceAnswer) else device
 
+    async def _again(
+        self, attempt: Callable[[], Awaitable[Outcome]], is_doubtful: Callable[[Outcome], bool] = lambda _: False
+    ) -> Outcome:
+        """An outcome that is not doubtful, or the last one.
 
-PAUSES_S = (1.0, 5.0)
-"""Before what the machine kept from being done is tried again."""
-Outcome = TypeVar("Outcome")
-
-
-async def _again(
-    attempt: Callable[[], Awaitable[Outcome]], is_doubtful: Callable[[Outcome], bool], tell: Callable[[str], None]
-) -> Outcome:
-    """An outcome that is not doubtful, or the last one.
-
-    Args:
-        tell: the user, what is tried again.
-
-    Raises:
-        MachineError: the machine was at fault every time.
-    """
-    for pause_s in PAUSES_S:
-        try:
-            outcome = await attempt()
-            if not is_doubtful(outcome):
-                return outcome
-        except MachineError as error:
-            tell(f"{error.message}: no kernel is to blame, it is tried again")
-            await asyncio.sleep(pause_s)
-    return await attempt()
+        Raises:
+            MachineError: the machine was at fault every time.
+        """
+        for pause_s in PAUSES_S:
+            try:
+                outcome = await attempt()
+                if not is_doubtful(outcome):
+                    return outcome
+            except MachineError as error:
+                self._troubles.append(f"{error.message}: no kernel is to blame, it is tried again")
+                await asyncio.sleep(pause_s)
+        return await attempt()
 
 
-def _is_implausible(failure: Failure | None) -> bool:
-    return failure is not None and failure.kind is FailureKind.IMPLAUSIBLE
+def _is_implausible(outcome: Evaluation | Comparison) -> bool:
+    return outcome.failure is not None and outcome.failure.kind is FailureKind.IMPLAUSIBLE

@@ -286,7 +286,7 @@ class Evaluation(ResultModel):
 
     @property
     def program(self) -> tuple[str, Configuration]:
-        """Where its machine code was measured: the same for two evaluations of one program."""
+        """The configuration whose machine code was measured: the same for two evaluations of one program."""
         return self.same_as or (self.candidate, self.configuration)
 
     @property

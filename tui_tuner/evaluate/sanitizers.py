@@ -186,5 +186,5 @@ async def _line(place: str, artifact: Path, policy: Policy) -> str:
 
 
 def chosen_tools(wanted: Sequence[str], offered: Mapping[str, str]) -> dict[str, str]:
-    """Those of a device that the user wants, in the user's order."""
+    """The tools of a device that the user wants, in the user's order."""
     return {tool: offered[tool] for tool in wanted if tool in offered}

@@ -117,7 +117,7 @@ class Places:
         request: OpenRequest,
         opened: DeviceAnswer,
         *,
-        named: bool = True,
+        named: bool,
     ) -> list[str]:
         """Take the others, which do not take part before `join`; the first does from now on.
 
@@ -275,7 +275,7 @@ class Places:
 
 
 def _refuse_other_models(devices: dict[str, DeviceInfo]) -> None:
-    """Nothing, where all are of one model.
+    """Refuse devices of several models.
 
     Raises:
         DeviceError: one is not.
@@ -291,7 +291,7 @@ def _refuse_other_models(devices: dict[str, DeviceInfo]) -> None:
 
 
 def _other_model(device: DeviceInfo, first: DeviceInfo) -> str:
-    """That a device is of another model than the first, in words; empty where it is of the same."""
+    """Says that a device is of another model than the first; empty where it is of the same."""
     if _model(device) == _model(first):
         return ""
     return f"it is {_model(device)}, the first is {_model(first)}, and times of two models cannot be compared"
@@ -315,14 +315,14 @@ def _factor(times: Sequence[tuple[Timing, Timing]]) -> float:
 
 
 def _scaled_request(request: RunnerRequest, factor: float) -> RunnerRequest:
-    """The same for a device whose times are on another scale."""
+    """A request for a device whose times are on another scale."""
     if isinstance(request, EvaluationRequest) and request.best_ms is not None:
         return request.model_copy(update={"best_ms": request.best_ms / factor})
     return request
 
 
 def _scaled_answer(answer: RunnerAnswer, factor: float) -> RunnerAnswer:
-    """The same on the scale of the first device; ratios stay as they are."""
+    """An answer on the scale of the first device; ratios stay as they are."""
     if isinstance(answer, EvaluationAnswer):
         return answer.model_copy(update={"timing": _scaled(answer.timing, factor)})
     if isinstance(answer, ComparisonAnswer):

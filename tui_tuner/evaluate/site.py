@@ -26,7 +26,7 @@ class Place(Protocol):
 
     @property
     def doing(self) -> str:
-        """What it is at, in words; empty where that is not known."""
+        """What the device is at, in words; empty where that is not known."""
         ...
 
     def news(self) -> list[str]:

@@ -22,7 +22,7 @@ Found = TypeVar("Found")
 
 MARGIN = 4.0
 TIMED_MARGIN = 16.0
-"""At the timed size, where the kernel as given itself is the reference: it may be larger than all tests."""
+"""Margin at the timed size, where the kernel as given itself is the reference: it may be larger than all tests."""
 FLOOR_ULPS = 8.0
 FLOOR_CAP = 1e-2
 """No bound lets more than this share of the output's magnitude pass."""
@@ -283,7 +283,7 @@ def _exact_tally(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> Tally
 
 
 def _exact(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """In double precision, operation by operation as `devices/cuda/checks.cu` does it.
+    """The difference in double precision, operation by operation as `devices/cuda/checks.cu` does it.
 
     Returns:
         Each element's deviation relative to the allowed one, 0 where not both are finite; where one side alone is not a

@@ -50,7 +50,7 @@ class Trials:
         long_s: what a trial, which is some launches, takes at most where sessions there are not to be tedious, seconds.
     """
 
-    def __init__(self, options: LocalOptions, language: Language = "cuda") -> None:
+    def __init__(self, options: LocalOptions, language: Language) -> None:
         is_emulated = COMPILED_LANGUAGES[language].has_emulator
         self.long_s = 1.0 if is_emulated else 0.3
         device = "emulator" if is_emulated else language

@@ -20,9 +20,10 @@ from tui_tuner.headless import ApproveAll
 from tui_tuner.journal.reading import header_of
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.model import Problem
-from tui_tuner.report import FILE, SessionOutcome, count_failures, title_of
+from tui_tuner.report import FILE, SessionOutcome, count_builds, count_failures, title_of
 from tui_tuner.session import events
 from tui_tuner.session.run_directory import RunDirectory
+from tui_tuner.strategies.steps import UNCHANGED, Factor
 from tui_tuner.subjects import KERNEL, subject_of
 
 
@@ -94,7 +95,7 @@ class ToldRun:
         return [*given, *found]
 
     def evaluations_of(self, candidate: Candidate) -> list[Evaluation]:
-        """Those of one kernel, each configuration once, the last word on it."""
+        """The evaluations of one kernel, each configuration once, the last word on it."""
         found = (evaluation for _, evaluation in self.evaluations if evaluation.candidate == candidate.id)
         return [*{repr(sorted(e.configuration.items())): e for e in found}.values()]
 
@@ -154,18 +155,12 @@ def _outcome_told(run: RunDirectory, told: Sequence[events.Event]) -> SessionOut
     """What came of a run, from its events alone; None where not even the kernel as given was timed."""
     ready, finished = _last(told, events.DeviceReady), _last(told, events.SessionFinished)
     given = next((event.given for event in told if isinstance(event, events.BaselineMeasured)), None)
-    measured, best = _last(told, events.BaselineMeasured), _last(told, events.IncumbentChanged)
+    measured = _last(told, events.BaselineMeasured)
     if given is None or ready is None or finished is None or measured is None:
         return None
     evaluations = [event.evaluation for event in told if isinstance(event, events.EvaluationFinished)]
     status = finished.status if finished.status in ("finished", "no_improvement") else "interrupted"
-    found = None if best is None else best.speedup
-    fastest = given if best is None else best.evaluation
-    if not finished.confirmed and finished.times:  # it may be faster than what was compared last
-        timed = (one for one in evaluations if one.timing and one.timing.median == finished.times[1])
-        fastest = next(timed, fastest)
-    proposals = [event.candidate for event in told if isinstance(event, events.CandidateProposed)]
-    proposed = {candidate.id: candidate for candidate in proposals if isinstance(candidate, Candidate)}
+    best, speedup = _best_told(told, given, finished)
     return SessionOutcome(
         program=str(run.journal.header.get("program", "")),
         kernel=str(run.problem.kernel.source),
@@ -179,14 +174,14 @@ def _outcome_told(run: RunDirectory, told: Sequence[events.Event]) -> SessionOut
         time_unit=time_unit(cpu=ready.device.is_cpu),
         baseline=given,
         baseline_tuned=measured.tuned,
-        best=fastest,
-        best_title=title_of(proposed[fastest.candidate]) if fastest.candidate in proposed else "",
+        best=best,
+        best_title=_title_told(told, best),
         confirmed=finished.confirmed,
-        speedup=finished.speedup or found or (1.0, 1.0, 1.0),
+        speedup=speedup,
         speedup_over_tuned=None,
         comparison=next((c for c in _comparisons(told) if finished.times and _times(c) == finished.times), None),
         evaluations=finished.evaluations,
-        builds=len({evaluation.build_ms for evaluation in evaluations if evaluation.build_ms > 0}),
+        builds=count_builds(evaluations),
         failures=count_failures(evaluations),
         model_calls=finished.model_calls,
         model_fault=finished.model_fault,
@@ -194,6 +189,25 @@ def _outcome_told(run: RunDirectory, told: Sequence[events.Event]) -> SessionOut
         elapsed_s=told[-1].elapsed,
         library=ready.library,
     )
+
+
+def _best_told(
+    told: Sequence[events.Event], given: Evaluation, finished: events.SessionFinished
+) -> tuple[Evaluation, Factor]:
+    """The best, and how much faster it is than the kernel as given."""
+    changed = _last(told, events.IncumbentChanged)
+    best, speedup = (given, UNCHANGED) if changed is None else (changed.evaluation, changed.speedup)
+    if not finished.confirmed and finished.times:  # it may be faster than what was compared last
+        evaluations = (event.evaluation for event in told if isinstance(event, events.EvaluationFinished))
+        best = next((one for one in evaluations if one.timing and one.timing.median == finished.times[1]), best)
+    return best, finished.speedup or speedup
+
+
+def _title_told(told: Sequence[events.Event], best: Evaluation) -> str:
+    """What the kernel of an evaluation was proposed as; empty for the kernel as given."""
+    proposed = [event.candidate for event in told if isinstance(event, events.CandidateProposed)]
+    titles = {candidate.id: title_of(candidate) for candidate in proposed if isinstance(candidate, Candidate)}
+    return titles.get(best.candidate, "")
 
 
 def _comparisons(told: Sequence[events.Event]) -> list[Comparison]:

@@ -11,7 +11,7 @@ from tree_sitter import Node
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.host_code import device_code, has_host_code
 from tui_tuner.problem.model import Language
-from tui_tuner.problem.syntax import code_only, declared_name, parse, spaces
+from tui_tuner.problem.syntax import code_only, declared_name, parse_code, spaces
 
 _HINT = "paste it by hand: `tuner-tui best RUN` prints it, `--as header` how it is launched"
 _NOTE = "// The host's code below is as it was: where it launches the kernel, grid and block are yours to change.\n"
@@ -92,7 +92,7 @@ def _items(code: str, language: Language) -> list[Item]:
     """What a file has at its top, blocks of directives and namespaces as a whole."""
     items: list[Item] = []
     behind = 0
-    for node in parse(code, language).children:
+    for node in parse_code(code, language).children:
         if node.type == "ERROR":
             raise _cannot(f"`{code[node.start_byte : node.end_byte].strip().splitlines()[0]}` is not understood")
         qualified = code[behind : node.end_byte]  # qualifiers that the grammar does not know are no part of the node

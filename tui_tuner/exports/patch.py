@@ -49,7 +49,7 @@ def _ended(line: str) -> str:
     return line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 
-def changes(told: ToldRun) -> list[Change]:
+def file_changes(told: ToldRun) -> list[Change]:
     """What has to change in the user's files so that they hold the tuned kernel; a drafted problem becomes a file.
 
     Raises:
@@ -121,7 +121,7 @@ def patch_text(told: ToldRun) -> str:
     Raises:
         ProblemError: as of `changes`.
     """
-    return "".join(change.patch for change in changes(told))
+    return "".join(change.patch for change in file_changes(told))
 
 
 def apply_patch(told: ToldRun) -> Iterator[str]:
@@ -130,7 +130,7 @@ def apply_patch(told: ToldRun) -> Iterator[str]:
     Raises:
         ProblemError: as of `changes`, or a file cannot be written.
     """
-    for change in changes(told):
+    for change in file_changes(told):
         try:
             if change.patch:
                 write_whole(change.file, change.after)

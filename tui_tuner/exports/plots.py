@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _GIVEN, _BEST, _OTHER, _FAILED = "#8a8a8a", "#0b7a4b", "#4c78a8", "#c0392b"
 _MOST_TUNABLES = 12
+_WIDTH = 8  # inches
 
 
 def plots_of(told: ToldRun) -> list[Plot]:
@@ -33,10 +34,10 @@ def plots_of(told: ToldRun) -> list[Plot]:
     return [plot for plot in found if plot is not None]
 
 
-def _figure(width: float, height: float) -> Figure:
+def _figure(height: float) -> Figure:
     from matplotlib.figure import Figure  # half a second, for who wants a picture
 
-    return Figure(figsize=(width, height), layout="constrained")
+    return Figure(figsize=(_WIDTH, height), layout="constrained")
 
 
 def _svg(figure: Figure, name: str) -> str:
@@ -59,7 +60,7 @@ def _best_so_far(told: ToldRun) -> Plot | None:
         return None
     from matplotlib.ticker import MaxNLocator
 
-    figure = _figure(8, 3.6)
+    figure = _figure(3.6)
     axes = figure.subplots()
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     numbers, values = zip(*timed, strict=True)
@@ -101,7 +102,7 @@ def _tunables(told: ToldRun) -> Plot | None:
         return None
     columns = min(3, len(names))
     rows = math.ceil(len(names) / columns)
-    figure = _figure(8, 2.5 * rows)
+    figure = _figure(2.5 * rows)
     grid = figure.subplots(rows, columns, squeeze=False, sharey=True)
     for name, axes in zip(names, grid.flat, strict=False):
         _by_value(axes, name, kernel.tunables[name], timed, told)
@@ -133,7 +134,7 @@ def roofline_of(told: ToldRun) -> Plot | None:
     peak, bandwidth = flops / limits.compute_ms / 1e6, moved / limits.memory_ms / 1e6
     scale, unit = (1e3, "TFLOP/s") if peak >= 1e4 else (1.0, "GFLOP/s")
     intensity, ridge = flops / moved, peak / bandwidth
-    figure = _figure(8, 3.8)
+    figure = _figure(3.8)
     axes = figure.subplots()
     ends = [min(intensity, ridge) / 8, ridge, max(intensity, ridge) * 8]
     axes.plot(ends, [min(peak, at * bandwidth) / scale for at in ends], color="#333", linewidth=1.5)

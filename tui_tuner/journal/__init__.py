@@ -233,7 +233,7 @@ def _write_aside(path: Path, rest: bytes) -> Path:
 
 @contextmanager
 def _write_faults(path: Path) -> Iterator[None]:
-    """That a journal cannot be gone on with where it is, in words."""
+    """Says that a journal cannot be gone on with where it is."""
     try:
         yield
     except OSError as error:

@@ -23,7 +23,7 @@ from tui_tuner.resources import __version__
 VERSION = 1
 FILE = "journal.jsonl"
 ELAPSED = "elapsed"
-"""Of the header where something before the session took time of it, as a model's draft: seconds."""
+"""Key of the header for the seconds that something before the session took of its time, as a model's draft."""
 RUNS = Path("tuner-runs")
 """Where runs go, in the current directory, unless the user names another place."""
 _WAY_OUT = "`tuner-tui runs` lists the runs"
@@ -68,7 +68,7 @@ class Record:
         return self.kind == "stopped" or not _UNDONE.isdisjoint(self.result)
 
     def fields(self) -> dict[str, Any]:
-        """What its line says."""
+        """What the record's line says."""
         said = {"kind": self.kind, "key": self.key, "elapsed": self.elapsed, "result": self.result}
         return said if self.content is None else {**said, "content": self.content}
 
@@ -108,7 +108,7 @@ def read_journal(path: Path) -> JournalContent:
 
 
 def parse_journal(content: bytes, path: Path) -> JournalContent:
-    """The same from what the file at `path` holds."""
+    """A journal from what the file at `path` holds."""
     read, fault = sound_part(content, path)
     if fault is not None:
         raise fault

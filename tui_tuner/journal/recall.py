@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 _READABLE = ("ask", "approve")
 """Effects whose question stands in the journal beside its hash."""
 _TURNS = 20
-"""Of the event loop, in which what is on record is told if anything is."""
+"""Turns of the event loop in which what is on record is told if anything is."""
 
 
 class RecordEnds(Exception):
@@ -65,7 +65,7 @@ class SessionClock:
 
     @property
     def runs(self) -> bool:
-        """Whether it runs on from the last record."""
+        """Whether the clock runs on from the last record."""
         return self._started is not None
 
     @property
@@ -194,7 +194,7 @@ class Recall:
         self._journal.append(Record(kind, key_of(kind, content), round(self._clock.elapsed, 3), result, shown))
 
     def must_be_live(self) -> None:
-        """From here on something new happens.
+        """Hold that from here on something new happens.
 
         Raises:
             RecordEnds: this is a replay.

@@ -50,7 +50,7 @@ class ListedRun:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """The same as plain data."""
+        """The run as plain data."""
         return asdict(self)
 
     def age(self, now: datetime) -> str:
@@ -152,7 +152,7 @@ def _device(content: JournalContent) -> str:
 
 
 def speedup_of(result: Mapping[str, Any]) -> float | None:
-    """Of the best over the kernel as given, by `result.json`; None before there is one."""
+    """How much faster the best is than the kernel as given, by `result.json`; None before there is one."""
     found = result.get("speedup")
     return float(found[0]) if isinstance(found, list) and found and isinstance(found[0], int | float) else None
 

@@ -21,7 +21,7 @@ MARKS = (25, 55, 85, 200)
 
 @dataclass(frozen=True)
 class SearchQuality:
-    """Of one strategy, on a data set or in the mean of all.
+    """How good one strategy is, on a data set or in the mean of all.
 
     Attributes:
         fractions: of the optimum after so many evaluations.

@@ -85,7 +85,7 @@ def check_strategy(name: str, llm: str | None) -> None:
             raise SettingsError(error.message, hint=f"strategies: {known}, or all without a model: all") from None
 
 
-def carry_out(task: BenchmarkTask) -> TaskResult:
+def run_task(task: BenchmarkTask) -> TaskResult:
     """Run a task to its end; what fails is told in the result, so that others go on."""
     began = time.monotonic()
     try:
@@ -123,11 +123,11 @@ async def _by_method(task: BenchmarkTask) -> list[float | None]:
 def run_all(tasks: Sequence[BenchmarkTask], jobs: int) -> Iterator[TaskResult]:
     """The runs as they come to their end, in any order; with one job in this very process."""
     if jobs == 1:
-        yield from map(carry_out, tasks)
+        yield from map(run_task, tasks)
         return
     executor = ProcessPoolExecutor(min(jobs, len(tasks) or 1), multiprocessing.get_context("spawn"))
     try:
-        futures = {executor.submit(carry_out, task): task for task in tasks}
+        futures = {executor.submit(run_task, task): task for task in tasks}
         for future in as_completed(futures):
             yield _result_of(future, futures[future])
     finally:

@@ -229,7 +229,7 @@ def answered_in(records: Iterable[Record], file: Path) -> list[AnsweredRequest]:
 
 
 def read_replies(file: Path) -> list[AnsweredRequest]:
-    """The same from a journal's file.
+    """The replies in a journal's file.
 
     Raises:
         ModelError: the file cannot be read, is no journal or is damaged; file and line are named.

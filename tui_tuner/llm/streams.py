@@ -50,9 +50,9 @@ class BackoffPolicy:
 class RetryingBackend:
     """A back end that tries again; a reply of which words were already shown is never repeated."""
 
-    def __init__(self, backend: Backend, policy: BackoffPolicy | None = None, on_retry: OnRetry | None = None) -> None:
+    def __init__(self, backend: Backend, policy: BackoffPolicy, on_retry: OnRetry | None = None) -> None:
         self._backend = backend
-        self._policy = policy or BackoffPolicy()
+        self._policy = policy
         self._on_retry = on_retry
         self.name = backend.name
         self.context_tokens = backend.context_tokens

@@ -80,7 +80,7 @@ class Memory:
             proposed = KeptReplies(self.database).proposed_before(query.space.tunables, query.space.contains)
         broken = sum(remembered.entry is None for remembered in found)
         return Recollection(
-            lines=lines_of(entries, query),
+            lines=recall_lines(entries, query),
             seeds=seeds_of(entries, proposed, query.space),
             warning=f"{broken} of the sessions remembered cannot be read" if broken else "",
         )
@@ -271,7 +271,7 @@ def ranked(entries: Iterable[MemoryEntry], query: RecallQuery) -> list[MemoryEnt
     return [entry for _, entry in similar]
 
 
-def lines_of(entries: Sequence[MemoryEntry], query: RecallQuery) -> list[str]:
+def recall_lines(entries: Sequence[MemoryEntry], query: RecallQuery) -> list[str]:
     """A line an entry; of the same kernel with the same tunables on the same device only the first."""
     lines: dict[tuple[object, ...], str] = {}
     for entry in entries:

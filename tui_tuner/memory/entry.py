@@ -19,7 +19,7 @@ from tui_tuner.problem.candidate import geometry
 from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.languages import COMPILED_LANGUAGES
 from tui_tuner.problem.model import Argument, Language, Problem
-from tui_tuner.problem.syntax import code_only, parse
+from tui_tuner.problem.syntax import code_only, parse_code
 from tui_tuner.text import clean
 
 _LONGEST = 80
@@ -116,7 +116,7 @@ def _uses(source: str, language: Language) -> Iterator[str]:
     code = code_only(source)
     if traits.shared_memory is not None and traits.shared_memory.search(code):
         yield "shared memory"
-    called, depth = _calls_and_loops(parse(code, language), code)
+    called, depth = _calls_and_loops(parse_code(code, language), code)
     for what, names in CALLS.items():
         if any(names.fullmatch(name) for name in called):
             yield what
@@ -203,7 +203,7 @@ OTHER_DEVICE = 0.85
 _UNKNOWN = 0.5
 _GPU = "gpu"
 NO_CPU = (_GPU, *(kind.name for kind in KINDS.values() if kind.is_record))
-"""Of what `times_of` gives, those that are no CPU's."""
+"""What `times_of` gives where the times are no CPU's."""
 
 
 def times_of(device: DeviceInfo) -> str:

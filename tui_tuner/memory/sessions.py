@@ -148,7 +148,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction; what is deleted in it is overwritten on the disk.
+        """A transaction; what is deleted in it is overwritten on the disk.
 
         Raises:
             MemoryUnusable: as `reading`, or it cannot be written.

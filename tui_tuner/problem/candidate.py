@@ -120,7 +120,7 @@ class Candidate(BaseModel):
         return hashlib.sha256(content.encode()).hexdigest()[:12]
 
     def edited(self, source: str) -> Self:
-        """The same kernel with the text as the user left it."""
+        """This kernel with the text as the user left it."""
         return self.model_copy(update={"source": source, "title": f"{self.title.removesuffix(_EDITED)}{_EDITED}"})
 
     def space(
@@ -130,7 +130,7 @@ class Candidate(BaseModel):
         max_threads: int | None,
         members: Collection[Configuration] | None = None,
     ) -> SearchSpace:
-        """Its valid configurations.
+        """The valid configurations.
 
         Args:
             sizes: the problem's sizes; restrictions may name them.

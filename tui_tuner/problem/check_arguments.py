@@ -13,7 +13,7 @@ from tui_tuner.problem.c_types import type_words
 from tui_tuner.problem.candidate import geometry
 from tui_tuner.problem.check_launch import all_tests, every_run
 from tui_tuner.problem.expression_nodes import INTEGER_LIMIT
-from tui_tuner.problem.expressions import ExpressionError, check, evaluate
+from tui_tuner.problem.expressions import ExpressionError, check_expression, evaluate
 from tui_tuner.problem.inputs import array_bytes, bounds_of, check_value, constants_of, fill_of, poisoned
 from tui_tuner.problem.model import Argument, Expression, InputFill, Member, Problem, Test
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
@@ -184,7 +184,7 @@ def _check_argument_names(argument: Argument, index: int, problem: Problem, plac
         expressions += [("members", number, value) for value in values]
     for key, position, expression in expressions:
         try:
-            check(expression, problem.sizes)
+            check_expression(expression, problem.sizes)
         except ExpressionError as error:
             hint = "shapes, values and bounds may use the names of [sizes]"
             raise place.error(str(error), "arguments", index, key, position, hint=hint) from None
@@ -297,7 +297,7 @@ def _fill_faults(argument: Argument, fill: InputFill, at: Problem) -> Iterator[T
         yield TestFault((*path, fault.key), f"'{argument.name}': {fault.message}", fault.hint)
         return
     try:
-        check(0 if fill.high is None else fill.high, at.sizes)
+        check_expression(0 if fill.high is None else fill.high, at.sizes)
     except ExpressionError as error:
         yield TestFault((*path, "high"), str(error), "bounds may use the names of [sizes]")
         return

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tui_tuner.problem.candidate import geometry
 from tui_tuner.problem.contradiction import why_empty
-from tui_tuner.problem.expressions import ExpressionError, check, evaluate
+from tui_tuner.problem.expressions import ExpressionError, check_expression, evaluate
 from tui_tuner.problem.model import Configuration, Expression, Problem, Test, Value
 from tui_tuner.problem.signature import KernelSignature
 from tui_tuner.problem.space import SearchSpace
@@ -129,7 +129,7 @@ def check_space(problem: Problem, place: KeyLocations) -> None:
     known = [*problem.tunables, *problem.sizes]
     for index, restriction in enumerate(problem.search.restrictions):
         try:
-            check(restriction, known)
+            check_expression(restriction, known)
         except ExpressionError as error:
             hint = "restrictions may use the names of [tunables] and [sizes]"
             raise place.error(str(error), "search", "restrictions", index, hint=hint) from None
@@ -198,7 +198,7 @@ def _check_launch_names(
     expression: Expression, known: list[str], path: KeyPath, place: KeyLocations, source: str
 ) -> None:
     try:
-        check(expression, known)
+        check_expression(expression, known)
     except ExpressionError as error:
         raise place.error(str(error), *path, hint=f"this may use the names of {source}") from None
 

@@ -28,7 +28,7 @@ class Component(Protocol):
 
     @property
     def names(self) -> Sequence[str]:
-        """Its tunables in the order in which they are bound."""
+        """The tunables of the component in the order in which they are bound."""
         ...
 
     @property
@@ -54,11 +54,11 @@ class ListedComponent:
         self._listed = listed
 
     def assignments(self) -> Iterator[Assignment]:
-        """Those listed, in their order."""
+        """The assignments of the component, in their order."""
         return iter(self._listed)
 
     def draw(self, rng: random.Random) -> Assignment | None:
-        """One of those listed."""
+        """An assignment at random."""
         return rng.choice(self._listed) if self._listed else None
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import product
 
-from tui_tuner.problem.expressions import ExpressionError, conjuncts, names_in, parse, respelt
+from tui_tuner.problem.expressions import ExpressionError, conjuncts, names_in, parse_expression, respelt
 from tui_tuner.problem.model import Expression, Value
 from tui_tuner.problem.space import SearchSpace
 
@@ -48,7 +48,7 @@ def _normal(part: str) -> str:
 
 def _always_holds(part: str, tunables: Mapping[str, Sequence[Value]], sizes: Mapping[str, int]) -> bool:
     try:
-        condition = parse(part)
+        condition = parse_expression(part)
         if not condition.names <= {*tunables, *sizes}:
             return False
         named = [name for name in tunables if name in condition.names]

@@ -11,7 +11,16 @@ from functools import lru_cache
 from tui_tuner.problem.expression_nodes import ExpressionError, ExpressionValue, NodeFunction, build, number
 from tui_tuner.text import suggestion
 
-__all__ = ["ExpressionError", "Parsed", "check", "conjuncts", "evaluate", "names_in", "parse", "respelt"]
+__all__ = [
+    "ExpressionError",
+    "Parsed",
+    "check_expression",
+    "conjuncts",
+    "evaluate",
+    "names_in",
+    "parse_expression",
+    "respelt",
+]
 
 MAX_CHARACTERS = 500
 MAX_NODES = 100
@@ -58,7 +67,7 @@ def evaluate(expression: str | int | float, names: Mapping[str, object]) -> Expr
         ExpressionError: it is not allowed, or has no value for these names.
     """
     if isinstance(expression, str):
-        return parse(expression).value(names)
+        return parse_expression(expression).value(names)
     return number(expression)
 
 
@@ -68,10 +77,10 @@ def names_in(expression: str | int | float) -> frozenset[str]:
     Raises:
         ExpressionError: it is not allowed.
     """
-    return parse(expression).names if isinstance(expression, str) else frozenset()
+    return parse_expression(expression).names if isinstance(expression, str) else frozenset()
 
 
-def check(expression: str | int | float, known: Collection[str]) -> None:
+def check_expression(expression: str | int | float, known: Collection[str]) -> None:
     """Refuse an expression that is not allowed or reads an unknown name.
 
     Raises:
@@ -88,7 +97,7 @@ def conjuncts(expression: str) -> tuple[str, ...]:
     Raises:
         ExpressionError: it is not allowed.
     """
-    parts = list(_joined_by_and(_body(parse(expression).text)))
+    parts = list(_joined_by_and(_body(parse_expression(expression).text)))
     return tuple(map(ast.unparse, parts)) if len(parts) > 1 else (expression,)
 
 
@@ -101,7 +110,7 @@ def respelt(expression: str, names: Mapping[str, str] | None = None) -> str:
     Raises:
         ExpressionError: it is not allowed.
     """
-    read = parse(expression).names
+    read = parse_expression(expression).names
     changes = {old: new for old, new in (names or {}).items() if old in read}
     body = _body(expression)
     for node in ast.walk(body):
@@ -111,7 +120,7 @@ def respelt(expression: str, names: Mapping[str, str] | None = None) -> str:
 
 
 @lru_cache(maxsize=4096)
-def parse(text: str) -> Parsed:
+def parse_expression(text: str) -> Parsed:
     """Parse an expression and hold it against the allow-list and the limits.
 
     Raises:

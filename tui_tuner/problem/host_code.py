@@ -170,7 +170,7 @@ def _is_host_function(head: str) -> bool:
 
 
 def _is_class_of_host(head: str, body: str) -> bool:
-    """Whether it is a class that launches kernels or asks the runtime, which no kernel could use."""
+    """Whether a class launches kernels or asks the runtime, which no kernel could use."""
     is_class = re.match(r"(?:struct|class)\b", _TEMPLATE.sub("", head.strip()))
     return (
         bool(is_class and (_LAUNCH.search(body) or _RUNTIME.search(body)))

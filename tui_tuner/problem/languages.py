@@ -61,7 +61,7 @@ class KernelLanguage:
 
     @property
     def has_blocks(self) -> bool:
-        """Whether its kernels run in blocks of threads."""
+        """Whether kernels of the language run in blocks of threads."""
         return self.shared_memory is not None
 
 
@@ -102,7 +102,7 @@ _C = KernelLanguage(
     kernel_word="external linkage",
 )
 COMPILED_LANGUAGES: dict[str, KernelLanguage] = {language.name: language for language in (_CUDA, _OPENCL, _C)}
-"""By name."""
+"""The compiled languages by name."""
 LANGUAGES: dict[str, CompiledLanguage] = {
     suffix: language.name for language in COMPILED_LANGUAGES.values() for suffix in language.suffixes
 }

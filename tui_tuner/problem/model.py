@@ -301,7 +301,7 @@ class Problem(ProblemTable):
         return {name: self.defaults.get(name, values[0]) for name, values in self.tunables.items()}
 
     def on_emulator(self) -> Problem:
-        """The same problem at the sizes and with the macros of its `[emulator]` table."""
+        """This problem at the sizes and with the macros of its `[emulator]` table."""
         if self.emulator is None:
             return self
         tests = self.tests if self.emulator.tests is None else self.emulator.tests
@@ -313,7 +313,7 @@ class Problem(ProblemTable):
         return self.model_copy(update=others)
 
     def at(self, test: Test) -> Problem:
-        """The same problem at the sizes of a test, each array filled as the test says."""
+        """This problem at the sizes of a test, each array filled as the test says."""
 
         def filled(argument: Argument) -> Argument:
             fill = test.inputs.get(argument.name)
@@ -323,5 +323,5 @@ class Problem(ProblemTable):
         return self.model_copy(update={"sizes": {**self.sizes, **test.sizes}, "arguments": arguments})
 
     def with_tests(self, tests: Sequence[Test]) -> Problem:
-        """The same problem, verified at these tests."""
+        """This problem, verified at these tests."""
         return self.model_copy(update={"tests": list(tests)})

@@ -41,7 +41,7 @@ def around(space: SearchSpace, configuration: Configuration) -> list[Configurati
 def random_batch(
     space: SearchSpace, measured: Sequence[Configuration], count: int, rng: random.Random
 ) -> list[Configuration]:
-    """So many valid configurations that are not measured, as far as there are any."""
+    """Random valid configurations that are not measured, as many as wanted or as there are."""
     return new_ones(space.sample(count + len(measured), rng), measured, count)
 
 

@@ -44,7 +44,7 @@ class ReferenceFunction:
 
     @property
     def title(self) -> str:
-        """What it is, and its name."""
+        """What the function is, and its name."""
         return f"{self.what} {self.name}()"
 
 

@@ -22,7 +22,7 @@ from tui_tuner.problem.syntax import (
     identifiers,
     launch_bounds_at,
     parameters_of,
-    parse,
+    parse_code,
     strip_definitions,
 )
 from tui_tuner.text import nearest
@@ -89,7 +89,7 @@ def find_kernels(source: str, language: Language) -> list[KernelSignature]:
     code = code_only(source)
     aliases = type_aliases(code)
     found: dict[str, KernelSignature] = {}
-    for function in functions(parse(code, language), code, language):
+    for function in functions(parse_code(code, language), code, language):
         signature = _signature(function, code, language, aliases)
         found.setdefault(signature.name, signature)
     return list(found.values())
@@ -118,7 +118,7 @@ def in_namespaces(name: str, source: str, language: Language) -> str:
     code = code_only(source)
     if "::" in name.partition("<")[0] or "namespace" not in code:
         return name
-    for function in functions(parse(code, language), code, language):
+    for function in functions(parse_code(code, language), code, language):
         if _signature(function, code, language, {}).name == name.partition("<")[0].strip():
             return "".join(f"{space}::" for space in reversed(list(_namespaces(function, code)))) + name
     return name

@@ -19,7 +19,7 @@ from tui_tuner.problem.component import (
     ThreadLimit,
     Verdicts,
 )
-from tui_tuner.problem.expressions import Parsed, check, conjuncts, parse
+from tui_tuner.problem.expressions import Parsed, check_expression, conjuncts, parse_expression
 from tui_tuner.problem.languages import Configuration, Value
 from tui_tuner.problem.tunables import exact, exact_key
 from tui_tuner.text import suggestion
@@ -79,16 +79,16 @@ class SearchSpace:
 
     def _restrictions(self, restrictions: Sequence[str]) -> Iterator[Restriction]:
         for restriction in restrictions:
-            check(restriction, [*self.tunables, *self.sizes])
+            check_expression(restriction, [*self.tunables, *self.sizes])
             for part in conjuncts(restriction):
-                condition = parse(part)
+                condition = parse_expression(part)
                 yield Restriction(part, condition.names & self.tunables.keys(), condition)
 
     @cached_property
     def _block(self) -> tuple[Parsed, ...]:
         """The threads of a block along its axes."""
         given = [f"block_size_{axis}" for axis in _AXES if f"block_size_{axis}" in self.tunables]
-        return tuple(parse(str(extent)) for extent in self._given[2] or given)
+        return tuple(parse_expression(str(extent)) for extent in self._given[2] or given)
 
     @cached_property
     def block_names(self) -> frozenset[str]:

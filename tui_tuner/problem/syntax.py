@@ -32,7 +32,7 @@ def _parser(language: Language) -> Parser:
     return Parser(Grammar(import_module(COMPILED_LANGUAGES[language].grammar).language()))
 
 
-def parse(code: str, language: Language) -> Node:
+def parse_code(code: str, language: Language) -> Node:
     """The syntax tree of code without comments; every offset in it is an index into the code.
 
     Qualifiers that the grammars do not know or stumble over are blanked first, with the conditionals around them.

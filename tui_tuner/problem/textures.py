@@ -7,7 +7,7 @@ any number; one filled `uniform` or `integers` holds what lies between its bound
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -59,7 +59,6 @@ EQUAL = (0.5, 1.0, 1.5, 2.0, 3.0, -0.5, -1.0, -2.0)
 """Sums and squares of so few bits are exact in any order, so a difference of two of them is as well."""
 
 Value = np.ndarray | np.generic
-WorkOnPart = Callable[[slice], object]
 
 
 def textured(
@@ -92,7 +91,7 @@ def textured(
 
 
 def occurring(problem: Problem) -> list[Texture]:
-    """Those beside noise that arrays of a problem can have, as far as their domains go."""
+    """The textures beside noise that arrays of a problem can have, as far as their domains go."""
     arrays = [argument for argument in problem.arguments if argument.shape is not None]
     kinds = {(_domain(argument, problem.sizes), argument.dtype) for argument in arrays}
     return [texture for texture in ALL_BUT_NOISE if any(_is_possible(*kind, texture) for kind in kinds)]

@@ -160,7 +160,7 @@ def _tolerance(problem: Problem) -> str:
     return f"a floating-point element of a result may be off by at most {allowed}"
 
 
-def means_facts(device: DeviceInfo, wording: int = WORDING) -> str:
+def means_facts(device: DeviceInfo, wording: int) -> str:
     """What the code may use on a device beside the plain language; empty where nothing is to be said."""
     return kind_named(device.kind).means(device, tensor_maps=wording > 5)
 

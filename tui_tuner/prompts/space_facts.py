@@ -15,7 +15,7 @@ from tui_tuner.problem.space import SearchSpace
 from tui_tuner.prompts.ranking import effect_elsewhere
 
 LISTED = 20_000
-"""Of a space with more configurations no bounds are told: they would have to be listed."""
+"""No bounds are told of a space with more configurations: they would have to be listed."""
 MOST_BOUNDS = 10
 MOST_NEIGHBOURS = 16
 _MOST_VALUES = 12

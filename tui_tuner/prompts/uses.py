@@ -12,7 +12,7 @@ from tree_sitter import Node
 
 from tui_tuner.problem.languages import COMPILED
 from tui_tuner.problem.model import Language
-from tui_tuner.problem.syntax import code_only, parse, spaces
+from tui_tuner.problem.syntax import code_only, parse_code, spaces
 
 
 class Use(IntEnum):
@@ -78,7 +78,7 @@ def _in_brackets(line: str, name: str) -> bool:
 
 def by_tree(code: str, language: Language) -> Callable[[int, str], Use]:
     """Uses by their place in the syntax tree."""
-    root = parse(code, language)
+    root = parse_code(code, language)
 
     def use_at(offset: int, name: str) -> Use:
         if _BOUNDS.search(code[code.rfind("\n", 0, offset) + 1 : offset]):

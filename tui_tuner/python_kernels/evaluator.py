@@ -36,7 +36,7 @@ from tui_tuner.python_kernels.messages import (
 from tui_tuner.text import clean
 
 BUILD_LIMIT_S = 60.0
-"""As Helion's own limit."""
+"""Time limit of a build, which is Helion's own."""
 UNCONFINED = "none: the kernel's file is your own code and runs in a process of its own"
 
 
@@ -192,7 +192,7 @@ def evaluator_for(problem: Problem, log: Path, jobs: int, device: str) -> Python
     return PythonEvaluator(problem, PythonOptions(log, jobs, process=ProcessOptions(visible_gpu(device))))
 
 
-def python_problem(file: Path, kernel: str | None, options: ProcessOptions = DEFAULT) -> Written:
+def python_problem(file: Path, kernel: str | None, options: ProcessOptions) -> Written:
     """The problem of a kernel in a Python file, every field of its search space a tunable.
 
     Args:

@@ -37,7 +37,7 @@ UNUSUAL = 0.3
 PART_OF_A_WARP = 0.3
 """Expected of a block that is no multiple of a warp."""
 USUAL_THREADS = (90.0, 256.0)
-"""Of a block: fewer hide little latency, more share registers and wait for each other."""
+"""Threads of a block: fewer hide little latency, more share registers and wait for each other."""
 WARP = 32
 MOST_BLOCKS = 100_000
 """Where more combinations of values decide how large a block is, nothing is expected of its threads."""

@@ -97,7 +97,7 @@ class Surrogate:
         pool: of the candidates.
     """
 
-    def __init__(self, pool: Pool, rng: np.random.Generator, devices: int = 1) -> None:
+    def __init__(self, pool: Pool, rng: np.random.Generator, devices: int) -> None:
         self.pool = pool
         self._at_once = max(AT_ONCE, FOR_EACH_DEVICE * devices)
         self._rng = rng

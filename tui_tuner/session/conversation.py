@@ -58,8 +58,8 @@ class Conversation:
         controls: Controls,
         max_tokens: int,
         *,
-        models: Models | None = None,
-        required: bool = False,
+        models: Models | None,
+        required: bool,
     ) -> None:
         self.fault = ""
         self.helper: Helper | None = None

@@ -40,7 +40,7 @@ from tui_tuner.session_options import SessionOptions
 from tui_tuner.strategies.base import BudgetSpent, Incumbent, Strategy
 from tui_tuner.strategies.choose import strategy_named
 from tui_tuner.strategies.rewriting.failures import Rejected
-from tui_tuner.strategies.steps import ApprovalLevel, Decision, Step, StepState
+from tui_tuner.strategies.steps import UNCHANGED, ApprovalLevel, Decision, Step, StepState
 from tui_tuner.subjects import Source
 
 
@@ -78,7 +78,7 @@ class SessionEffects(Talk):
         self.remembering = SessionMemory(run, recall)
         self.problem: Problem = self.bench.problem
         self.baseline: Candidate = baseline(self.problem)
-        self.incumbent = Incumbent(self.baseline, self.bench.given, (1.0, 1.0, 1.0))
+        self.incumbent = Incumbent(self.baseline, self.bench.given, UNCHANGED)
         self.tuned_baseline: Incumbent | None = None
         self._refused: list[Evaluation] = []
         self._told_missing: set[str] = set()

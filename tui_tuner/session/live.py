@@ -65,7 +65,7 @@ class LiveRun:
         self._listening: asyncio.Task[None] | None = None
 
     def open(self) -> None:
-        """Begin anew; what earlier processes left there is void."""
+        """Begin to be followed; what earlier processes left there is void."""
         with suppress(OSError):
             shutil.rmtree(self._directory, ignore_errors=True)
             self._directory.mkdir(mode=0o700)
@@ -86,7 +86,7 @@ class LiveRun:
         return await self._first_answer(asked, self._approver.decide(proposal), Decision)
 
     async def help(self, trouble: ModelTrouble) -> Remedy:
-        """The same about a model that fails; where nobody is asked here the call is left out."""
+        """Ask how to go on where a model fails; where nobody is asked here the call is left out."""
         if not isinstance(self._approver, Helper):
             return Remedy(action="skip")
         return await self._first_answer(
@@ -184,7 +184,7 @@ class WatchedRun:
 
     @property
     def subject(self) -> Subject:
-        """What it is about."""
+        """What the session is about."""
         return self._subject
 
     async def events(self, approver: Approver) -> AsyncGenerator[Event, None]:

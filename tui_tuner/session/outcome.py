@@ -7,14 +7,20 @@ from typing import Any
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.results import Comparison
 from tui_tuner.format import time_unit
-from tui_tuner.report import SessionOutcome, count_failures, problem_key, title_of, write_as_written, write_best
+from tui_tuner.report import (
+    SessionOutcome,
+    count_builds,
+    count_failures,
+    problem_key,
+    title_of,
+    write_as_written,
+    write_best,
+)
 from tui_tuner.resources import __version__
 from tui_tuner.session.effects import SessionEffects
 from tui_tuner.session.run_directory import RunDirectory
 from tui_tuner.strategies.base import Incumbent
-from tui_tuner.strategies.steps import Factor
-
-UNCHANGED: Factor = (1.0, 1.0, 1.0)
+from tui_tuner.strategies.steps import UNCHANGED, Factor
 
 
 async def conclude(effects: SessionEffects, run: RunDirectory, strategy: str, reason: str) -> SessionOutcome:
@@ -76,7 +82,7 @@ def _of_session(effects: SessionEffects, run: RunDirectory, strategy: str, reaso
         "baseline": effects.bench.given,
         "baseline_tuned": None if tuned is None else tuned.evaluation,
         "evaluations": effects.budget.evaluations,
-        "builds": len({e.build_ms for e in evaluations if e.build_ms > 0}),  # those that share one have its time
+        "builds": count_builds(evaluations),
         "failures": count_failures(evaluations),
         "model_calls": effects.budget.model_calls,
         "model_fault": effects.model.fault,

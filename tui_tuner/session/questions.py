@@ -27,7 +27,7 @@ _ROOM = "tui_tuner.session"
 _REMEMBERED = 3
 """Questions before this one that the model is told, with its answers."""
 _SHOWN = 8
-"""Of the fastest configurations, and of the latest failures."""
+"""How many of the fastest configurations, and of the latest failures, a prompt shows."""
 _REPLY = TypeAdapter(Reply)
 
 

@@ -7,7 +7,7 @@ import math
 from contextlib import suppress
 
 from tui_tuner.errors import UserError
-from tui_tuner.evaluate.evaluator import Evaluator
+from tui_tuner.evaluate.evaluator import Evaluator, MachineReport
 from tui_tuner.evaluate.profiling.bottleneck import diagnosis
 from tui_tuner.journal.recall import RecordEnds
 from tui_tuner.llm import Backend
@@ -78,7 +78,7 @@ class Session(EventStream):
 
     @property
     def subject(self) -> Subject:
-        """What it is about."""
+        """What the session is about."""
         return KERNEL
 
     async def _close(self) -> None:
@@ -94,25 +94,7 @@ class Session(EventStream):
             started = await self._machine.start(await self._proposed_tests(), method=self._first_method())
         finally:
             telling.cancel()
-        self._emit(
-            DeviceReady(
-                device=started.device, sandbox=started.sandbox, devices=[*started.devices], library=started.library
-            )
-        )
-        if started.library is not None:
-            self._emit(Note(text=f"a library computes the same: {started.library.in_words}"))
-        if started.note:
-            self._emit(Note(level="warning", text=started.note))
-        for test in started.tests:
-            sizes = {**self._machine.problem.sizes, **test.sizes}
-            self._emit(Note(text=f"verified as well, as the model proposed: {label_of(sizes, test.inputs)}"))
-        for dropped in started.dropped:
-            self._emit(Note(text=f"a test that the model proposed is of no use: {dropped}"))
-        for left_out in started.left_out:
-            self._emit(Note(text=f"not checked, since the kernel as given fails there itself: {left_out}"))
-        problem = self._machine.problem
-        held_by = diagnosis(problem, started.device, baseline(problem), started.given)
-        self._emit(BaselineMeasured(given=started.given, diagnosis=held_by))
+        self._tell_of(started)
         plan = Plan(approver, self._recall, self._emit, self._controls)
         effects = SessionEffects(
             self._run,
@@ -135,6 +117,27 @@ class Session(EventStream):
         finally:
             await effects.bench.cancel_speculation()
         await self._finish(effects, reason)
+
+    def _tell_of(self, started: MachineReport) -> None:
+        """The device, what is verified where, and the kernel as given."""
+        devices = [*started.devices]
+        self._emit(
+            DeviceReady(device=started.device, sandbox=started.sandbox, devices=devices, library=started.library)
+        )
+        if started.library is not None:
+            self._emit(Note(text=f"a library computes the same: {started.library.in_words}"))
+        if started.note:
+            self._emit(Note(level="warning", text=started.note))
+        for test in started.tests:
+            sizes = {**self._machine.problem.sizes, **test.sizes}
+            self._emit(Note(text=f"verified as well, as the model proposed: {label_of(sizes, test.inputs)}"))
+        for dropped in started.dropped:
+            self._emit(Note(text=f"a test that the model proposed is of no use: {dropped}"))
+        for left_out in started.left_out:
+            self._emit(Note(text=f"not checked, since the kernel as given fails there itself: {left_out}"))
+        problem = self._machine.problem
+        held_by = diagnosis(problem, started.device, baseline(problem), started.given)
+        self._emit(BaselineMeasured(given=started.given, diagnosis=held_by))
 
     async def _memory_words(self) -> str:
         """What the arrays take at the timed size: where that is much, preparing them takes its time."""

@@ -40,12 +40,12 @@ class KeptRun(Protocol):
 
     @property
     def path(self) -> Path:
-        """Its directory."""
+        """The run's directory."""
         ...
 
     @property
     def journal(self) -> Journal:
-        """Its journal."""
+        """The run's journal."""
         ...
 
     @property
@@ -124,7 +124,7 @@ class EventStream(ABC):
     @property
     @abstractmethod
     def subject(self) -> Subject:
-        """What it is about; names what shows it."""
+        """What the session is about; names what shows it."""
 
     async def events(self, approver: Approver) -> AsyncGenerator[Event, None]:
         """Run while iterated; closing the iterator interrupts the session and leaves it resumable.

@@ -52,7 +52,7 @@ def load_settings(file: Path | None = None, *, beside: Path | None = None) -> Se
 
 
 def layered_settings(file: Path | None = None, *, beside: Path | None = None, told: Layer | None = None) -> Layered:
-    """The same with all that they come from.
+    """The settings with all layers that they come from.
 
     Args:
         told: by the command line, over all others.

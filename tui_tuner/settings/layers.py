@@ -86,7 +86,7 @@ def _is_table(path: tuple[str, ...]) -> bool:
 
 
 def merged(layers: Sequence[Layer]) -> dict[str, Any]:
-    """One over the other, the last on top."""
+    """Layers over each other, the last on top."""
     tables: dict[str, Any] = {}
     for layer in layers:
         for path, value in layer.leaves():

@@ -24,7 +24,7 @@ def _any(value: object, own: object) -> bool:
 
 
 def _is_name(value: object, own: object) -> bool:
-    """Not file.py:Class, which would be run."""
+    """Whether a strategy is named, and not file.py:Class, which would be run."""
     return isinstance(value, str) and re.fullmatch(r"[\w-]+", value) is not None
 
 

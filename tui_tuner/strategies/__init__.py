@@ -8,4 +8,4 @@ PLACES = {
     LLM_SEARCH: "tui_tuner.strategies.single_step:LlmSearchStrategy",
     "search": "tui_tuner.strategies.single_step:SearchStrategy",
 }
-"""Those that the program brings, the default first; each class as `module:name`."""
+"""The strategies that the program brings, the default first; each class as `module:name`."""

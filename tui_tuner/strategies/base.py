@@ -216,7 +216,7 @@ class Effects(Dialogue, Protocol):
 
     @property
     def wording(self) -> int:
-        """Of the prompts, as `tui_tuner.prompts.WORDING` was when the session began."""
+        """The wording of the prompts, as `tui_tuner.prompts.WORDING` was when the session began."""
         ...
 
     @property

@@ -21,7 +21,7 @@ from tui_tuner.strategies.base import Strategy
 from tui_tuner.subjects import loaded
 
 STRATEGIES: dict[str, type[Strategy]] = {name: loaded(place) for name, place in PLACES.items()}
-"""Those that the program brings."""
+"""The strategies that the program brings."""
 ENTRY_POINTS = "tui_tuner.strategies"
 """The group under which installed packages offer strategies."""
 _OBJECT = "python:"

@@ -13,7 +13,7 @@ from tui_tuner.memory import Recollection
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.prompts import configuration_facts, evaluation_facts
 from tui_tuner.strategies.base import Effects, Incumbent
-from tui_tuner.strategies.steps import Step, StepState
+from tui_tuner.strategies.steps import UNCHANGED, Step, StepState
 
 MOST_FINALISTS = 3
 
@@ -37,14 +37,14 @@ async def best_of_finalists(session: Effects, candidate: Candidate) -> Evaluatio
     if winner is None or winner.timing is None:
         return None
     for finalist in _finalists(winner, winner.timing, evaluations):
-        comparison = await session.compare(Incumbent(candidate, winner, (1.0, 1.0, 1.0)), candidate, finalist)
+        comparison = await session.compare(Incumbent(candidate, winner, UNCHANGED), candidate, finalist)
         if comparison.failure is None and comparison.low > 1:
             winner = finalist
     return winner
 
 
 def _finalists(best: Evaluation, time: Timing, evaluations: Sequence[Evaluation]) -> list[Evaluation]:
-    """Those whose interval reaches into that of the best, the fastest first."""
+    """The evaluations whose interval reaches into that of the best, the fastest first."""
     near = [
         (e.timing.median, e)
         for e in evaluations
@@ -158,7 +158,7 @@ def _attempt(attempt: Attempt, beside: Candidate, most: int, *, is_last: bool) -
     if attempt.candidate.source == beside.source:
         yield "(its code is the kernel above)"
     else:
-        yield from changes(attempt.base.source, attempt.candidate.source, most)
+        yield from changed_lines(attempt.base.source, attempt.candidate.source, most)
 
 
 def _cut(text: str) -> str:
@@ -166,7 +166,7 @@ def _cut(text: str) -> str:
     return line if len(line) <= _SAID else f"{line[:_SAID]}..."
 
 
-def changes(before: str, after: str, most: int) -> list[str]:
+def changed_lines(before: str, after: str, most: int) -> list[str]:
     """What makes one source of another, as a unified diff in so many lines at most.
 
     Where that is too long, what was taken out is left out first: it is the new code that was measured.

@@ -76,23 +76,15 @@ async def search_parameters(
     Raises:
         ModelFailed: a model was to choose, it gave nothing, and the fallback is `error`.
     """
-    methods, raised = methods or methods_of(session.options.search or DEFAULT_METHOD), session.budget.raised
+    methods = methods or methods_of(session.options.search or DEFAULT_METHOD)
     most = min(max_evaluations, session.budget.evaluations_left)
     if most < 1:
         return best_of(session.bench.evaluations_of(candidate))
     if space_of(session, narrowed(session, candidate)).size <= most:
-        methods = Methods(
-            rounds=False, local=methods.local or DEFAULT_METHOD
-        )  # all of it is measured: nothing to choose
+        # All of it is measured: there is nothing to choose.
+        methods = Methods(rounds=False, local=methods.local or DEFAULT_METHOD)
     try:
-        if methods.rounds and methods.local == SURROGATE:
-            await _search_together(session, candidate, most, methods, again=again, step=step)
-        else:
-            await _search_in_turn(session, candidate, most, methods, again=again, step=step)
-        # What the user adds meanwhile is for this search.
-        while methods.local and (added := session.budget.raised - raised) > 0:
-            raised += added
-            await _search_locally(session, candidate, added, methods, again=True)
+        await _search(session, candidate, most, methods, again=again, step=step)
     except BudgetSpent as spent:
         session.note(f"search ends: {spent}")
     if methods.rounds:
@@ -102,6 +94,18 @@ async def search_parameters(
 
 MOST_OFFERED = 6
 """Configurations that a search without a model begins with besides the default one, of those that it is offered."""
+
+
+async def _search(
+    session: Effects, candidate: Candidate, most: int, methods: Methods, *, again: bool, step: Step | None
+) -> None:
+    """Spend so many evaluations, and those that the user adds meanwhile."""
+    raised = session.budget.raised
+    search = _search_together if methods.rounds and methods.local == SURROGATE else _search_in_turn
+    await search(session, candidate, most, methods, again=again, step=step)
+    while methods.local and (added := session.budget.raised - raised) > 0:
+        raised += added
+        await _search_locally(session, candidate, added, methods, again=True)
 
 
 async def _search_together(
@@ -173,15 +177,8 @@ def _local_search(
         most += len(measured)  # what it proposes of these costs nothing
     elif any(e.configuration == start for e in measured):
         most += 1  # the search begins with it, and it costs nothing
-    content: dict[str, Any] = {
-        "candidate": candidate.id,
-        "method": method,
-        "seed": seed,
-        "most": most,
-        "held": session.frozen,
-    }
-    if known:
-        content["known"] = len(known)
+    content: dict[str, Any] = {"candidate": candidate.id, "method": method, "seed": seed, "most": most}
+    content |= {"held": session.frozen} | ({"known": len(known)} if known else {})
     search = SearchClient(
         space,
         method=method,

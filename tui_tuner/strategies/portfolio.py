@@ -32,11 +32,11 @@ LEARNING = 20.0
 WASTED = 0.4
 """What an evaluation of the model's that brings nothing costs of the logarithm of its weight."""
 MOST_MOVED = 2.0
-"""Of the logarithm, by one batch: one lucky find decides nothing for ever."""
+"""How far one batch may move the logarithm: one lucky find decides nothing for ever."""
 FIRST_SHARE = 0.25
-"""Of a model that has shown nothing yet."""
+"""The share of a model that has shown nothing yet."""
 EVEN_SHARE = 0.5
-"""Of one that gets another chance, and of any that began with a wording up to 6."""
+"""The share of a model that gets another chance, and of any that began with a wording up to 6."""
 LEAST_SHARE = 0.25
 """A model that has earned less of a batch gets nothing of it."""
 WITHOUT_GAIN = 16
@@ -69,7 +69,7 @@ class Earnings:
 
     @property
     def share(self) -> float:
-        """Of the model, from 0 to the most."""
+        """The model's share, from 0 to the most."""
         share = 1 / (1 + math.exp(-self._weight))
         return 0.0 if share < LEAST_SHARE - _ROUNDING else min(share, self._most)
 

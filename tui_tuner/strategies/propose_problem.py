@@ -12,7 +12,7 @@ from tui_tuner.errors import ProblemError
 from tui_tuner.llm import Message, Request
 from tui_tuner.llm.structured import CallModel, TypedReply, ask
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts, ProposedFill
-from tui_tuner.problem.expressions import ExpressionError, check, evaluate
+from tui_tuner.problem.expressions import ExpressionError, check_expression, evaluate
 from tui_tuner.problem.inputs import array_bytes
 from tui_tuner.problem.model import Fill, Problem
 from tui_tuner.problem.signature import KernelSignature
@@ -22,7 +22,7 @@ from tui_tuner.prompts import question, render
 PURPOSE = "draft_problem"
 MOST_TESTS = 3
 MOST_ELEMENTS = 2**20
-"""Of a test that the emulator is to run."""
+"""Elements of a test that the emulator is to run."""
 _ATTEMPTS = 2
 _MOST_SIZES = 12
 _MOST_SHOWN = 24_000
@@ -238,7 +238,7 @@ def _faults_of_expressions(reply: DraftReply) -> Iterator[str]:
 
 def _fault(where: str, text: str, names: Sequence[str]) -> Iterator[str]:
     try:
-        check(text, names)
+        check_expression(text, names)
     except ExpressionError as error:
         yield f"{where}: {error}"
 

@@ -50,7 +50,7 @@ class Rounds:
         space: SearchSpace,
         most: int,
         found: Recollection,
-        step: Step | None = None,
+        step: Step | None,
     ) -> None:
         self._session = session
         self._options = session.options.rounds

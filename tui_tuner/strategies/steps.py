@@ -13,6 +13,7 @@ from tui_tuner.subjects import Source
 SourceType = TypeVar("SourceType", bound=Source)
 Factor = tuple[float, float, float]
 """A speed-up with the ends of its 95 % interval."""
+UNCHANGED: Factor = (1.0, 1.0, 1.0)
 
 
 class StepState(StrEnum):

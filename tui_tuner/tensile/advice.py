@@ -13,7 +13,7 @@ from tui_tuner.llm.structured import NoUsableReply, ask
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings
 from tui_tuner.tensile.document.configuration import BenchmarkConfiguration
-from tui_tuner.tensile.document.judging import EditedConfiguration, EditLimits, carry_out
+from tui_tuner.tensile.document.judging import EditedConfiguration, EditLimits, apply_edits
 from tui_tuner.tensile.history import Advice, History, edit_lines, faults
 from tui_tuner.tensile.knowledge.known import Knowledge
 from tui_tuner.tensile.knowledge.starting_points import starting_facts
@@ -77,7 +77,7 @@ async def _write(
         advice = await _asked(backend, history, knowledge, tensile, rules, settings.model.max_tokens)
     finally:
         await backend.aclose()
-    edited, _ = carry_out(given.configuration, advice.edits, rules)
+    edited, _ = apply_edits(given.configuration, advice.edits, rules)
     advice_file, edited_file = files
     missing = knowledge.missing_gpu(tensile.gpu or "")
     text = _text(given.configuration, advice, edited, backend.name)

@@ -123,9 +123,9 @@ class BenchmarkEffect:
 
         return RoundOutcome.model_validate(await self._recall.once("rehearsal", content, live))
 
-    async def once_told(self, kind: str, gpu: str, words: Callable[[], str]) -> str:
-        """Words that are computed once for a GPU, so that prompts stay as they were; empty in older recordings."""
-        content = {"gpu": gpu}
+    async def starting_points(self, gpu: str, words: Callable[[], str]) -> str:
+        """Where to begin on a GPU, computed once, so that prompts stay as they were; empty in older recordings."""
+        kind, content = "starting_points", {"gpu": gpu}
         if self._recall.recorded(kind, content) is None and not self._recall.is_live:
             return ""
 
@@ -239,7 +239,7 @@ class TensileEffects(Talk):
 
     @property
     def sizes(self) -> ProblemSizes | None:
-        """Those of a file of their own, as the alternate format has it."""
+        """The sizes of a file of their own, as the alternate format has it."""
         return self._run.sizes
 
     @property
@@ -272,7 +272,7 @@ class TensileEffects(Talk):
 
     async def starting_points(self, gpu: str, words: Callable[[], str]) -> str:
         """Where to start on a GPU, for prompts; empty where the session was recorded before there was such a thing."""
-        return await self._benchmarks.once_told("starting_points", gpu, words)
+        return await self._benchmarks.starting_points(gpu, words)
 
     async def rehearsal(self, configuration: BenchmarkConfiguration) -> RoundOutcome | None:
         """How many permutations of a configuration are valid, rejected and duplicate; None where that is not asked."""

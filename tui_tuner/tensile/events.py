@@ -45,7 +45,7 @@ class ConfigurationText(BaseModel):
         return hashlib.sha256(to_json(content)).hexdigest()[:12]
 
     def edited(self, source: str) -> Self:
-        """The same file with the text as the user left it."""
+        """This file with the text as the user left it."""
         return self.model_copy(update={"source": source, "title": f"{self.title}, edited"})
 
     @model_serializer

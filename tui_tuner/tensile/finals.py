@@ -145,7 +145,7 @@ def consistency(history: History, finals: Sequence[RoundOutcome]) -> float | Non
 
 @dataclass(frozen=True)
 class Finals:
-    """What they said.
+    """What the final runs said.
 
     Attributes:
         winners: a configuration with nothing but the best of every size; None where it cannot be written.

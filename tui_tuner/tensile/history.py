@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tui_tuner.tensile.document.configuration import BenchmarkConfiguration, ParameterValue, same
 from tui_tuner.tensile.document.edits import SpaceEdit
-from tui_tuner.tensile.document.judging import BestSolution, EditedConfiguration, EditLimits, carry_out
+from tui_tuner.tensile.document.judging import BestSolution, EditedConfiguration, EditLimits, apply_edits
 from tui_tuner.tensile.outcome import (
     Contender,
     ParameterValues,
@@ -48,7 +48,7 @@ class HeldSolution:
         return cls({**constants, **contender.values}, contender.derived, alike)
 
     def also(self, other: HeldSolution) -> HeldSolution:
-        """The same solution, seen with other values as well."""
+        """This solution, seen with other values as well."""
         alike = dict(self.alike)
         for name, value in other.values.items():
             known = (*([self.values[name]] if name in self.values else []), *alike.get(name, ()))
@@ -240,7 +240,7 @@ def faults(advice: Advice, configuration: BenchmarkConfiguration, rules: EditLim
         return []
     if not advice.edits:
         return ["there is no edit: give one at least, or set stop to true"]
-    edited, refused = carry_out(configuration, advice.edits, rules)
+    edited, refused = apply_edits(configuration, advice.edits, rules)
     if not refused and edited.configuration.text == configuration.text:
         refused = ["the edits together change nothing"]
     if not refused and history.was_measured(edited.configuration):

@@ -19,7 +19,7 @@ from tui_tuner.tensile.document.configuration import BenchmarkConfiguration, Siz
 from tui_tuner.tensile.outcome import GroupOutcome, RoundOutcome, RunFailure, RunFailureKind, SizeOutcome
 from tui_tuner.tensile.program import Tensile, environment
 from tui_tuner.tensile.results import read_results
-from tui_tuner.tensile.run_end import RunEnd, explain
+from tui_tuner.tensile.run_end import RunEnd, run_failure
 from tui_tuner.tensile.run_log import GroupLog, LogReader, LogSummary, shortened
 from tui_tuner.tensile.summary import summarise
 from tui_tuner.text import redact
@@ -32,7 +32,7 @@ GRACE_S = 5.0
 _LARGEST_LOG = 256 << 20
 _CHUNK = 1 << 16
 _DRAIN_S = 2.0
-"""For what is still in the pipe when Tensile has ended; a process that it left behind may hold the pipe open."""
+"""So long what is still in the pipe is read when Tensile has ended; a process it left behind may hold it open."""
 
 
 class LineCutter:
@@ -252,7 +252,7 @@ def outcome_of(configuration: BenchmarkConfiguration, ended: RunEnd, output: Pat
         phases={phase: round(seconds, 3) for phase, seconds in ended.said.phases.items()},
         device=ended.said.device,
     )
-    failure = explain(ended)
+    failure = run_failure(ended)
     if failure is not None:
         failure = failure.model_copy(update={"detail": redact(failure.detail, {output.parent.absolute(): "."})})
         return base.model_copy(update={"failure": failure})

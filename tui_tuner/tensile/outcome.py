@@ -161,7 +161,7 @@ class RoundOutcome(_Result):
 
     @property
     def permutations(self) -> int:
-        """Of all size groups."""
+        """The permutations of all size groups."""
         return sum(group.permutations for group in self.groups)
 
 
@@ -199,7 +199,7 @@ def size_text(size: Iterable[int]) -> str:
 
 
 def geometric_mean(factors: Iterable[float]) -> float | None:
-    """Of positive factors; None of none."""
+    """The geometric mean of positive factors; None of none."""
     logs = [math.log(factor) for factor in factors]
     return math.exp(sum(logs) / len(logs)) if logs else None
 

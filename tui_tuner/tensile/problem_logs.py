@@ -25,7 +25,7 @@ from tui_tuner.resources import is_packed
 from tui_tuner.text import clean
 
 Arguments = dict[str, str]
-"""Of one call, by the names of the bench programs without dashes, in lower case."""
+"""The arguments of one call, by the names of the bench programs without dashes, in lower case."""
 _BENCH = re.compile(r"(?:^|[\s/])(?:rocblas|hipblaslt)-bench\s+(-.*)")
 _PROFILE = re.compile(r"\s*-?\s*(\{.*\bcall_count\b.*\})")
 _TRACE = re.compile(r"\[rocblaslt_matmul\]\s+(.*)")
@@ -79,7 +79,7 @@ class ProblemKind:
             yield from ("Activation: True", "ActivationType: hipblaslt_all")
 
     def words(self) -> str:
-        """In a few words, as in "TN h to s, compute s"."""
+        """The problem type in a few words, as in "TN h to s, compute s"."""
         letters = "".join("T" if one else "N" for one in (self.transpose_a, self.transpose_b))
         more = [*(["bias"] if self.bias else []), *(["activation"] if self.activation else [])]
         return ", ".join([f"{letters} {self.data} to {self.dest}", f"compute {self.compute}", *more])

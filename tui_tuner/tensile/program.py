@@ -33,7 +33,7 @@ _IN_CHECKOUT = (
 )
 _VERSION = re.compile(r"\b(\d+\.\d+(?:\.\d+)?\S*)")
 _VERSION_LIMIT_S = 180.0
-"""It imports all of Tensile for that, and may look for compilers and GPUs."""
+"""Time limit of asking for the version: that imports all of Tensile, and may look for compilers and GPUs."""
 _WAY_OUT = (
     "Name the program or a checkout with --tensile PATH, or write advice and the edited file without measuring: "
     "--advice FILE."
@@ -119,7 +119,7 @@ _FIRST_BYTES = 512
 
 
 class Acceptance(StrEnum):
-    """Whether it takes it."""
+    """Whether Tensile's own parser takes a configuration."""
 
     TAKEN = "taken"
     REFUSED = "refused"

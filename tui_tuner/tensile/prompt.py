@@ -68,7 +68,7 @@ def parameter_facts(configuration: BenchmarkConfiguration, knowledge: Knowledge)
 
 
 def other_parameter_facts(configuration: BenchmarkConfiguration, knowledge: Knowledge) -> str:
-    """The same of all others that Tensile has."""
+    """The facts of all other parameters that Tensile has."""
     named, table = configuration.named_parameters, knowledge.table
     types = [group.problem_type for group in configuration.size_groups]
     names = (name for name in sorted(table.names) if name not in named and not table.is_unchecked(name))

@@ -18,10 +18,10 @@ from tui_tuner.tensile.document.configuration import BenchmarkConfiguration
 from tui_tuner.tensile.document.yaml_text import loaded
 from tui_tuner.tensile.measure import OUTPUT, TensileBench, group_outcome, run_tensile
 from tui_tuner.tensile.outcome import GroupOutcome, RoundOutcome, RunFailure, RunFailureKind
-from tui_tuner.tensile.run_end import explain
+from tui_tuner.tensile.run_end import run_failure
 
 LIMIT_S = 120.0
-"""For one rehearsal; of a size group it takes Tensile's own start and some milliseconds a permutation."""
+"""Time limit of one rehearsal; a size group takes Tensile's own start and some milliseconds a permutation."""
 _REASONS = 4
 _POOR = 0.5
 """Share of valid permutations below which the model is asked to think again."""
@@ -56,7 +56,7 @@ async def rehearse(bench: TensileBench, configuration: BenchmarkConfiguration) -
         counted = log is not None and log.valid is not None
         groups.append(group_outcome(configuration.size_groups[number], log if counted else None, tells=True))
         if not counted:
-            failure = explain(ended) or RunFailure(kind=RunFailureKind.CRASH, message="Tensile told no solutions")
+            failure = run_failure(ended) or RunFailure(kind=RunFailureKind.CRASH, message="Tensile told no solutions")
         elif not groups[-1].solutions:
             failure = RunFailure(kind=RunFailureKind.NOTHING_VALID, message=_counts(groups[-1], named=False))
         if failure is not None:

@@ -245,7 +245,7 @@ class GroupTable:
     notes: list[str] = field(default_factory=list)
 
 
-def lines_of(file: Path) -> tuple[ResultColumns, list[TableLine]]:
+def table_lines(file: Path) -> tuple[ResultColumns, list[TableLine]]:
     """The columns and the rows of a table; a header that is repeated between rows is left out.
 
     Raises:

@@ -25,10 +25,10 @@ from tui_tuner.tensile.result_tables import (
     ResultRow,
     ResultsError,
     TableLine,
-    lines_of,
     results_text,
     shown,
     size_row,
+    table_lines,
 )
 
 LARGEST_FILE = 1 << 30
@@ -242,7 +242,7 @@ def _parts(name: str) -> dict[str, str]:
 
 
 def _abbreviated(solution: Solution, wanted: Container[str]) -> dict[str, str]:
-    """Its parameters as names of solutions have them, without those whose capitals are those of another one."""
+    """The parameters as names of solutions have them, without those whose capitals are those of another one."""
     found: dict[str, set[str]] = defaultdict(set)
     tile = [solution.get(name) for name in _OF_THE_TILE]
     for name, value in {**solution, _TILE: tile}.items():
@@ -294,7 +294,7 @@ def _uncollected(directory: Path) -> dict[str, Path]:
 
 
 def _group_table(name: str, file: Path) -> GroupTable:
-    columns, lines = lines_of(file)
+    columns, lines = table_lines(file)
     found = matched(columns, solutions_of(file.with_suffix(".yaml")), file)
     places = {name: place for name, (place, _) in found.items()}
     rows = [size_row(line, columns, places) for line in lines]

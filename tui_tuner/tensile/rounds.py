@@ -9,7 +9,7 @@ from __future__ import annotations
 from tui_tuner.errors import ProblemError
 from tui_tuner.strategies.base import BudgetSpent, ModelFailed
 from tui_tuner.strategies.steps import Step, StepState
-from tui_tuner.tensile.document.judging import EditedConfiguration, EditLimits, carry_out
+from tui_tuner.tensile.document.judging import EditedConfiguration, EditLimits, apply_edits
 from tui_tuner.tensile.document.reading import parse_configuration
 from tui_tuner.tensile.effects import TensileEffects
 from tui_tuner.tensile.events import text_of
@@ -32,7 +32,7 @@ _TRIES = 2
 class TensileRounds:
     """One session's rounds."""
 
-    def __init__(self, session: TensileEffects, knowledge: Knowledge, noise: float | None = None) -> None:
+    def __init__(self, session: TensileEffects, knowledge: Knowledge, noise: float | None) -> None:
         self._session = session
         self._knowledge = knowledge
         self._options = session.options
@@ -151,7 +151,7 @@ class TensileRounds:
         """
         for last in (attempt == _TRIES for attempt in range(1, _TRIES + 1)):
             advice = await self._asked(number)
-            edited, _ = carry_out(self.history.current, advice.edits, self._rules())
+            edited, _ = apply_edits(self.history.current, advice.edits, self._rules())
             refusal = await self._session.refusal(edited.configuration) if edited.steps else ""
             if not refusal:
                 refusal, poor = await self._rehearsed(number, advice, edited)
@@ -189,7 +189,7 @@ class TensileRounds:
             return []
         outcomes: list[RoundOutcome] = []
         for number in range(len(advice.edits) + 1):
-            partly, _ = carry_out(self.history.current, advice.edits[:number], self._rules())
+            partly, _ = apply_edits(self.history.current, advice.edits[:number], self._rules())
             outcome = await self._session.rehearsal(partly.configuration)
             if outcome is None or outcome.failure is not None:
                 break
@@ -212,7 +212,7 @@ class TensileRounds:
             self.history.model_seconds += self._session.elapsed - before
 
     async def _gpu_facts(self) -> str:
-        """Of the GPU, and where to start on it; as long as nothing better is known."""
+        """The facts of the GPU, and where to start on it; as long as nothing better is known."""
         gpu, given = self._options.gpu or self._device(), self._session.given
         facts, table = self._knowledge.gpu(gpu), self._knowledge.table
         starts = await self._session.starting_points(gpu, lambda: starting_facts(given, facts, table))

@@ -75,7 +75,7 @@ class TensileRun:
 
     @property
     def sizes(self) -> ProblemSizes | None:
-        """Those of the file of sizes."""
+        """The sizes in the file of sizes."""
         return None if self.sizes_text is None else parse_sizes(self.sizes_text, self.configuration.file)
 
     def directory_of(self, label: str) -> Path:

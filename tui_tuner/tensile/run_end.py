@@ -72,7 +72,7 @@ class RunEnd:
         return words.splitlines()[0] if words and self.said.phase == "library" else ""
 
 
-def explain(ended: RunEnd) -> RunFailure | None:
+def run_failure(ended: RunEnd) -> RunFailure | None:
     """Why a run gave no complete results; None where it gave them.
 
     Failed validations are no failure of the run: Tensile ends with status 1 then, its results complete.
@@ -96,7 +96,7 @@ def _reason(ended: RunEnd) -> tuple[RunFailureKind | None, str]:
 
 
 def _words(ended: RunEnd) -> tuple[RunFailureKind, str]:
-    """Of a run that ended by itself with an error."""
+    """The words of a run that ended by itself with an error."""
     said = ended.said
     last_words = f"{said.fatal}\n{said.exception}"
     if "resulted in 0 valid sol" in said.fatal or "0 valid soultion" in said.fatal:

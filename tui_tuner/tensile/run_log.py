@@ -184,7 +184,7 @@ class LogReader:
 
     @property
     def has_counted(self) -> bool:
-        """Whether it has told how many solutions the permutations of a size group make."""
+        """Whether the log has told how many solutions the permutations of a size group make."""
         return any(group.valid is not None for group in self._groups)
 
     def feed(self, line: str, seconds: float) -> None:
@@ -233,7 +233,7 @@ class LogReader:
         )
 
     def _client_signal(self) -> str | None:
-        """Its status may also be the number of solutions that failed: the shell's words tell the two apart."""
+        """The signal that ended the client; the shell's words tell it from a number of solutions that failed."""
         number = (self._client_code or 0) - _SHELL_STATUS
         return signal_name(number) if number > 0 and self._shell_complained else None
 

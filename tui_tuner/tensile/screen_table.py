@@ -79,12 +79,12 @@ class TensileViewModel:
 
     @property
     def seconds(self) -> float:
-        """That all runs together took."""
+        """The seconds that all runs together took."""
         return sum(outcome.seconds for outcome in self.ended)
 
     @property
     def permutations(self) -> int:
-        """Of all runs together that are over, as the budget counts them."""
+        """The permutations of all runs that are over, as the budget counts them."""
         return sum(run.permutations for run in self.runs.values() if run.outcome is not None)
 
     @property
@@ -179,11 +179,9 @@ BY_GAIN = RowOrder[SizeRow]("gain", lambda row: (0.0 if row.winner is None else 
 """The largest first; those without one stand at the end."""
 
 
-def visible_sizes(
-    rows: Sequence[SizeRow], order: RowOrder[SizeRow], words: Sequence[str], limit: int = LIMIT
-) -> list[SizeRow]:
+def visible_sizes(rows: Sequence[SizeRow], order: RowOrder[SizeRow], words: Sequence[str]) -> list[SizeRow]:
     """The rows to show, in order."""
-    return order.sort([row for row in rows if all(word in _searched(row) for word in words)])[:limit]
+    return order.sort([row for row in rows if all(word in _searched(row) for word in words)])[:LIMIT]
 
 
 def _searched(row: SizeRow) -> str:

@@ -69,7 +69,7 @@ class TensileSession(EventStream):
 
     @property
     def subject(self) -> Subject:
-        """What it is about."""
+        """What the session is about."""
         return TENSILE
 
     async def _tune(self, approver: Approver) -> None:

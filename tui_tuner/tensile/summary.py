@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean, median
 
@@ -26,7 +26,7 @@ _AUTOMATIC = -1
 """A value by which Tensile is asked to choose one itself."""
 _RANKED, _SLOWEST = 8, 3
 _MANY_SIZES = 40
-"""From so many on, less is kept of each."""
+"""Sizes from which on less is kept of each."""
 
 
 def identified(group: SizeGroup, solution: Mapping[str, object]) -> dict[str, ParameterValue]:
@@ -99,7 +99,7 @@ _NAMES = frozenset({"SolutionIndex", "SolutionNameMin", "KernelNameMin"})
 
 
 def digest(solution: Mapping[str, object]) -> str:
-    """The same for the same solution, in whatever run."""
+    """A digest that is the same for the same solution, in whatever run."""
     told = {name: value for name, value in solution.items() if name not in _NAMES}
     return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
@@ -272,16 +272,18 @@ def _effects(
     for name in group.varied:
         for value in group.values_of(name):
             having = {solution for solution, held in values.items() if name in held and same(held[name], value)}
-            best: list[float] = []
-            middle: list[float] = []
-            for told in speeds.values():
-                ours = [told[solution] for solution in having if solution in told]
-                if ours:
-                    best.append(max(ours) / max(told.values()))
-                    middle.append(median(ours) / max(told.values()))
-            if best:
-                shares = {"best": round(fmean(best), 4), "median": round(fmean(middle), 4)}
+            if shares := _shares(having, speeds):
                 found.append(
                     ValueEffect(group=group.number, parameter=name, value=value, solutions=len(having), **shares)
                 )
     return found
+
+
+def _shares(having: Collection[str], speeds: Mapping[Size, Mapping[str, float]]) -> dict[str, float]:
+    """What the best and the median of some solutions reach of the winner, the mean over the sizes; empty for none."""
+    ours = [(told, [told[solution] for solution in having if solution in told]) for told in speeds.values()]
+    reached = [(max(own) / max(told.values()), median(own) / max(told.values())) for told, own in ours if own]
+    if not reached:
+        return {}
+    best, middle = zip(*reached, strict=True)
+    return {"best": round(fmean(best), 4), "median": round(fmean(middle), 4)}

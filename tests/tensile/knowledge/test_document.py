@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.documents import ROOT, blocks
-from tui_tuner.tensile.knowledge.known import explain, gpu_facts
+from tui_tuner.tensile.knowledge.known import gpu_facts, terminology
 from tui_tuner.tensile.knowledge.valid_values import (
     LevelData,
     MatrixInstructionData,
@@ -33,7 +33,7 @@ def test_the_example_of_valid_values_replaces_single_parameters(tmp_path):
 def test_the_example_of_terminology_is_taken(tmp_path):
     file = tmp_path / "terminology.toml"
     file.write_text(TERMINOLOGY, "utf-8")
-    assert explain("DepthU", file) == "How far along K one pass of the loop goes."
+    assert terminology(file).explain("DepthU") == "How far along K one pass of the loop goes."
 
 
 def test_the_example_of_gpus_is_taken(tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tui_tuner.errors import SettingsError
-from tui_tuner.tensile.knowledge.known import explain, terminology
+from tui_tuner.tensile.knowledge.known import terminology
 from tui_tuner.tensile.knowledge.valid_values import tables
 
 
@@ -18,7 +18,7 @@ def test_every_parameter_of_every_table_is_explained_and_nothing_else():
     "term", ["macro tile", "wave tile", "problem size", "solution", "size group", "winner", "GFlops"]
 )
 def test_general_terms_are_explained_whatever_their_case(term):
-    assert explain(term) == explain(term.upper()) == terminology().terms[term]
+    assert terminology().explain(term) == terminology().explain(term.upper()) == terminology().terms[term]
 
 
 def test_an_explanation_is_a_line_or_two_and_refers_only_to_what_is_there():
@@ -31,18 +31,18 @@ def test_an_explanation_is_a_line_or_two_and_refers_only_to_what_is_there():
 
 
 def test_an_unknown_name_is_not_explained():
-    assert explain("NoSuchName") is None
-    assert explain("depthu") is None
+    assert terminology().explain("NoSuchName") is None
+    assert terminology().explain("depthu") is None
 
 
 def test_a_users_file_adds_and_replaces(tmp_path):
     file = tmp_path / "terminology.toml"
     file.write_text('[parameters]\nDepthU = "My words."\nNewOne = "New."\n[terms]\n"my term" = "Mine."\n', "utf-8")
-    assert explain("DepthU", file) == "My words."
-    assert explain("NewOne", file) == "New."
-    assert explain("My Term", file) == "Mine."
-    assert explain("StaggerU", file) == explain("StaggerU")
-    assert explain("DepthU", tmp_path / "nothing.toml") == explain("DepthU")
+    assert terminology(file).explain("DepthU") == "My words."
+    assert terminology(file).explain("NewOne") == "New."
+    assert terminology(file).explain("My Term") == "Mine."
+    assert terminology(file).explain("StaggerU") == terminology().explain("StaggerU")
+    assert terminology(tmp_path / "nothing.toml").explain("DepthU") == terminology().explain("DepthU")
 
 
 def test_a_mistake_in_it_names_file_key_and_line(tmp_path):

@@ -13,7 +13,7 @@ from tui_tuner.tensile.outcome import RunFailureKind
 from tui_tuner.tensile.program import Tensile
 from tui_tuner.tensile.result_tables import ResultsError
 from tui_tuner.tensile.results import read_results
-from tui_tuner.tensile.run_end import RunEnd, explain
+from tui_tuner.tensile.run_end import RunEnd, run_failure
 
 NOTHING = "Tensile rejected every permutation"
 CASES = [
@@ -43,7 +43,7 @@ async def test_an_end_without_results_is_explained(
     tmp_path: Path, fault: str, kind: RunFailureKind, message: str, layout: str
 ) -> None:
     ended = await run(tmp_path, fault, layout=layout)
-    failure = explain(ended)
+    failure = run_failure(ended)
     assert failure is not None
     assert (failure.kind, failure.message) == (kind, message)
     assert failure.detail
@@ -51,7 +51,7 @@ async def test_an_end_without_results_is_explained(
 
 
 async def test_a_run_that_takes_too_long_says_where_it_was(tmp_path: Path) -> None:
-    failure = explain(await run(tmp_path, "hang", limit_s=1.5))
+    failure = run_failure(await run(tmp_path, "hang", limit_s=1.5))
     assert failure is not None
     assert (failure.kind, failure.message) == (
         RunFailureKind.TIMEOUT,
@@ -64,7 +64,7 @@ async def test_failed_validations_are_results_though_the_status_is_that_of_a_fai
     tmp_path: Path, fault: str
 ) -> None:
     ended = await run(tmp_path, fault)
-    assert (ended.returncode, explain(ended)) == (1, None)
+    assert (ended.returncode, run_failure(ended)) == (1, None)
     (group,) = read_results(tmp_path / "out")
     assert all(row.failed for row in group.rows)
     assert all((row.winner is None) == (fault == "all_failed") for row in group.rows)
@@ -72,6 +72,6 @@ async def test_failed_validations_are_results_though_the_status_is_that_of_a_fai
 
 @pytest.mark.parametrize("fault", ["malformed", "truncated_csv", "truncated_yaml", "binary"])
 async def test_a_run_that_ends_well_may_leave_files_that_cannot_be_understood(tmp_path: Path, fault: str) -> None:
-    assert explain(await run(tmp_path, fault)) is None
+    assert run_failure(await run(tmp_path, fault)) is None
     with pytest.raises(ResultsError):
         read_results(tmp_path / "out")

@@ -10,7 +10,7 @@ import pytest
 
 from tests.tensile.real import DATA, needs_data
 from tui_tuner.tensile.outcome import RunFailureKind
-from tui_tuner.tensile.run_end import RunEnd, explain
+from tui_tuner.tensile.run_end import RunEnd, run_failure
 from tui_tuner.tensile.run_log import GroupLog, LogReader, LogSummary
 
 RULE = "#" * 80
@@ -91,7 +91,7 @@ LDS = "2 times: Kernel Uses 98304 to 131072 > 65536 bytes of LDS"
     ],
 )
 def test_last_words_without_a_mark_say_why(words: str, kind: str, message: str | None) -> None:
-    failure = explain(ended(f"{HEAD}{words}exit status 255\n", 255))
+    failure = run_failure(ended(f"{HEAD}{words}exit status 255\n", 255))
     assert failure is not None
     expected = RunFailureKind.REFUSED if kind == "refused" else RunFailureKind.NOTHING_VALID
     assert (failure.kind, failure.message) == (expected, message or words.splitlines()[0])
@@ -116,14 +116,16 @@ def test_reasons_keep_their_numbers_and_those_that_differ_become_a_range() -> No
     ids=["windows", "colours", "warnings"],
 )
 def test_ends_of_lines_colours_and_warnings_change_nothing(changed: Callable[[str], str]) -> None:
-    failure = explain(ended(changed(f"{HEAD}{SIZE[0]}exit status 255\n"), 255))
+    failure = run_failure(ended(changed(f"{HEAD}{SIZE[0]}exit status 255\n"), 255))
     assert failure is not None
     assert failure.message == SIZE[1]
     assert read(changed(HEAD + BUILT)).groups == read(HEAD + BUILT).groups
 
 
 def test_a_log_that_was_cut_gives_no_step_as_the_reason() -> None:
-    failure = explain(ended(f"{HEAD.partition(RULE)[0]}# Restoring\n\nOverriding CxxCompiler=amdclang++\n\n####", 255))
+    failure = run_failure(
+        ended(f"{HEAD.partition(RULE)[0]}# Restoring\n\nOverriding CxxCompiler=amdclang++\n\n####", 255)
+    )
     assert failure is not None
     assert failure.message == "Tensile ended with status 255, before it made solutions"
 
@@ -141,7 +143,7 @@ def test_the_gpu_is_read_from_the_new_line() -> None:
 
 def test_a_failure_behind_the_benchmark_takes_no_results_away() -> None:
     end = ended(HEAD + LOGIC, 1)
-    assert (end.has_results, explain(end), end.broken_logic) == (True, None, "KeyError: 'Ideal'")
+    assert (end.has_results, run_failure(end), end.broken_logic) == (True, None, "KeyError: 'Ideal'")
     assert ended(HEAD + RAN, 0).broken_logic == ""
     assert not ended(HEAD + BUILT, 1).has_results
 
@@ -164,14 +166,14 @@ def test_whatever_ends_the_library_logic_takes_no_results_away(
     text: str, status: int, timed_out: bool, broken: str
 ) -> None:
     end = RunEnd(2.0, status, timed_out, 2.0, Path("log"), read(HEAD + text))
-    assert (end.has_results, explain(end), end.broken_logic) == (True, None, broken)
+    assert (end.has_results, run_failure(end), end.broken_logic) == (True, None, broken)
 
 
 @pytest.mark.parametrize("timed_out", [False, True])
 def test_a_run_that_is_ended_between_size_groups_has_no_results(timed_out: bool) -> None:
     end = RunEnd(2.0, -9, timed_out, 2.0, Path("log"), read(HEAD + RAN))
     assert not end.has_results
-    assert explain(end) is not None
+    assert run_failure(end) is not None
 
 
 REFUSED = {
@@ -189,7 +191,7 @@ def test_every_real_log_of_a_refusal_is_explained_by_its_cause(name: str) -> Non
     text = (DATA / "real-logs" / f"{name}.log").read_text()
     status = re.search(r"^exit status (\d+)", text, re.MULTILINE)
     assert status is not None
-    failure = explain(ended(text, int(status[1])))
+    failure = run_failure(ended(text, int(status[1])))
     assert failure is not None
     assert failure.message == REFUSED[name]
 
@@ -198,7 +200,7 @@ def test_every_real_log_of_a_refusal_is_explained_by_its_cause(name: str) -> Non
 @pytest.mark.parametrize("name", ["real-logs/dupe.log", "real-logs/forkmap.log", "real-runs/plain/stdout.log"])
 def test_a_real_run_with_results_is_none_of_them(name: str) -> None:
     end = ended((DATA / name).read_text(), 0)
-    assert (explain(end), end.broken_logic, end.said.collected, end.said.device) == (None, "", True, "gfx90a")
+    assert (run_failure(end), end.broken_logic, end.said.collected, end.said.device) == (None, "", True, "gfx90a")
     (group,) = end.said.groups
     assert (group.built, group.duplicates(tells=True)) == (4, 0)
     assert group.rejections == (group.permutations or 0) - 4

@@ -11,7 +11,7 @@ import pytest
 from tests.tensile.clocks import OwnTime
 from tests.tensile.running.programs import as_tensile, python_program
 from tests.waiting import is_running
-from tui_tuner.tensile.measure import WALL_CLOCK, RunClock, explain, run_tensile
+from tui_tuner.tensile.measure import WALL_CLOCK, RunClock, run_failure, run_tensile
 from tui_tuner.tensile.program import Tensile
 from tui_tuner.tensile.run_end import RunEnd
 
@@ -146,7 +146,7 @@ async def test_a_listener_that_fails_ends_the_run(tmp_path: Path) -> None:
 async def test_a_program_that_cannot_be_started_is_no_exception(tmp_path: Path) -> None:
     for tensile in (Tensile((str(tmp_path / "gone"),), ""), Tensile((str(broken(tmp_path)),), "")):
         ended = await run(tensile, tmp_path)
-        failure = explain(ended)
+        failure = run_failure(ended)
         assert failure is not None
         assert failure.message.startswith(f"Tensile cannot be started: {tensile.program}")
 

@@ -10,7 +10,7 @@ import pytest
 from tests.tensile.sessions.world import SMALL_SPACE, A
 from tui_tuner.tensile.document.configuration import BenchmarkConfiguration
 from tui_tuner.tensile.document.edits import RemoveCandidate, RemoveMultiplicative, SpaceEdit
-from tui_tuner.tensile.document.judging import EditLimits, carry_out
+from tui_tuner.tensile.document.judging import EditLimits, apply_edits
 from tui_tuner.tensile.document.reading import parse_configuration
 from tui_tuner.tensile.history import History
 from tui_tuner.tensile.knowledge.valid_values import tables
@@ -40,7 +40,7 @@ def outcome(given: BenchmarkConfiguration, *solutions: tuple[float, dict[str, An
 
 
 def refused(history: History, edit: SpaceEdit) -> list[str]:
-    return carry_out(history.current, [edit], EditLimits(TABLE, 1000, history.incumbents()))[1]
+    return apply_edits(history.current, [edit], EditLimits(TABLE, 1000, history.incumbents()))[1]
 
 
 def drop(parameter: str, value: int) -> RemoveCandidate:

@@ -42,7 +42,7 @@ BUILD_TIMEOUT_S = 60.0
 
 _FORMAT = 1  # of the cache; changes when what is recorded changes
 _KILLED = re.compile(r"^(?:[\w.+/-]+: fatal error: Killed signal|nvcc error\s*:.*\bsignal 9\b)", re.MULTILINE)
-"""In words of the compiler's own, which no source can put at the beginning of a line."""
+"""The compiler's own words for it, which no source can put at the beginning of a line."""
 _NO_MEMORY = re.compile(r"out of memory|cannot allocate memory|virtual memory exhausted", re.IGNORECASE)
 _NO_ROOM = re.compile(r"no space left on device|disk quota exceeded", re.IGNORECASE)
 _LEAST_ROOM, _LEAST_MEMORY = 2**24, 2**30

@@ -71,7 +71,7 @@ def _is_understood(option: str, paths: Sequence[Path]) -> bool:
 
 
 def _installed(paths: Iterable[Path]) -> Iterator[_Stamp]:
-    """Of files size and time, of directories the times of all directories in them.
+    """Size and time of each file, and for a directory the times of all directories in it.
 
     Installers put files in the place of others, which shows in their directory; a toolkit has thousands of files.
     """

@@ -45,7 +45,7 @@ def unused_tunables(
 
 
 def _is_ordinary(name: str) -> bool:
-    """Whether it is not the kind of name that steers a standard header."""
+    """Whether a name is not of the kind that steers a standard header."""
     return not name.startswith("_") and name != name.upper()
 
 
@@ -78,13 +78,13 @@ class _Source:
         return _Source(text)
 
     def is_known(self, headers: Headers) -> bool:
-        """Whether it includes headers of the toolkit and of the standard library only."""
+        """Whether the source includes headers of the toolkit and of the standard library only."""
         return all(_STANDARD.fullmatch(name) or _found(name, headers.directories) for name in self.includes)
 
 
 @lru_cache(maxsize=64)
 def _in_headers(names: frozenset[str], headers: Headers, includes: frozenset[str]) -> frozenset[str]:
-    """Those of the names that stand in a header which a source with these includes may read."""
+    """The names that stand in a header which a source with these includes may read."""
     word = re.compile(rf"\b(?:{'|'.join(names)})\b", re.ASCII)
     return frozenset(found for path in _reached(headers, includes) for found in word.findall(_text(path)))
 

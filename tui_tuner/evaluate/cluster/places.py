@@ -147,7 +147,7 @@ class RemotePlace:
         )
 
     def news(self) -> list[str]:
-        """Nothing is told from there."""
+        """Nothing: the machine tells no news."""
         return []
 
     async def open(self, request: RunnerRequest) -> RunnerAnswer:

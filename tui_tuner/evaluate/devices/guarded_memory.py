@@ -22,7 +22,7 @@ BAND = 65536
 """Bytes of pattern on either side of an array in ordinary memory."""
 ALIGNMENT = 256
 LEAST_ALIGNMENT = 16
-"""Of the start of an array that ends at a page's end: the widest load of one thread."""
+"""Alignment of the start of an array that ends at a page's end: the widest load of one thread."""
 
 _SUPPORTS_VIRTUAL_MEMORY = 102
 _PINNED = 1
@@ -122,7 +122,7 @@ class GuardedDeviceArray:
 
     @property
     def address(self) -> int:
-        """Of the array's first byte."""
+        """The address of the array's first byte."""
         return self.base + self.layout.offset
 
     @property

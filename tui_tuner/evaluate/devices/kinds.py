@@ -267,7 +267,7 @@ class RecordedKind(DeviceKind):
     time_note = "recorded"
 
     def facts(self, device: DeviceInfo) -> str:
-        """That a record answers for the device."""
+        """Says that a record answers for the device."""
         return (
             f"{device.name}: every configuration was built, run and timed there before, and the record answers for the "
             "device. Its limits are not on record; what failed because of them is. Only configurations on record exist."

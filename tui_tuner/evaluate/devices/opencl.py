@@ -45,7 +45,7 @@ STATUS: dict[int, str] = {
     -63: "INVALID_GLOBAL_WORK_SIZE",
 }
 LOST = frozenset({-14, -36})
-"""After these the queue is of no more use, whichever call returned them."""
+"""Errors after which the queue is of no more use, whichever call returned them."""
 
 
 def fault(code: int, *, waiting: bool) -> DeviceFault:
@@ -147,7 +147,7 @@ class OpenCLDevice(Device):
         DeviceError: there is no such platform or device, or it is the CPU and may not be.
     """
 
-    def __init__(self, platform: int = 0, index: int = 0, *, allow_unconfined: bool = False) -> None:
+    def __init__(self, platform: int, index: int, *, allow_unconfined: bool) -> None:
         try:
             self._backend = OpenCLFunctions(device=index, platform=platform)
         except (cl.Error, IndexError) as error:

@@ -232,7 +232,7 @@ class TimePairs:
 
 
 _MOST_LAUNCHES = 100
-"""Of a turn: a short kernel's turn is mostly what restores arrays and cache."""
+"""Launches of a turn: a short kernel's turn is mostly what restores arrays and cache."""
 
 
 class _Turns:

@@ -209,7 +209,7 @@ def _number(text: str | None) -> float | None:
         return None
 
 
-def counter_facts(counters: Counters, declared: float | None = None) -> Iterator[str]:
+def counter_facts(counters: Counters, declared: float | None) -> Iterator[str]:
     """The counters in words, a few lines.
 
     Args:

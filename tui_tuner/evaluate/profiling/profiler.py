@@ -48,7 +48,7 @@ class Profiler:
 
     @classmethod
     def find(cls, policy: Policy, log: Path, nvcc: Path | None) -> Profiler | None:
-        """That of the tools beside nvcc, in CUDA_HOME, on the search path or in /usr/local/cuda; None without any."""
+        """The profiler with the tools beside nvcc, in CUDA_HOME, on PATH or in /usr/local/cuda; None without any."""
         found = (toolkit_program(name, nvcc) for name in ("nvdisasm", "ncu"))
         nvdisasm, ncu = (program and program.resolve() for program in found)
         return None if nvdisasm is ncu is None else cls(policy, log, nvdisasm, ncu)

@@ -43,7 +43,7 @@ def read_recording(file: Path) -> Recording:
 @lru_cache(maxsize=4)
 def _read(file: Path, _changed: int, _size: int) -> Recording:
     content = read_bytes(file)
-    raw = parse(content, file)
+    raw = parse_cache(content, file)
     objective = _objective(raw, file)
     names = _names(raw, file)
     cache: dict[str, Any] = raw["cache"]
@@ -174,7 +174,7 @@ def read_bytes(file: Path) -> bytes:
         raise DeviceError(f"it cannot be read: {error.strerror}", file=file) from None
 
 
-def parse(content: bytes, file: Path) -> dict[str, Any]:
+def parse_cache(content: bytes, file: Path) -> dict[str, Any]:
     """The object in a file, the brackets that kernel_tuner adds at the end of a run supplied.
 
     Args:
@@ -208,7 +208,7 @@ def _loaded(text: str, file: Path) -> object:
 
 
 def _readings(text: str) -> Iterator[str]:
-    """As it is; closed; and closed behind the last whole line, where a killed run cut the one after it."""
+    """The text as it is; closed; and closed behind the last whole line, where a killed run cut the one after it."""
     yield text
     yield text.rstrip(",") + "}}"
     yield text[: text.rfind("\n") + 1].rstrip().rstrip(",") + "}}"

@@ -81,7 +81,7 @@ class RecordingEntry:
 
     @property
     def is_valid(self) -> bool:
-        """Whether it belongs to the search space: what failed does, what was ruled out before does not."""
+        """Whether a configuration belongs to the search space: what failed does, what was ruled out before does not."""
         return self.failure is None or self.failure.kind is not FailureKind.INVALID
 
 
@@ -123,7 +123,7 @@ class Recording:
         return [entry.configuration for entry in self.entries if entry.is_valid]
 
     def timed(self) -> Iterator[RecordingEntry]:
-        """Those that have a time, in the order of the file."""
+        """The configurations that have a time, in the order of the file."""
         return (entry for entry in self.entries if entry.time is not None)
 
     def entry(self, configuration: Mapping[str, Value]) -> RecordingEntry | None:

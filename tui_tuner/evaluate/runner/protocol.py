@@ -35,7 +35,7 @@ class LaunchShape(Frame):
 
     @property
     def geometry(self) -> Geometry:
-        """As a device is told it."""
+        """The shape as a device is told it."""
         return Geometry(self.grid, self.block, self.shared_bytes)
 
 

@@ -65,9 +65,9 @@ CEILING_LIMIT_S = 60.0
 PROFILE_LIMIT_S = 120.0
 """A profiler runs each launch several times, and saves the arrays before."""
 SANITIZE_LIMIT_S = 60.0
-"""Of all launches under one tool, in which a kernel is many times slower."""
+"""Time limit of all launches under one tool, in which a kernel is many times slower."""
 REHEARSAL_LIMIT_S = 10.0
-"""Of a launch at a test that is proposed: every candidate would run there."""
+"""Time limit of a launch at a test that is proposed: every candidate would run there."""
 HEARTBEAT_S = 10.0
 """How often a runner that waits for its device says so."""
 PATIENT_S = 2.0
@@ -190,7 +190,7 @@ class Runner:
         return SanitizeAnswer(findings=dict(zip(request.tools, findings, strict=True)), fatal=fatal)
 
     def _watched_launches(self, executable: Executable) -> list[WatchedLaunch]:
-        """One at each test, the smallest first."""
+        """A launch at each test, the smallest first."""
 
         def launch(data: LaunchData) -> WatchedLaunch:
             shape = executable.shapes[data.index]
@@ -271,9 +271,8 @@ class Rehearsal(Workbench):
             for index in range(len(self._problem.tests)):
                 with self._loaded(baseline) as kernel:
                     self._verify(kernel, fresh := self._fresh(index), baseline)
-                for place, expected in fresh[0].expected.items():
-                    if np.issubdtype(expected.dtype, np.floating) and np.isnan(expected).any():
-                        no_numbers.add(self._problem.arguments[place].name)
+                places = (place for place, expected in fresh[0].expected.items() if _has_nan(expected))
+                no_numbers.update(self._problem.arguments[place].name for place in places)
         except DeviceFault as fault:
             return RehearsalAnswer(reason=f"{fault.kind}: {fault.message}", fatal=fault.fatal)
         except ResultMismatch as wrong:
@@ -283,6 +282,10 @@ class Rehearsal(Workbench):
         except MemoryError:
             return RehearsalAnswer(reason="its arrays do not fit in memory")
         return RehearsalAnswer(no_numbers=sorted(no_numbers))
+
+
+def _has_nan(array: np.ndarray) -> bool:
+    return np.issubdtype(array.dtype, np.floating) and bool(np.isnan(array).any())
 
 
 def _given_output(connection: socket.socket) -> bool:

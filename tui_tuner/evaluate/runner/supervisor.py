@@ -259,33 +259,33 @@ class Supervisor:
             process = await RunnerProcess.start(self._log, self._read)
             self._notices = process.notices
             try:
-                for request in self._opening:
-                    answer = await process.ask(request)
-                    if (
-                        isinstance(request, PreparationRequest)
-                        and isinstance(answer, EvaluationAnswer)
-                        and answer.failure is not None
-                    ):
-                        raise RunnerDied(answer.failure)
+                await self._open(process)
             except DeviceLost as lost:
-                await process.kill()
                 raise DeviceError(f"the device does not come back: {lost.message}", hint=lost.hint) from lost
             except MachineError:
-                await process.kill()
                 raise
+            except UserError as error:
+                raise DeviceError(error.message, hint=error.hint, file=error.file, line=error.line) from error
             except RunnerDied as died:
-                await process.kill()
                 if attempt:
                     raise DeviceError(
                         f"the device is unwell: the kernel as given fails on a fresh process ({died.failure.message})",
                         hint="look at nvidia-smi and the driver's log, then `tuner-tui resume` the run",
                     ) from died
-            except UserError as error:
-                await process.kill()
-                raise DeviceError(error.message, hint=error.hint, file=error.file, line=error.line) from error
             else:
                 return process
         raise AssertionError("unreachable")
+
+    async def _open(self, process: RunnerProcess) -> None:
+        """Bring the device to the state that it had; the process is killed where that fails."""
+        try:
+            for request in self._opening:
+                answer = await process.ask(request)
+                if isinstance(request, PreparationRequest) and isinstance(answer, EvaluationAnswer) and answer.failure:
+                    raise RunnerDied(answer.failure)
+        except (UserError, RunnerDied):
+            await process.kill()
+            raise
 
     async def close(self) -> None:
         """End the runner."""

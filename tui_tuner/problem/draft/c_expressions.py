@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from tree_sitter import Node
 
-from tui_tuner.problem.syntax import parse
+from tui_tuner.problem.syntax import parse_code
 
 _NAMED = ("identifier", "field_expression", "subscript_expression", "qualified_identifier")
 _NAME = re.compile(r"\w+(?:(?:\.|->|::)\w+|\[\w+\])*")
@@ -56,7 +56,7 @@ def arithmetic(text: str) -> ast.expr:
     if len(text) > _MOST_CHARACTERS:
         raise NotArithmetic(text)
     text = re.sub(r"\bunsigned\s*(?=\()", "int", text)  # which the grammar does not take for a conversion
-    root = parse(f"auto value = ({text});", "cuda")
+    root = parse_code(f"auto value = ({text});", "cuda")
     declared = root.named_children[0].child_by_field_name("declarator") if root.named_child_count == 1 else None
     value = None if declared is None else declared.child_by_field_name("value")
     if root.has_error or value is None:

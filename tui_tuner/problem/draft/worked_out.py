@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from tui_tuner.problem.draft.c_expressions import SIZEOF, NotArithmetic, bytes_of, folded, is_quotient, product
-from tui_tuner.problem.expressions import ExpressionError, check, evaluate
+from tui_tuner.problem.expressions import ExpressionError, check_expression, evaluate
 
 
 def scaled(parts: list[ast.expr], bytes_of_each: int, element: int) -> ast.expr:
@@ -37,7 +37,7 @@ def finished(node: ast.expr) -> ast.expr:
 
     node = folded(Bytes().visit(node))
     try:
-        check(ast.unparse(node), names(node))
+        check_expression(ast.unparse(node), names(node))
     except ExpressionError as error:
         raise NotArithmetic(str(error)) from None
     return node

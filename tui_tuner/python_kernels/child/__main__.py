@@ -24,7 +24,7 @@ from tui_tuner.python_kernels.messages import (
 )
 
 if TYPE_CHECKING:
-    from tui_tuner.python_kernels.child.service import Service
+    from tui_tuner.python_kernels.child.service import KernelService
 
 
 LOAD_LIMIT_S = 300.0
@@ -52,14 +52,14 @@ def serve(requests: socket.socket, answers: socket.socket) -> None:
         return
 
 
-def _service() -> type[Service]:
+def _service() -> type[KernelService]:
     try:
-        from tui_tuner.python_kernels.child.service import Service
+        from tui_tuner.python_kernels.child.service import KernelService
     except ImportError as error:
         raise DeviceError(
             f"kernels in Python need torch and Triton: {error}", hint="pip install 'tuner-tui[helion]'"
         ) from None
-    return Service
+    return KernelService
 
 
 def main() -> None:

@@ -19,7 +19,7 @@ from tui_tuner.python_kernels.child.kernel import Arguments, KernelFault, ReadyK
 from tui_tuner.python_kernels.messages import KernelEvaluationAnswer
 
 LIMIT_S = 20.0
-"""Of a launch that nothing is known about, and of every other: many times that of the default configuration."""
+"""Time limit of a launch that nothing is known about; of others many times what the default configuration takes."""
 LIMIT_FACTOR = 200.0
 Make = Callable[[int], Arguments]
 Refer = Callable[[Arguments], object | None]

@@ -141,7 +141,7 @@ def _launch(report: ReportCompiled, function: object, grid: object, *arguments: 
 
 
 MOST_VALUES = 64
-"""Of one whole number; of a longer range the powers of two and the ends are taken."""
+"""Values of one whole number; of a longer range the powers of two and the ends are taken."""
 MOST_ORDERS = 5
 """Loops whose every order is tried; of more, each order that swaps two."""
 _SYMBOL = re.compile(r"\bu\d+\b")

@@ -51,10 +51,10 @@ from tui_tuner.python_kernels.messages import (
 
 SendFrame = Callable[[Frame], None]
 CODE_LIMIT_S = 120.0
-"""Of generating the code of one configuration."""
+"""Time limit of generating the code of one configuration."""
 
 
-class Service:
+class KernelService:
     """One kernel, its builds and its bench."""
 
     def __init__(self, requests: socket.socket, opening: KernelOpenRequest, say: SendFrame) -> None:
@@ -81,7 +81,7 @@ class Service:
     def serve_kernel(requests: socket.socket, opening: KernelOpenRequest, say: SendFrame) -> None:
         """Open a kernel and serve until the other side closes or the device is lost."""
         check_device()
-        service = Service(requests, opening, say)
+        service = KernelService(requests, opening, say)
         if service.opened():
             service.run()
 

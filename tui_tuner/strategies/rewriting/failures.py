@@ -95,7 +95,7 @@ class InvalidConfiguration(EvaluationFailed):
 
 
 class RunFailed(EvaluationFailed):
-    """It was built and did not run to a right result."""
+    """A kernel that was built and did not run to a right result."""
 
 
 class LaunchFailed(RunFailed):
@@ -105,37 +105,37 @@ class LaunchFailed(RunFailed):
 
 
 class WrongResult(RunFailed):
-    """It computes something else."""
+    """A kernel that computes something else."""
 
     kind = FailureKind.WRONG_RESULT
 
 
 class IllegalAccess(RunFailed):
-    """It read or wrote where nothing is."""
+    """A kernel that read or wrote where nothing is."""
 
     kind = FailureKind.ILLEGAL_ACCESS
 
 
 class Raced(RunFailed):
-    """Its threads use the same memory in no order."""
+    """A kernel whose threads use the same memory in no order."""
 
     kind = FailureKind.RACE
 
 
 class TimedOut(RunFailed):
-    """It did not end in time."""
+    """A kernel that did not end in time."""
 
     kind = FailureKind.TIMEOUT
 
 
 class Crashed(RunFailed):
-    """It ended the process that ran it."""
+    """A kernel that ended the process that ran it."""
 
     kind = FailureKind.CRASH
 
 
 class ImplausibleTime(RunFailed):
-    """It claims to be faster than the hardware can be."""
+    """A kernel that claims to be faster than the hardware can be."""
 
     kind = FailureKind.IMPLAUSIBLE
 
@@ -155,7 +155,7 @@ class NoneRight(CandidateFailed):
 
 
 class NotFaster(CandidateFailed):
-    """It is right, and not faster than the incumbent."""
+    """A kernel that is right, and not faster than the incumbent."""
 
     advice = "Take another approach than the one that was measured."
 
@@ -173,7 +173,7 @@ class NotFaster(CandidateFailed):
 
 
 class SameKernel(CandidateFailed):
-    """It is one that was written for the step before, where several are wanted."""
+    """A kernel that was written for the step before, where several are wanted."""
 
     advice = "Take another idea than those that were tried."
 

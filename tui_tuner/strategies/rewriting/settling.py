@@ -14,7 +14,7 @@ from tui_tuner.strategies.rewriting.failures import CandidateFailed, NotFaster, 
 from tui_tuner.strategies.steps import Step, StepState
 
 _EQUAL = Comparison(ratio=1.0, low=1.0, high=1.0, pairs=0)
-"""Of a program with itself, which is not timed."""
+"""The comparison of a program with itself, which is not timed."""
 
 
 async def challenge_incumbent(

@@ -160,11 +160,11 @@ class ParameterTable(Protocol):
         ...
 
     def default(self, parameter: str) -> ParameterValue | None:
-        """What it takes where the file says nothing."""
+        """What a parameter takes where the file says nothing."""
         ...
 
     def is_unchecked(self, parameter: str) -> bool:
-        """Whether it takes anything."""
+        """Whether Tensile takes any value of a parameter."""
         ...
 
     def written(self, parameter: str, value: ParameterValue) -> ParameterValue:

@@ -47,7 +47,7 @@ from tui_tuner.tensile.document.yaml_text import (
 )
 
 _NO_FILE = Path()
-"""Of nodes that were read before: what they hold is known to be sound."""
+"""The file that errors name for nodes that were read before: what they hold is known to be sound."""
 
 
 def content(group: SizeGroup) -> tuple[object, ...]:
@@ -295,7 +295,7 @@ def apply_edit(configuration: BenchmarkConfiguration, edit: SpaceEdit) -> Benchm
 
 
 def _in_reverse(splices: Sequence[Splice]) -> list[Splice]:
-    """From the end of the text to its beginning, so that none moves the place of another."""
+    """The splices from the end of the text to its beginning, so that none moves the place of another."""
     return sorted(splices, reverse=True)
 
 

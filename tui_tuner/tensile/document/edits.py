@@ -40,7 +40,7 @@ class AddMultiplicative(_Edit):
     values: list[PlainValue] = Field(min_length=2)
 
     def words(self) -> str:
-        """In a few words."""
+        """The edit in a few words."""
         return f"fork {self.parameter} over {_list(self.values)}"
 
 
@@ -56,7 +56,7 @@ class RemoveMultiplicative(_Edit):
     keep: PlainValue | None = None
 
     def words(self) -> str:
-        """In a few words."""
+        """The edit in a few words."""
         if self.keep is None:
             return f"leave {self.parameter} to its default"
         return f"hold {self.parameter} at {value_text(self.keep)}"
@@ -70,7 +70,7 @@ class AddCandidate(_Edit):
     value: PlainValue
 
     def words(self) -> str:
-        """In a few words."""
+        """The edit in a few words."""
         return f"try {self.parameter} {value_text(self.value)}"
 
 
@@ -82,7 +82,7 @@ class RemoveCandidate(_Edit):
     value: PlainValue
 
     def words(self) -> str:
-        """In a few words."""
+        """The edit in a few words."""
         return f"drop {self.parameter} {value_text(self.value)}"
 
 
@@ -113,7 +113,7 @@ class AddIndependent(_Edit):
         return [_by_name(settings) for settings in self.alternatives]
 
     def words(self) -> str:
-        """In a few words."""
+        """The edit in a few words."""
         place = "a new group" if self.group is None else f"group {self.group}"
         return f"{place}: also {' or '.join(map(alternative_text, self.added))}"
 
@@ -135,7 +135,7 @@ class RemoveIndependent(_Edit):
         return _by_name(self.alternative)
 
     def words(self) -> str:
-        """In a few words."""
+        """The edit in a few words."""
         return f"group {self.group}: no longer {alternative_text(self.removed)}"
 
 

@@ -33,7 +33,7 @@ def among(value: ParameterValue, offered: Iterable[ParameterValue]) -> bool:
     return any(same(value, other) for other in offered)
 
 
-def check(configuration: BenchmarkConfiguration, edit: SpaceEdit, table: ParameterTable) -> None:
+def check_edit(configuration: BenchmarkConfiguration, edit: SpaceEdit, table: ParameterTable) -> None:
     """Whether an edit makes sense for the file as it is.
 
     Raises:
@@ -197,7 +197,7 @@ class EditedConfiguration:
     steps: tuple[tuple[SpaceEdit, int, int], ...] = ()
 
 
-def carry_out(
+def apply_edits(
     configuration: BenchmarkConfiguration, edits: Sequence[SpaceEdit], rules: EditLimits
 ) -> tuple[EditedConfiguration, list[str]]:
     """Carry out edits one after the other.
@@ -212,7 +212,7 @@ def carry_out(
     for number, wanted in enumerate(edits, start=1):
         edit = wanted
         try:
-            check(configuration, edit, rules.table)
+            check_edit(configuration, edit, rules.table)
             edit = _written(edit, rules.table)
             after = apply_edit(configuration, edit)
         except EditRefused as error:
@@ -269,10 +269,9 @@ def why_gone(
     group: SizeGroup,
     values: Mapping[str, ParameterValue],
     table: ParameterTable,
-    alike: Mapping[str, Sequence[ParameterValue]] | None = None,
+    alike: Mapping[str, Sequence[ParameterValue]],
 ) -> str:
     """Why no permutation of a group has these values, or those that make the same; empty if one has."""
-    alike = alike or {}
     named = {name: values.get(name, table.default(name)) for name in (*values, *group.parameters)}
     for name, value in named.items():
         if group.group_of(name) is None and value is not None:

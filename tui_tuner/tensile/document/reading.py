@@ -125,7 +125,7 @@ def _alternative(node: yaml.Node, file: Path) -> Alternative:
 
 
 def default_sizes(problem_type: Mapping[str, Any]) -> ProblemSizes:
-    """Those that Tensile takes where there is no `BenchmarkFinalParameters`."""
+    """The sizes that Tensile takes where there is no `BenchmarkFinalParameters`."""
     batch = [[1]] if problem_type.get("Batched") else []
     return problem_sizes([{"Range": [_DEFAULT_RANGE, 0, *batch, 0]}])
 

@@ -76,7 +76,7 @@ def _nested(text: str) -> int:
 
 
 def _is_deep(text: str) -> bool:
-    """Whether it is nested too deeply, brackets in comments and quotes aside."""
+    """Whether a text is nested too deeply, brackets in comments and quotes aside."""
     depth = 0
     for token in yaml.scan(text, Loader=Loader):
         name = type(token).__name__
@@ -124,7 +124,7 @@ def parameter_value(node: yaml.Node, name: str, file: Path) -> ParameterValue:
 
 
 def _parts(node: yaml.Node, known: dict[int, int]) -> int:
-    """Of how many nodes it is, aliases followed; more than are allowed where it holds itself."""
+    """How many nodes a node is made of, aliases followed; more than are allowed where it holds itself."""
     if id(node) not in known:
         known[id(node)] = _MOST_PARTS + 1
         known[id(node)] = 1 + sum(_parts(part, known) for part in _within(node))

@@ -50,15 +50,6 @@ def terminology(extra: Path | None = None) -> Terminology:
     return Terminology(parameters={**known.parameters, **own.parameters}, terms={**known.terms, **own.terms})
 
 
-def explain(name: str, extra: Path | None = None) -> str | None:
-    """What a parameter does or a term means, None for an unknown one; `extra` as for `terminology`.
-
-    Raises:
-        SettingsError: a mistake in the user's file.
-    """
-    return terminology(extra).explain(name)
-
-
 @cache
 def _shipped_terms() -> Terminology:
     return shipped("terminology.toml", Terminology)
@@ -66,7 +57,7 @@ def _shipped_terms() -> Terminology:
 
 @dataclass(frozen=True)
 class Knowledge:
-    """All of it, for one configuration.
+    """All that is known of Tensile, for one configuration.
 
     Attributes:
         table: of the Tensile that knows most of the configuration's parameters, or of the one that is installed.
@@ -84,7 +75,7 @@ class Knowledge:
     def of_installed(
         self, told: Mapping[str, Mapping[str, Any]], version: str, configuration: BenchmarkConfiguration
     ) -> Knowledge:
-        """The same with the table of the Tensile that is installed.
+        """This knowledge with the table of the Tensile that is installed.
 
         Args:
             told: its parameters, by its own parser; empty where that cannot be asked, and only the version is known.
@@ -112,7 +103,7 @@ class Knowledge:
         return name if facts is None else facts.words()
 
     def missing_gpu(self, name: str) -> str:
-        """That a prompt has no facts of the GPU, and what to name; empty where it has."""
+        """Says that a prompt has no facts of the GPU, and what to name; empty where it has."""
         if self.gpu(name) is not None:
             return ""
         why = f"nothing is known of the GPU {name}" if name else "the GPU is not named"

@@ -170,7 +170,7 @@ class ListRule(ABC):
 class PairRule(ListRule):
     """Two numbers, each one of `sides`; their product at most `area` where that is given."""
 
-    def __init__(self, sides: ListedRule, area: int | None = None) -> None:
+    def __init__(self, sides: ListedRule, area: int | None) -> None:
         self._sides = sides
         self._area = area
 
@@ -264,7 +264,7 @@ class MatrixInstructionRule(ListRule):
 class LevelRule(ListRule):
     """At most so many numbers of a range, or at most so many lists of `width` such numbers."""
 
-    def __init__(self, at_most: int, numbers: NumberRange, width: int | None = None) -> None:
+    def __init__(self, at_most: int, numbers: NumberRange, width: int | None) -> None:
         self._at_most = at_most
         self._numbers = numbers
         self._width = width

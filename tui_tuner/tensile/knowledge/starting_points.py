@@ -45,7 +45,7 @@ _SHORTEST_PASS = 300.0
 _PASS_OVERHEAD = 40.0
 """Clocks of a pass for its barrier, addresses and branch."""
 _LONGEST_SIDE = 4
-"""Of a macro tile, in units of its other side."""
+"""The longest side of a macro tile, in units of its other side."""
 _BEGIN_AND_END = 2500.0
 """Clocks of a work-group outside of its loop: addresses, the first loads from memory, the stores."""
 _SECOND_KERNEL = 4000.0
@@ -184,7 +184,7 @@ def starting_points(
 
 
 def _tiles(machine: GpuModel, instructions: Sequence[tuple[int, int]]) -> Iterator[Tile]:
-    """Those that fit into LDS and registers."""
+    """The tiles that fit into LDS and registers."""
     for instruction, first, second, waves in product(instructions, _WAVE_TILES, _WAVE_TILES, _WAVES):
         for depth in _DEPTHS:
             tile = Tile(instruction, (first, second), waves, depth)

@@ -166,7 +166,7 @@ class ValidValues:
 
     @property
     def name(self) -> str:
-        """As in `tensilelite`."""
+        """The name of the table, as in `tensilelite`."""
         return self.table.name
 
     @property

@@ -43,7 +43,7 @@ def logic(chosen: argparse.Namespace) -> int:
     Raises:
         UserError: there is none, or the two do not go together.
     """
-    files = find_logic(_run_of(chosen, "logic RUN, or logic RUN --into FILE"))
+    files = find_logic(_run_of(chosen))
     if chosen.into is None:
         if chosen.edited is not None or chosen.force:
             raise SettingsError("-o and --force go with --into FILE", hint="name the file that is merged into")
@@ -62,9 +62,9 @@ def logic(chosen: argparse.Namespace) -> int:
     return ExitCode.FINISHED
 
 
-def _run_of(chosen: argparse.Namespace, usage: str) -> Path:
+def _run_of(chosen: argparse.Namespace) -> Path:
     if chosen.sizes is None:
-        raise SettingsError("no run is named", hint=f"tuner-tui tensile {usage}")
+        raise SettingsError("no run is named", hint="tuner-tui tensile logic RUN, or logic RUN --into FILE")
     return Path(chosen.sizes)
 
 
@@ -168,7 +168,7 @@ def _varied(solutions: Sequence[Mapping[str, Any]]) -> list[str]:
     return [name for name in _TOLD if len({str(values.get(name)) for values in solutions}) > 1]
 
 
-def solution_words(values: Mapping[str, Any], varied: Sequence[str] = ()) -> str:
+def solution_words(values: Mapping[str, Any], varied: Sequence[str]) -> str:
     """A solution in a few words: macro tile and depth, its instruction, and what tells it from the others."""
     tile = "x".join(str(values.get(name, "?")) for name in ("MacroTile0", "MacroTile1", "DepthU"))
     names = ["MatrixInstruction", *(name for name in varied if name != "MatrixInstruction")]

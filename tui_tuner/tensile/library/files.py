@@ -59,7 +59,7 @@ def logic_of_run(path: Path) -> list[Path]:
 
 
 def _chosen(files: list[Path], *, median: bool) -> Path:
-    """Of runs of the same solutions the median one, for the luckiest would tell too much; else the fastest."""
+    """The median run of those of the same solutions, for the luckiest would tell too much; else the fastest."""
     speeds = sorted(((_mean(file), file) for file in files), key=lambda pair: pair[0])
     return speeds[len(speeds) // 2 if median else -1][1]
 
@@ -140,7 +140,7 @@ def merged_by(tensile: Tensile, base: LibraryLogic, new: LibraryLogic, *, force:
 
 
 class _FailedMerge(Exception):
-    """Its last words."""
+    """A merge by Tensile that failed, with its last words."""
 
 
 def _run(
@@ -173,7 +173,7 @@ def _told(merge: Merge, words: str) -> Merge:
 
 
 def only_one_for(base: LibraryLogic, files: Iterable[Path]) -> LibraryLogic:
-    """Of the files of a run the one that is of the same problem type.
+    """The file of a run that is of the same problem type.
 
     Raises:
         SettingsError: none is, by its name; and there are several.

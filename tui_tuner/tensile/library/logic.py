@@ -68,7 +68,7 @@ class LogicSolution:
 
     @cached_property
     def values(self) -> Solution:
-        """Its parameters.
+        """The solution's parameters.
 
         Raises:
             ResultsError: they are not valid YAML.
@@ -90,11 +90,11 @@ class LogicSolution:
 
     @property
     def name(self) -> str:
-        """As Tensile names it; empty where it does not."""
+        """The solution as Tensile names it; empty where it does not."""
         return str(self.values.get("SolutionNameMin", ""))
 
     def numbered(self, index: int) -> LogicSolution:
-        """The same with another number, and with what follows from StaggerU 0 as Tensile's merge sets it."""
+        """This solution with another number, and with what follows from StaggerU 0 as Tensile's merge sets it."""
         text = self.text
         if f"\n  SolutionIndex: {index}\n" not in text:
             text = _INDEX.sub(rf"\g<1> {index}", text)
@@ -145,7 +145,7 @@ class LibraryLogic:
 
     @property
     def gpu(self) -> str:
-        """Its architecture, as `gfx942`."""
+        """The GPU's architecture, as `gfx942`."""
         told = self.architecture
         return str(told.get("Architecture", "")) if isinstance(told, dict) else str(told)
 

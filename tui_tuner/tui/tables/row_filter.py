@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from tui_tuner.evaluate.results import Evaluation, FailureKind
 from tui_tuner.format import tunable_value
-from tui_tuner.problem.expressions import ExpressionError, Parsed, check, parse
+from tui_tuner.problem.expressions import ExpressionError, Parsed, check_expression, parse_expression
 from tui_tuner.text import clean
 from tui_tuner.tui.view_model import EvaluationRow
 
@@ -91,9 +91,9 @@ class RowFilter:
         self._words = [self._whole(word) for word in text.lower().split()]
         self._expression: Parsed | None = None
         if _EXPRESSION.search(text):
-            self._expression = parse(text.strip())
+            self._expression = parse_expression(text.strip())
             if tunables is not None:
-                check(text.strip(), {*_MEASURES, _SPEEDUP, *_WORDS, *tunables, *self._short})
+                check_expression(text.strip(), {*_MEASURES, _SPEEDUP, *_WORDS, *tunables, *self._short})
 
     def _whole(self, word: str) -> str:
         """A word such as `bsx=64` with the tunable's name as it is in a row."""

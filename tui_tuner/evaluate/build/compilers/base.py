@@ -100,7 +100,7 @@ class Compiler(Protocol):
         """How to build the configuration with extra compiler options.
 
         Raises:
-            Refused: it is not built at all.
+            BuildRefusal: it is not built at all.
         """
         ...
 
@@ -108,7 +108,7 @@ class Compiler(Protocol):
         """The name of the kernel inside the artifact, from what a successful compiler printed.
 
         Raises:
-            Refused: no kernel, or more than one, answers to the candidate's name.
+            BuildRefusal: no kernel, or more than one, answers to the candidate's name.
         """
         ...
 
@@ -133,7 +133,7 @@ def macros(configuration: Configuration) -> list[str]:
     """The tunables as compiler options, `-Dname=value` each, and `-Dkernel_tuner=1`.
 
     Raises:
-        Refused: a name or a value is not a single harmless token.
+        BuildRefusal: a name or a value is not a single harmless token.
     """
     return [*(f"-D{_name(name)}={_token(name, value)}" for name, value in configuration.items()), "-Dkernel_tuner=1"]
 
@@ -142,7 +142,7 @@ def checked_name(kernel: str) -> str:
     """The name of a kernel, with namespaces and template arguments, fit to stand in a source file of ours.
 
     Raises:
-        Refused: it is something else.
+        BuildRefusal: it is something else.
     """
     if not _KERNEL.fullmatch(kernel):
         raise BuildRefusal(Failure(kind=FailureKind.INVALID, message=f"{kernel!r} is not the name of a kernel"))

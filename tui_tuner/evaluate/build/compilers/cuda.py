@@ -133,7 +133,7 @@ class Nvcc:
         return kernel_symbol(candidate.kernel, log)
 
     def resources(self, log: str, symbol: str) -> Resources:
-        """From ptxas's log."""
+        """What the kernel needs, from ptxas's part of the log."""
         return kernel_resources(log, symbol)
 
 
@@ -243,7 +243,7 @@ class Nvrtc:
         raise BuildRefusal(Failure(kind=FailureKind.COMPILE, message=f"the source has no kernel '{candidate.kernel}'"))
 
     def resources(self, log: str, symbol: str) -> Resources:
-        """From ptxas's part of the log."""
+        """What the kernel needs, from ptxas's part of the log."""
         return kernel_resources(log, symbol)
 
 

@@ -94,7 +94,7 @@ def rewritten(source: str) -> str:
     """The source as g++ takes it, line for line.
 
     Raises:
-        Refused: it uses what the emulator cannot run.
+        BuildRefusal: it uses what the emulator cannot run.
     """
     text = source.encode()
     nodes = list(_walk(_parser().parse(text).root_node))

@@ -61,7 +61,7 @@ _WATCHED = {
         ("tsan-distinguish-volatile=1", "tsan-instrument-func-entry-exit=0"),
     ),
 }
-"""By the option that asks for it: what runs when the kernel touches memory, and how it is compiled to call that."""
+"""What runs when the kernel touches memory, and how it is compiled to call that, by the option that asks for it."""
 _SOURCE_LINE = f'#include "{SOURCE}"\n'
 _NOT_TOLD = "#undef __SANITIZE_ADDRESS__\n#undef __SANITIZE_THREAD__\n"
 """A source that knew that it is watched could be another one."""
@@ -103,7 +103,7 @@ class EmulatorCompiler:
         """Compile the kernel, the runtime and the launch of this one kernel to a shared object.
 
         Raises:
-            Refused: the source uses what the emulator cannot run, or an option loads code.
+            BuildRefusal: the source uses what the emulator cannot run, or an option loads code.
         """
         _refuse_loading(options)
         watched = next((option for option in options if option in _WATCHED), "")
@@ -170,7 +170,7 @@ class EmulatorCompiler:
         return SYMBOL
 
     def resources(self, log: str, symbol: str) -> Resources:
-        """None: g++ does not say."""
+        """Nothing known: g++ does not say what a kernel needs."""
         return Resources()
 
 

@@ -68,7 +68,7 @@ class CCompiler:
         return SYMBOL
 
     def resources(self, log: str, symbol: str) -> Resources:
-        """None: a compiler for CPUs does not say."""
+        """Nothing known: a compiler for CPUs does not say what a kernel needs."""
         return Resources()
 
 

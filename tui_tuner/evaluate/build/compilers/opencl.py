@@ -41,7 +41,7 @@ class OpenCLCompiler:
         """How to build the configuration.
 
         Raises:
-            Refused: a tunable cannot be a macro.
+            BuildRefusal: a tunable cannot be a macro.
         """
         # Isolated: neither the environment nor the work directory decides what Python imports.
         program = (sys.executable, "-I", str(CHILD), *self._device, SOURCE, BINARY)
@@ -59,7 +59,7 @@ class OpenCLCompiler:
         """The kernel's own name: OpenCL C changes no names.
 
         Raises:
-            Refused: the program has no such kernel.
+            BuildRefusal: the program has no such kernel.
         """
         names = [name for line in log.splitlines() if line.startswith(KERNELS) for name in line.split()[1:]]
         if candidate.kernel not in names:
@@ -69,5 +69,5 @@ class OpenCLCompiler:
         return candidate.kernel
 
     def resources(self, log: str, symbol: str) -> Resources:
-        """Nothing: drivers do not say before the program is loaded."""
+        """Nothing known: drivers do not say before the program is loaded."""
         return Resources()

@@ -31,7 +31,7 @@ _LOG = re.compile(r"^Build on <.*?>:\n+(?P<log>.*?)(?:\n\n\(options:|\Z)", re.MU
 
 
 def warm_up(arguments: list[str]) -> None:
-    """Nothing more than that pyopencl is loaded: drivers start threads as soon as they are asked for platforms."""
+    """Load pyopencl, and nothing more: drivers start threads as soon as they are asked for platforms."""
     del arguments
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from tui_tuner.evaluate.build.compilers.base import BuildRefusal
 from tui_tuner.evaluate.results import Failure, FailureKind, Resources
 
+_MANGLED = "_Z"
 _ENTRY = re.compile(r"^ptxas info\s*: Compiling entry function '([^']+)' for '\w+'$", re.MULTILINE)
 _STACK = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 _REGISTERS = re.compile(r"Used (\d+) registers")
@@ -19,7 +20,7 @@ def kernel_symbol(name: str, log: str) -> str:
     """The symbol of the kernel with this name.
 
     Raises:
-        Refused: no kernel or several answer to it.
+        BuildRefusal: no kernel or several answer to it.
     """
     symbols = list(dict.fromkeys(_ENTRY.findall(log)))
     found = find_kernel(name, symbols)
@@ -91,11 +92,11 @@ class KernelName:
     arguments: tuple[str, ...] | None = None
 
     def ends_with(self, path: tuple[str, ...]) -> bool:
-        """Whether it is this name in some namespace."""
+        """Whether this is the other name in some namespace."""
         return self.path[-len(path) :] == path
 
     def fits(self, wanted: tuple[str, ...] | None) -> bool:
-        """Whether it may be the instance with these template arguments, trailing defaults aside."""
+        """Whether this may be the instance with these template arguments, trailing defaults aside."""
         if wanted is None or self.arguments is None:
             return wanted is self.arguments
         pairs = zip(self.arguments, wanted, strict=False)
@@ -114,9 +115,9 @@ def written_name(text: str) -> KernelName | None:
 
 def symbol_name(symbol: str) -> KernelName:
     """The name that a symbol stands for; a symbol that is not mangled stands for itself."""
-    if not symbol.startswith("_Z"):
+    if not symbol.startswith(_MANGLED):
         return KernelName((symbol,))
-    reader = _Reader(symbol, 2)
+    reader = _Reader(symbol)
     try:
         return reader.name()
     except (IndexError, ValueError):
@@ -167,9 +168,9 @@ class _Reader:
         IndexError, ValueError: it is beyond what is read here.
     """
 
-    def __init__(self, text: str, position: int) -> None:
+    def __init__(self, text: str) -> None:
         self._text = text
-        self._at = position
+        self._at = len(_MANGLED)
 
     def name(self) -> KernelName:
         """The function's name: `<length><name>` or `N<names>E`, with template arguments `I<arguments>E`."""

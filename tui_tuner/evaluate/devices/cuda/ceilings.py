@@ -22,10 +22,10 @@ from tui_tuner.problem.model import Launch
 
 CEILING_SOURCE = files("tui_tuner.evaluate.devices.cuda").joinpath("ceilings.cu").read_text()
 LEAST_BYTES, MOST_BYTES = 64 * 2**20, 2**30
-"""Of the arrays of a measurement: more takes long to upload, and is no faster or slower."""
+"""Size of the arrays of a measurement: more takes long to upload, and is no faster or slower."""
 LAUNCHES = 20
 LIMIT_S = 30.0
-"""For each launch and for the samples of each measurement."""
+"""Time limit of each launch, and of the samples of each measurement."""
 
 THREADS = 256
 _BYTES_OF_A_BLOCK = 4 * 16 * THREADS
@@ -152,7 +152,7 @@ class CeilingKernels:
         return array.nbytes / self._median_ms("read", _reading(array, 1), blocks) / 1e6
 
     def _cached(self, nbytes: int) -> float:
-        """Of reading again what is in the L2 cache: what more rounds take beyond the first."""
+        """The bandwidth of reading again what is in the L2 cache: what more rounds take beyond the first."""
         blocks, array = _array(nbytes)
         once, often = (self._median_ms("read", _reading(array, rounds), blocks) for rounds in (1, 1 + _L2_ROUNDS))
         return _L2_ROUNDS * array.nbytes / max(often - once, often * 0.1) / 1e6

@@ -24,7 +24,7 @@ SOURCE = files("tui_tuner.evaluate.devices.cuda").joinpath("checks.cu").read_tex
 THREADS = 256
 BLOCKS_PER_MULTIPROCESSOR = 8
 _LOOKS = 64
-"""At the most that are waited for together."""
+"""So many looks at the most are waited for together."""
 
 _NOWHERE = 2**64 - 1
 _NEXT_KEY = 0x9E3779B97F4A7C15

@@ -281,7 +281,7 @@ class CudaDevice(Device):
         return times
 
     def digest(self, buffers: Buffers) -> int:
-        """Of the restored arrays, made on the device where it can."""
+        """The digest of the restored arrays, made on the device where it can."""
         with self._faults(), self._digests(buffers) as (queue, read):
             queue()
             self._driver.synchronize()

@@ -123,7 +123,7 @@ def _emulated(library: ctypes.CDLL, symbol: str) -> Bind:
 
 
 def constants_in(library: ctypes.CDLL, launch: NativeLaunch) -> Iterator[tuple[int, bytes | int, int]]:
-    """Of each variable that a launch fills its address, what comes there, and the bytes of that.
+    """The address of each variable that a launch fills, what comes there, and the bytes of that.
 
     Raises:
         AttributeError: the library has no variable of this name that holds as much.

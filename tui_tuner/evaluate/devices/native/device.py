@@ -280,7 +280,7 @@ class NativeDevice(Device):
         return None
 
     def digest(self, buffers: Buffers) -> int:
-        """Of the shared arrays, without a copy."""
+        """The digest of the shared arrays, without a copy."""
         return digest_of(array.bytes_view() for array, _ in buffers.handle.restored)
 
     def _launch(self, job: LaunchJob, *, order: int = 0, alone: int = 0) -> NativeLaunch:

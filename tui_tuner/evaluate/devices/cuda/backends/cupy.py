@@ -38,7 +38,7 @@ class CupyBackend(CupyFunctions):  # type: ignore[misc]  # kernel_tuner is untyp
         """Nothing: the module is unloaded with its last reference."""
 
     def variable(self, loaded: LoadedFunction, symbol: str) -> tuple[int, int] | None:
-        """As the driver finds it."""
+        """Address and size of a variable, as the driver finds it."""
         return self._library.variable(int(loaded.module.ptr), symbol)
 
     def allow_shared(self, loaded: LoadedFunction, nbytes: int) -> None:

@@ -47,7 +47,7 @@ class NvcudaBackend(CudaFunctions):  # type: ignore[misc]  # kernel_tuner is unt
         _value("cuModuleUnload", driver.cuModuleUnload(loaded.module))
 
     def variable(self, loaded: LoadedFunction, symbol: str) -> tuple[int, int] | None:
-        """As the driver finds it."""
+        """Address and size of a variable, as the driver finds it."""
         return self._library.variable(int(loaded.module), symbol)
 
     def allow_shared(self, loaded: LoadedFunction, nbytes: int) -> None:

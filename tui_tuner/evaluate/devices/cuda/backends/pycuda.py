@@ -49,7 +49,7 @@ class PycudaBackend(PyCudaFunctions):  # type: ignore[misc]  # kernel_tuner is u
         """Nothing: the module is unloaded with its last reference."""
 
     def variable(self, loaded: LoadedFunction, symbol: str) -> tuple[int, int] | None:
-        """As PyCUDA finds it."""
+        """Address and size of a variable, as PyCUDA finds it."""
         try:
             address, nbytes = loaded.module.get_global(symbol)
         except cuda.LogicError:
