@@ -95,6 +95,11 @@ class StepList(OptionList, inherit_bindings=False):
         self._steps: dict[int, Step] = {}
         self._followed: int | None = None
 
+    async def on_click(self, event: Click) -> None:
+        """A click selects, as always; the second of two does what Enter does."""
+        if event.chain == 2:
+            await self.run_action("screen.change_plan('edit')")
+
     @property
     def selected(self) -> Step | None:
         """The step under the cursor."""

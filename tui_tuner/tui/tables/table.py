@@ -289,7 +289,7 @@ class ColumnTable(ScrollView, Generic[RowT, ContextT], can_focus=True):
             self.post_message(self.Chosen(key))
 
     def on_click(self, event: Click) -> None:
-        """Select the row; the selected one is chosen; a heading sorts by its column."""
+        """Select the row; the second of two clicks chooses it; a heading sorts by its column."""
         offset = event.get_content_offset(self)
         if offset is None:
             return
@@ -297,10 +297,10 @@ class ColumnTable(ScrollView, Generic[RowT, ContextT], can_focus=True):
             self._sort_by(offset.x + self.scroll_offset.x)
             return
         row = self.scroll_offset.y + offset.y - 1
-        if row == self.cursor_row:
-            self.action_choose()
-        elif row < len(self._rows):
+        if row < len(self._rows):
             self.move_cursor(row)
+            if event.chain == 2:
+                self.action_choose()
 
     def _sort_by(self, cell: int) -> None:
         """Want the rows in the order of the column over which a cell lies."""
