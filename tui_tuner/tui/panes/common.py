@@ -10,7 +10,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 from textual.content import Content
-from textual.events import Click, DescendantFocus
+from textual.events import DescendantFocus
 from textual.message import Message
 from textual.widget import Widget
 
@@ -105,14 +105,6 @@ class PaneGrid(Container):
         if not self._panes[number].display:
             self.go_to(number)
 
-    @on(Click)
-    def _go_where_clicked(self, event: Click) -> None:
-        """What takes no focus itself, as a frame or a chart, gives it to its pane."""
-        nodes = () if event.widget is None else event.widget.ancestors_with_self
-        pane = next((node for node in nodes if isinstance(node, Pane)), None)
-        if pane is not None and pane.number != self.active:
-            self.go_to(pane.number)
-
     @on(DescendantFocus)
     def _follow_focus(self, event: DescendantFocus) -> None:
         pane = next((node for node in event.widget.ancestors_with_self if isinstance(node, Pane)), None)
@@ -141,6 +133,11 @@ class Pane(Vertical):
     def on_mount(self) -> None:
         """Write the border."""
         self.refresh_title()
+
+    def on_click(self) -> None:
+        """What takes no focus itself, as a frame or a chart, gives it to its pane."""
+        if not self.has_focus_within:
+            self.focus_target().focus(scroll_visible=False)
 
     def refresh_title(self) -> None:
         """Write the border's title: the number, the name and what the pane adds."""
