@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pydantic import BaseModel, ValidationError
 
 from tests.session.fakes import SOURCE
-from tests.strategies.world import Answer, Script, Told, kernel, played, rewrite
+from tests.strategies.world import Answer, Script, Told, User, World, kernel, new_run, played, rewrite, tell_all
 from tui_tuner import (
     CandidateFailed,
     CustomStrategy,
@@ -25,7 +26,9 @@ from tui_tuner import (
 )
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.candidate import Candidate
+from tui_tuner.prompts import WORDING
 from tui_tuner.report import SessionOutcome
+from tui_tuner.session.session import Session
 from tui_tuner.session_options import RoundOptions
 from tui_tuner.strategies.base import ModelFailed
 from tui_tuner.strategies.steps import StepState
@@ -364,6 +367,38 @@ async def test_a_candidate_is_put_to_the_user_who_may_edit_or_refuse_it(
     told, _ = await played(tmp_path, Calling(do=do), [], [decision])
     assert (seen["it"] and seen["it"].source) == source
     assert told.plan() == [f"try it: {ended}"]
+
+
+BROKEN = kernel(7, fail=FailureKind.COMPILE)
+YES, FIRST, AGAIN = Decision(action="approve"), *(Decision(action="edit", source=it) for it in (BROKEN, kernel(5)))
+
+
+@pytest.mark.parametrize(
+    ("wording", "decisions", "source", "asked", "evaluated"),
+    [
+        (WORDING, [FIRST, AGAIN], kernel(5), [kernel(2), BROKEN], 2),
+        (WORDING, [FIRST, YES], BROKEN, [kernel(2), BROKEN], 1),
+        (WORDING, [FIRST, FIRST], BROKEN, [kernel(2), BROKEN], 1),
+        (WORDING, [FIRST, Decision(action="skip")], None, [kernel(2), BROKEN], 1),
+        (8, [FIRST], BROKEN, [kernel(2)], 0),
+    ],
+    ids=["mended", "approved as it stands", "not mended", "skipped", "a session of before"],
+)
+async def test_who_edits_what_cannot_be_built_is_asked_again(
+    tmp_path: Path, wording: int, decisions: list[Decision], source: str | None, asked: list[str], evaluated: int
+) -> None:
+    seen = {}
+
+    async def do(me: Calling, session: Effects) -> None:
+        seen["it"] = await me.approved(session, session.add_step("try it"), changed(session, kernel(2)), "because")
+
+    strategy, user = Calling(do=do), User([*decisions])
+    new = replace(new_run(tmp_path, strategy), wording=wording)
+    told = await tell_all(Session(new, strategy, World(new.problem), Script([])), user)
+    assert (seen["it"] and seen["it"].source) == source
+    assert [each.candidate.source for each in user.asked if each.candidate] == asked
+    assert all("cannot be built: compile error" in each.rationale for each in user.asked[1:])
+    assert told.finished.evaluations == evaluated
 
 
 # --- develop

@@ -11,7 +11,7 @@ from textual.widgets import Input, TextArea
 
 from tests.tui import scripted
 from tests.tui.conftest import Started, settled
-from tests.tui.looking import focused_pane, table_text
+from tests.tui.looking import focused_pane, screen_text, table_text
 from tests.tui.scripted import Entry, ScriptedRun
 from tests.waiting import reached
 from tui_tuner.session import events
@@ -187,3 +187,35 @@ async def test_keys_pressed_before_there_is_a_session_act_in_order_once_it_is_th
             assert focused_pane(app) == int(keys[0])
             assert keys[0] == "3" or value_of(app) == "q?"
     assert app.return_value == (leaves or None)
+
+
+async def test_resizing_while_results_arrive_loses_nothing(started: Started) -> None:
+    sizes = [(200, 50), (20, 6), (80, 24), (40, 12), (120, 36)]
+    gates = [asyncio.Event() for _ in sizes]
+    entries: list[Entry] = [*scripted.opening()]
+    for part, gate in enumerate(gates):
+        entries.append(gate)
+        for number in range(part * EVALUATIONS + 1, (part + 1) * EVALUATIONS + 1):
+            entries += scripted.evaluation(number, scripted.measured(scripted.TILES, number, 0.1 + number / 5000))
+    run = ScriptedRun(entries, stays=True)
+    async with started(run, sizes[-1]) as pilot:
+        app = pilot.app
+        assert isinstance(app, TunerApp)
+        await pilot.press("3")
+        for number, (gate, size) in enumerate(zip(gates, sizes, strict=True), start=1):
+            gate.set()
+            await pilot.resize_terminal(*size)  # while the first of them are being taken
+            assert await reached(lambda number=number: shown_in(app, number * EVALUATIONS))  # type: ignore[misc]
+        await settled(pilot)
+        assert len(table_text(app)) == EVALUATIONS * len(sizes)
+        assert focused_pane(app) == 3
+        whole = screen_text(app)
+        await pilot.resize_terminal(119, 36)
+        await pilot.resize_terminal(120, 36)
+        await settled(pilot)
+        assert screen_text(app) == whole, "as if it had always had this size"
+
+
+def shown_in(app: TunerApp, rows: int) -> bool:
+    app.session_screen.draw()
+    return len(app.session_screen.view_model.rows) >= rows

@@ -33,7 +33,7 @@ how far effects disagree, of which products a tunable is a multiple, and which q
 said that a kernel can have no tensor maps, and what had arrived of a reply that broke off was lost where the call
 before had failed as well; up to 6 a model began with half of each batch that it shares with the surrogate; up to 7 the
 model was asked to mend what the user had edited and could not be built before the user was; up to 8 `autonomous` had
-each step judged before it was carried out."""
+each step judged before it was carried out, and a strategy of the user's own was given such an edit as it was."""
 ROOM = "tui_tuner.prompts"
 """The package of the templates that ask about kernels."""
 

@@ -19,12 +19,15 @@ from tui_tuner.strategies.parameters import freeze_settled, search_parameters
 from tui_tuner.strategies.rewriting.brief import StartingPoint, StepBrief, known_situation
 from tui_tuner.strategies.rewriting.development import carry_out
 from tui_tuner.strategies.rewriting.extraction import AskPrompt, kernel_in, with_parameters, with_restrictions
-from tui_tuner.strategies.rewriting.failures import CandidateFailed, Rejected
+from tui_tuner.strategies.rewriting.failures import BuildFailed, CandidateFailed, Rejected, failure_of
 from tui_tuner.strategies.rewriting.settling import challenge_or_reject, rejected
 from tui_tuner.strategies.single_step import ModelStrategy, share_of, tune_baseline_first, tune_incumbent_last
-from tui_tuner.strategies.steps import Step, StepState
+from tui_tuner.strategies.steps import EditedAgain, Step, StepState, as_wanted
 
 Used = TypeVar("Used")
+_UNBUILT_UP_TO = 8
+"""Sessions that began with a wording up to this gave an edit to the strategy as it was."""
+_EDIT_AGAIN = "Your edit cannot be built: {}. Edit it again, or approve it as it stands."
 
 
 class TextReply(BaseModel):
@@ -213,17 +216,33 @@ class CustomStrategy(ModelStrategy):
     ) -> Candidate | None:
         """Put a candidate to the user: as it is, as they edited it, or None if they do not want it.
 
-        The step is shown as running, or as skipped or rejected with what they said.
+        An edit is built and measured at its default configuration; one that cannot be built is put to the user again,
+        who may edit it again or approve it as it stands. The step is shown as running, or as skipped or rejected with
+        what they said.
         """
-        decision = await session.approve(step, candidate, rationale)
-        if decision.action == "skip":
+        builds = session.wording > _UNBUILT_UP_TO
+
+        async def built(tried: Candidate) -> None:
+            session.update_step(step.now(StepState.RUNNING))
+            if builds and tried != candidate:
+                evaluation = await self.run_tests(session, tried)
+                if evaluation.failure is not None and isinstance(failed := failure_of(evaluation), BuildFailed):
+                    raise failed
+
+        wanted = await as_wanted(
+            lambda source, words: session.approve(step, source, words),
+            candidate,
+            rationale,
+            built,
+            EditedAgain(BuildFailed, _EDIT_AGAIN, asks=builds),
+        )
+        if wanted.decision.action == "skip":
             session.update_step(step.now(StepState.SKIPPED, reason="skipped by hand"))
             return None
-        if decision.action == "reject":
-            rejected(session, step, Rejected(decision.message))
+        if wanted.decision.action == "reject":
+            rejected(session, step, Rejected(wanted.decision.message))
             return None
-        session.update_step(step.now(StepState.RUNNING))
-        return decision.applied_to(candidate)
+        return wanted.source
 
     # --- measuring and deciding
 

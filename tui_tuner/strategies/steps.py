@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal, Protocol, TypeVar, runtime_checkable
+from typing import Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
 from tui_tuner.problem.candidate import AnySource
 from tui_tuner.subjects import Source
+from tui_tuner.text import in_line
 
 SourceType = TypeVar("SourceType", bound=Source)
+Result = TypeVar("Result")
+Fault = TypeVar("Fault", bound=Exception)
 Factor = tuple[float, float, float]
 """A speed-up with the ends of its 95 % interval."""
 UNCHANGED: Factor = (1.0, 1.0, 1.0)
@@ -111,6 +116,72 @@ class Decision(BaseModel):
     def applied_to(self, candidate: SourceType) -> SourceType:
         """The candidate as the user edited it, or as it is."""
         return candidate if self.source is None else candidate.edited(self.source)
+
+
+@dataclass(frozen=True)
+class EditedAgain(Generic[Fault]):
+    """When what the user edited is put to them again.
+
+    Attributes:
+        fault: what using it raises then.
+        words: what they are told, with a place for the fault.
+        asks: False in sessions that began before anybody was asked again.
+    """
+
+    fault: type[Fault]
+    words: str
+    asks: bool = True
+
+
+@dataclass(frozen=True)
+class Wanted(Generic[SourceType, Result, Fault]):
+    """What the user wants of a source.
+
+    Attributes:
+        decision: their last answer.
+        source: as they left it.
+        result: of using it; None where they refused it or it cannot be used.
+        fault: why it cannot be used; None where it can, and where they refused it.
+    """
+
+    decision: Decision
+    source: SourceType
+    result: Result | None = None
+    fault: Fault | None = None
+
+
+async def as_wanted(
+    ask: Callable[[SourceType, str], Awaitable[Decision]],
+    source: SourceType,
+    words: str,
+    use: Callable[[SourceType], Awaitable[Result]],
+    again: EditedAgain[Fault],
+) -> Wanted[SourceType, Result, Fault]:
+    """Put a source to the user until it can be used: an edit with a fault is theirs to mend before anybody else's.
+
+    Args:
+        ask: puts a source, and why it is proposed, to the user.
+        use: does with the source what it is for.
+
+    Returns:
+        An edit with a fault only where they approve it nevertheless, or edit nothing more.
+    """
+    tried: set[str] = {source.id}
+    fault: Fault | None = None
+    while True:
+        decision = await ask(source, words)
+        if decision.action in ("skip", "reject"):
+            return Wanted(decision, source)
+        if decision.action == "approve" and fault is not None:
+            return Wanted(decision, source, fault=fault)
+        source = decision.applied_to(source)
+        try:
+            return Wanted(decision, source, await use(source))
+        except again.fault as failed:
+            if source.id in tried or not again.asks:
+                return Wanted(decision, source, fault=failed)
+            tried.add(source.id)
+            words, fault = again.words.format(in_line(str(failed))), failed
 
 
 class Approver(Protocol):

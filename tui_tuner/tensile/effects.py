@@ -248,6 +248,11 @@ class TensileEffects(Talk):
         return self._run.settings
 
     @property
+    def asks_again(self) -> bool:
+        """Whether the user is asked again where their own version of the file cannot be used."""
+        return self._run.asks_again
+
+    @property
     def elapsed(self) -> float:
         """Seconds since the session began, as first recorded."""
         return self._recall.elapsed

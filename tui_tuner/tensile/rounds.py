@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.strategies.base import BudgetSpent, ModelFailed
-from tui_tuner.strategies.steps import Step, StepState
+from tui_tuner.strategies.steps import EditedAgain, Step, StepState, as_wanted
 from tui_tuner.tensile.document.judging import EditedConfiguration, EditLimits, apply_edits
 from tui_tuner.tensile.document.reading import parse_configuration
 from tui_tuner.tensile.effects import TensileEffects
-from tui_tuner.tensile.events import text_of
+from tui_tuner.tensile.events import ConfigurationText, text_of
 from tui_tuner.tensile.history import Advice, History, MeasuredRound, edit_lines, faults
 from tui_tuner.tensile.knowledge.known import Knowledge
 from tui_tuner.tensile.knowledge.starting_points import starting_facts
@@ -27,6 +27,11 @@ REDUCE = (
 )
 _TRIES = 2
 """Runs without a result from the first on, after which nothing more is tried; and advice that Tensile refuses."""
+_EDIT_AGAIN = "Nothing is measured yet: {}. Edit it again, or skip the round."
+
+
+class OwnUnusable(Exception):
+    """The user's own version of the file cannot be measured; says why."""
 
 
 class TensileRounds:
@@ -250,33 +255,46 @@ class TensileRounds:
         proposed = text_of(edited.configuration, f"round {number}")
         parts = (advice.analysis, *lines, self._foreseen, advice.expected)
         rationale = "\n".join(part for part in parts if part)
-        decision = await self._session.approve(step, proposed, rationale)
-        match decision.action:
-            case "approve":
-                return edited, self._session.update_step(step.now(StepState.RUNNING))
-            case "edit":
-                return self._own(number, step, decision.source or "")
-            case "reject":
-                words = decision.message or "no reason given"
-                self.history.remarks.append(f"round {number}: the programmer rejected the edits: {words}")
-                return None, self._session.update_step(step.now(StepState.REJECTED, reason=words))
-        return None, self._session.update_step(step.now(StepState.SKIPPED, reason="by hand"))
 
-    def _own(self, number: int, step: Step, source: str) -> tuple[EditedConfiguration | None, Step]:
-        """The user's own version of the file, where it can be read."""
+        async def read(source: ConfigurationText) -> EditedConfiguration:
+            return edited if source == proposed else await self._own(source.source)
+
+        wanted = await as_wanted(
+            lambda source, words: self._session.approve(step, source, words),
+            proposed,
+            rationale,
+            read,
+            EditedAgain(OwnUnusable, _EDIT_AGAIN, asks=self._session.asks_again),
+        )
+        if wanted.decision.action == "skip":
+            return None, self._session.update_step(step.now(StepState.SKIPPED, reason="by hand"))
+        if wanted.decision.action == "reject":
+            words = wanted.decision.message or "no reason given"
+            self.history.remarks.append(f"round {number}: the programmer rejected the edits: {words}")
+            return None, self._session.update_step(step.now(StepState.REJECTED, reason=words))
+        if wanted.result is None or wanted.result is edited:
+            state = StepState.RUNNING if wanted.result else StepState.REJECTED
+            reason = str(wanted.fault or "")
+            return wanted.result, self._session.update_step(step.now(state, reason=reason))
+        self.history.remarks.append(f"round {number}: the programmer edited the file by hand")
+        return wanted.result, self._session.update_step(step.now(StepState.RUNNING, detail="as you edited it"))
+
+    async def _own(self, source: str) -> EditedConfiguration:
+        """The user's own version of the file.
+
+        Raises:
+            OwnUnusable: it cannot be read, is about something else, or Tensile itself does not take it.
+        """
         try:
             own = parse_configuration(source, self._session.given.file, self._session.sizes)
         except ProblemError as error:
             place = "" if error.line is None else f"line {error.line}: "
-            reason = f"your version of the file cannot be used: {place}{error.message}"
-            return None, self._session.update_step(step.now(StepState.REJECTED, reason=reason))
+            raise OwnUnusable(f"your version of the file cannot be used: {place}{error.message}") from None
         if len(own.size_groups) != len(self._session.given.size_groups):
-            reason = "your version of the file has other size groups: begin a session of its own with it"
-            return None, self._session.update_step(step.now(StepState.REJECTED, reason=reason))
-        self.history.remarks.append(f"round {number}: the programmer edited the file by hand")
-        return EditedConfiguration(own), self._session.update_step(
-            step.now(StepState.RUNNING, detail="as you edited it")
-        )
+            raise OwnUnusable("your version of the file has other size groups: begin a session of its own with it")
+        if self._session.asks_again and (refusal := await self._session.refusal(own)):
+            raise OwnUnusable(f"Tensile itself refuses your version of the file: {refusal}")
+        return EditedConfiguration(own)
 
     async def _benchmark(self, number: int, edited: EditedConfiguration) -> MeasuredRound:
         outcome = await self._session.benchmark(number, edited.configuration)

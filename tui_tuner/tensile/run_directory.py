@@ -49,6 +49,7 @@ class TensileOptions(BaseModel):
 
 KIND = TENSILE.name
 """What the header of such a journal says under `kind`."""
+_ASKS_AGAIN = "asks_again"
 UNLIMITED = 10**9
 """Permutations that may be measured where the user sets no limit."""
 
@@ -63,6 +64,8 @@ class TensileRun:
         options: what all sessions share; its evaluations are permutations.
         settings: what only these have.
         model: its name, None where there is none.
+        asks_again: whether the user is asked again where their own version of the file cannot be used; False in
+            sessions that began before they were.
     """
 
     path: Path
@@ -72,6 +75,7 @@ class TensileRun:
     options: SessionOptions
     settings: TensileOptions
     model: str | None
+    asks_again: bool = True
 
     @property
     def sizes(self) -> ProblemSizes | None:
@@ -109,6 +113,7 @@ def create(
         "file": os.path.relpath(configuration.file, path),
         "text": configuration.text,
         "sizes": sizes_text,
+        _ASKS_AGAIN: True,
     }
     journal = Journal.create(path / journals.FILE, header)
     return TensileRun(path, journal, configuration, sizes_text, options, settings, model)
@@ -137,4 +142,7 @@ def open_run(path: Path, *, resume: bool) -> TensileRun:
         configuration = parse_configuration(header["text"], source, sizes)
         options = SessionOptions.model_validate(header["options"])
         settings = TensileOptions.model_validate(header["tensile"])
-        return TensileRun(file.parent, journal, configuration, sizes_text, options, settings, header["model"])
+        asks_again = bool(header.get(_ASKS_AGAIN, False))
+        return TensileRun(
+            file.parent, journal, configuration, sizes_text, options, settings, header["model"], asks_again
+        )

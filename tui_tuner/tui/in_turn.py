@@ -47,7 +47,7 @@ class InTurn(App[ReturnType]):
         if not isinstance(event, Key | Paste) or event.is_forwarded or self._overtakes(event):
             await super().on_event(event)
             return
-        if isinstance(event, Key) and event.name == "ctrl_j" and self.must_wait("ctrl+j"):
+        if _key(event) == "ctrl+j" and self.must_wait("ctrl+j"):
             event = Key("enter", "\r")  # pressed before the terminal was Textual's, which writes it so
         self._typed.append(event)
         if len(self._typed) == 1 and self._is_free():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,22 @@ async def test_a_version_of_the_file_that_cannot_be_used_costs_the_round(tmp_pat
     assert words in steps(story)["Round 1"].reason
     assert measured(story) == [(0, 2), (2, 4)]
     assert winners(story) == {A: (48_000, 2), B: (72_000, 2)}
+
+
+@pytest.mark.parametrize("asks_again", [True, False], ids=["now", "a session of before"])
+async def test_who_writes_a_version_that_cannot_be_used_is_asked_again(tmp_path: Path, asks_again: bool) -> None:
+    broken, world = edited("BenchmarkProblems: ["), World(tmp_path)
+    user, session = Told(broken, edited(BY_HAND)), world.begin(model(MORE_TILES, STOP))
+    session._run = replace(session._run, asks_again=asks_again)
+    story = await played(session, user)
+    assert steps(story)["Round 1"].state is (StepState.ACCEPTED if asks_again else StepState.REJECTED)
+    assert [proposal.candidate and proposal.candidate.source for proposal in user.proposals[1:]] == (
+        [broken.source] if asks_again else []
+    )
+    if asks_again:
+        assert "cannot be used: line 2: this is not YAML" in user.proposals[1].rationale
+        assert (world.path / "rounds" / "01" / "gemm.yaml").read_text() == BY_HAND
+        assert steps(await played(world.replay())) == steps(story)
 
 
 async def test_what_the_user_says_is_in_every_prompt_from_then_on(tmp_path: Path) -> None:

@@ -16,8 +16,7 @@ from tui_tuner.strategies.rewriting.failures import BuildFailed, CandidateFailed
 from tui_tuner.strategies.rewriting.faults import CheckedRewrite, read_rewrite
 from tui_tuner.strategies.rewriting.rewrite import RewriteContext, RewriteReply
 from tui_tuner.strategies.rewriting.settling import rejected
-from tui_tuner.strategies.steps import Step, StepState
-from tui_tuner.text import in_line
+from tui_tuner.strategies.steps import EditedAgain, Step, StepState, as_wanted
 
 _MENDED_UP_TO = 7
 """Sessions that began with a wording up to this put an edit that cannot be built back to the model at once."""
@@ -117,26 +116,26 @@ class Line:
 
         An edit that cannot be built is put to the user again, who approves it to have the model mend it.
         """
-        session, tried, unbuilt = self._session, {candidate.id}, None
-        while True:
-            decision = await session.approve(self._step, candidate, words)
-            if decision.action == "skip":
-                skipped = session.update_step(self._step.now(StepState.SKIPPED, reason="skipped by hand"))
-                return self._keep(Outcome(skipped, candidate), fate_of(skipped))
-            if decision.action == "reject":
-                return self._failed(candidate, Rejected(decision.message))
-            if decision.action == "approve" and unbuilt is not None:
-                return self._failed(candidate, unbuilt)
-            candidate = decision.applied_to(candidate)
+        session = self._session
+
+        async def tried(candidate: Candidate) -> Outcome | None:
             try:
                 return await self._tried(candidate, settle)
-            except BuildFailed as failed:
-                if candidate.id in tried or session.wording <= _MENDED_UP_TO:
-                    return self._failed(candidate, failed)
-                words, unbuilt = _EDIT_AGAIN.format(in_line(failed.reason)), failed
-                tried.add(candidate.id)
+            except BuildFailed:
+                raise
             except CandidateFailed as failed:
                 return self._failed(candidate, failed)
+
+        again = EditedAgain(BuildFailed, _EDIT_AGAIN, asks=session.wording > _MENDED_UP_TO)
+        wanted = await as_wanted(
+            lambda source, said: session.approve(self._step, source, said), candidate, words, tried, again
+        )
+        if wanted.decision.action == "skip":
+            skipped = session.update_step(self._step.now(StepState.SKIPPED, reason="skipped by hand"))
+            return self._keep(Outcome(skipped, wanted.source), fate_of(skipped))
+        if wanted.decision.action == "reject":
+            return self._failed(wanted.source, Rejected(wanted.decision.message))
+        return wanted.result if wanted.fault is None else self._failed(wanted.source, wanted.fault)
 
     async def _tried(self, candidate: Candidate, settle: Settle) -> Outcome:
         """What came of a kernel.

@@ -225,7 +225,7 @@ incumbent's) over its values, each with the number of its failures; equal height
         if message.order == self._order_name:
             self.do("turn_order")
         else:
-            self.order = message.order
+            self.turned, self.order = False, message.order
 
     def watch_order(self) -> None:
         """Sort anew."""

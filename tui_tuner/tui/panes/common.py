@@ -134,6 +134,11 @@ class Pane(Vertical):
         """Write the border."""
         self.refresh_title()
 
+    def on_click(self) -> None:
+        """What takes no focus itself, as a frame or a chart, gives it to its pane."""
+        if not self.has_focus_within:
+            self.focus_target().focus(scroll_visible=False)
+
     def refresh_title(self) -> None:
         """Write the border's title: the number, the name and what the pane adds."""
         name = clickable(Content.from_markup(f"[b]{self.number}[/b] {self.title}"), f"screen.pane({self.number})")

@@ -15,6 +15,7 @@ from textual.events import Click, Resize
 from textual.geometry import Size
 from textual.getters import query_one
 from textual.message import Message
+from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
@@ -41,6 +42,7 @@ from tui_tuner.tui.plan_lines import (
 )
 from tui_tuner.tui.subject import SubjectView
 from tui_tuner.tui.text.plain import Paragraphs, one_line
+from tui_tuner.tui.text.selecting import SelectableLines
 from tui_tuner.tui.view_model import ViewModel
 
 
@@ -77,7 +79,7 @@ class FrozenTunablesLine(Widget):
         self.post_message(self.Clicked())
 
 
-class StepList(OptionList, inherit_bindings=False):
+class StepList(SelectableLines, OptionList, inherit_bindings=False):
     """A step an option; Enter is left to the screen, which knows what to do with the selected step."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -94,6 +96,19 @@ class StepList(OptionList, inherit_bindings=False):
         super().__init__(id="steps", compact=True, markup=False)
         self._steps: dict[int, Step] = {}
         self._followed: int | None = None
+
+    async def on_click(self, event: Click) -> None:
+        """A click selects, as always; the second of two does what Enter does."""
+        if event.chain == 2:
+            await self.run_action("screen.change_plan('edit')")
+
+    def render_line(self, y: int) -> Strip:
+        """One line, which can be selected."""
+        return self.selectable(super().render_line(y), self.scroll_offset.y + y)
+
+    def line_text(self, line: int) -> str:
+        """The text of a line."""
+        return super().render_line(line - self.scroll_offset.y).text
 
     @property
     def selected(self) -> Step | None:

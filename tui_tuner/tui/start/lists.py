@@ -8,6 +8,7 @@ from typing import ClassVar, TypeVar
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.events import Click
 from textual.widget import Widget
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
@@ -34,6 +35,15 @@ class ChoiceList(OptionList):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Of an empty list nothing can be taken."""
         return action != "select" or self.option_count > 0
+
+    def on_click(self, event: Click) -> None:
+        """Select a line; the second of two clicks takes it, where Textual's first one would."""
+        event.prevent_default()
+        line = event.style.meta.get("option")
+        if line is not None:
+            self.highlighted = line
+            if event.chain == 2:
+                self.action_select()
 
     def relist(self, lines: Sequence[Content]) -> None:
         """Show other lines; as far as there is one, that in the place of the selected one is selected."""

@@ -108,6 +108,7 @@ class Column(Generic[RowT, ContextT]):
         side: where its texts stand: numbers at the right after one blank, words at the left.
         gap: blanks before a text at the left.
         order: by which the user can sort the rows; None where the column offers none.
+        wants: the name of the order that a click so many cells into the heading wants; None where `order` is that.
         optional: whether it is left out while it says nothing of any row.
         in_sight: whether it always fits: the others give way to it, and stand behind where there is no room.
         squeezed_to: cells that it can be cut to before it stands behind; 0 where it is shown whole or not at all.
@@ -124,6 +125,7 @@ class Column(Generic[RowT, ContextT]):
     side: Literal["left", "right"] = "right"
     gap: int = 1
     order: RowOrder[RowT] | None = None
+    wants: Callable[[int, ContextT], str] | None = None
     optional: bool = False
     in_sight: bool = False
     squeezed_to: int = 0

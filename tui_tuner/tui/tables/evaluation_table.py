@@ -84,6 +84,10 @@ class Tunables:
         """Where the place of each tunable ends, in cells."""
         return [end + index for index, end in enumerate(accumulate(self.widths))]
 
+    def name_at(self, cell: int) -> str:
+        """The tunable whose place reaches over a cell."""
+        return next((name for name, end in zip(self.names, self.ends, strict=True) if cell < end), "")
+
     @property
     def legend(self) -> str:
         """What the short names stand for; empty where they are the names themselves."""
@@ -206,6 +210,7 @@ EVALUATION_COLUMNS = (
         parts=lambda context: context.tunables.ends,
         cell=lambda row, context: context.tunables.line(row.configuration),
         explanation="the value of every tunable; their short names are told below the table",
+        wants=lambda cell, context: context.tunables.name_at(cell),
     ),
     EvaluationColumn(
         name="time", heading=lambda context: context.unit, cell=_time, least=7, in_sight=True, order=FASTEST,
@@ -213,7 +218,7 @@ EVALUATION_COLUMNS = (
     ),
     EvaluationColumn(
         name="change", heading="vs best", cell=_change, least=8, in_sight=True,
-        explanation="how much more time it takes than the best so far",
+        explanation="how much more time it takes than the best so far", wants=lambda _cell, _context: FASTEST.name,
     ),
     EvaluationColumn(
         name="95% CI", heading="95% CI", cell=_interval, least=16, most=18,

@@ -16,6 +16,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from tui_tuner.tui.tables.columns import Column, ContextT, PlacedColumn, RowOrder, RowT, placed
+from tui_tuner.tui.text.selecting import SelectableLines
 
 _MEASURED = 60
 """So many rows, the first ones, tell how wide the columns are; beside those in view."""
@@ -34,7 +35,7 @@ class _Line:
     selected: bool
 
 
-class ColumnTable(ScrollView, Generic[RowT, ContextT], can_focus=True):
+class ColumnTable(SelectableLines, ScrollView, Generic[RowT, ContextT], can_focus=True):
     """Rows in the order in which they are given; the selected row stays selected, and only what differs is drawn.
 
     Args:
@@ -236,7 +237,16 @@ class ColumnTable(ScrollView, Generic[RowT, ContextT], can_focus=True):
             style += self.get_component_rich_style("table--header")
         elif line.selected:
             style += self.get_component_rich_style("table--cursor", partial=True) + self._cursor_ground()
-        return Strip([Segment(line.text, style)]).crop_extend(x, x + width, style)
+        strip = Strip([Segment(line.text, style)]).crop_extend(x, x + width, style)
+        return self.selectable(strip, self.scroll_offset.y + y if y else 0)
+
+    def line_text(self, line: int) -> str:
+        """The text of a row as it is shown, its place counted from 1; of the headings at 0."""
+        texts = self._texts_of(self._rows[line - 1]) if 0 < line <= len(self._rows) else None
+        return "".join(
+            each.column.laid_out(each.heading if texts is None else texts[each.column.name], each.width)
+            for each in self.placed
+        )
 
     def _cursor_ground(self) -> Style:
         """What stands behind the selected row: its rich style has the colour without its share."""
@@ -289,7 +299,7 @@ class ColumnTable(ScrollView, Generic[RowT, ContextT], can_focus=True):
             self.post_message(self.Chosen(key))
 
     def on_click(self, event: Click) -> None:
-        """Select the row; the selected one is chosen; a heading sorts by its column."""
+        """Select the row; the second of two clicks chooses it; a heading sorts by its column."""
         offset = event.get_content_offset(self)
         if offset is None:
             return
@@ -297,16 +307,24 @@ class ColumnTable(ScrollView, Generic[RowT, ContextT], can_focus=True):
             self._sort_by(offset.x + self.scroll_offset.x)
             return
         row = self.scroll_offset.y + offset.y - 1
-        if row == self.cursor_row:
-            self.action_choose()
-        elif row < len(self._rows):
+        if row < len(self._rows):
             self.move_cursor(row)
+            if event.chain == 2:
+                self.action_choose()
 
     def _sort_by(self, cell: int) -> None:
         """Want the rows in the order of the column over which a cell lies."""
         for each in self.placed:
             if cell < each.width:
-                if each.column.order is not None:
-                    self.post_message(self.Sorted(each.column.order.name))
+                if name := self._order_at(each, cell):
+                    self.post_message(self.Sorted(name))
                 return
             cell -= each.width
+
+    def _order_at(self, placed: PlacedColumn, cell: int) -> str:
+        """The order that a click so many cells into a column wants."""
+        column = placed.column
+        if column.wants is not None and self._drawn_for is not None:
+            before = placed.width - len(placed.heading) if column.side == "right" else column.gap
+            return str(column.wants(cell - before, self._drawn_for))
+        return "" if column.order is None else column.order.name

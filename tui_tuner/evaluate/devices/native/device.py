@@ -93,8 +93,7 @@ class NativeDevice(Device):
         self._held = HeldChildren()
         self._tried: dict[tuple[_Library, int, int], LoadedKernel] = {}
         gnu = find_gnu(code.compiler)
-        self._libraries = [gnu.program.parent.parent / name for name in ("lib", "lib64")]
-        self.info = _device_info(code, gnu)
+        self._libraries, self.info = [gnu.program.parent.parent / n for n in ("lib", "lib64")], _device_info(code, gnu)
 
     def load(self, artifact: Path, symbol: str) -> LoadedKernel:
         """Try the artifact in a child of its own, once: whoever launches or times it from now on loads it afresh.
