@@ -115,7 +115,8 @@ def test_every_kind_of_failure_that_has_advice_of_its_own_has_its_row():
 def test_a_step_takes_two_calls_at_most_when_all_goes_well_and_never_more_than_its_attempts(collected):
     figures = {calls.strategy: (len(calls.purposes), calls.most) for calls in collected.calls}
     assert figures == {
-        "`autonomous`": (2, 6),
+        "`autonomous`": (1, 3),
+        "`autonomous` with `validate_steps`": (2, 6),
         "`autonomous` with `breakdown_steps`": (2, 6),
         "`explicit`": (2, 6),
         "`explicit` with `skip_evaluation`": (1, 3),

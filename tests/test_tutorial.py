@@ -85,7 +85,7 @@ def test_every_command_of_the_tutorial_does_what_is_told_of_it(tmp_path, monkeyp
     cut_when_step_3_is_accepted(Path("tuner-runs/model/journal.jsonl"))
     resumed = done("resume")
     assert last_step.search(resumed)
-    assert re.search(r"\d+ evaluations, 6 model calls", resumed)
+    assert re.search(r"\d+ evaluations, 4 model calls", resumed)
     assert "both timed in turns on fresh data" in resumed
 
     assert next(commands) == ["rmsnorm.cu"]  # the screen, which tests of its own show

@@ -64,7 +64,7 @@ def tried(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Tried:
 
         monkeypatch.setattr(trials, "_Bench", benches.bench)
         monkeypatch.setattr(trials, "choose_device", choose)
-        return Trials(LocalOptions(device, tmp_path, tmp_path / "log", 1, Policy()))
+        return Trials(LocalOptions(device, tmp_path, tmp_path / "log", 1, Policy()), "cuda")
 
     return make
 

@@ -128,7 +128,7 @@ def test_tunables_that_are_not_those_of_the_recording_are_refused_with_the_diffe
         ("kernel = 3\n", "kernel"),
         ("search = 3\n", "search"),
         ("[search]\nrestriction = []\n", "did you mean 'restrictions'"),
-        ('[kernel]\nsource = "gone.cu"\nlanguage = "recorded"\n', "gone.cu cannot be read"),
+        ('[kernel]\nsource = "gone.cu"\nlanguage = "recorded"\n', "gone.cu: cannot be read"),
         ("not toml", "not TOML"),
     ],
 )

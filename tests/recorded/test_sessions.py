@@ -117,7 +117,7 @@ def test_a_kernel_of_which_the_times_are_known_keeps_its_source(capsys):
         (("scale.cu", "--device", "recordet:small.json.gz"), "did you mean 'recorded'?"),
         (("gone.json.gz",), "gone.json.gz: there is no such recording"),
         (("small.json.gz", "--device", "cuda"), "is itself the device"),
-        (("other.toml", "--device", "recorded:small.json.gz"), "other.toml cannot be read"),
+        (("other.toml", "--device", "recorded:small.json.gz"), "other.toml: cannot be read"),
         (("other.cu", "--device", "recorded:small.json.gz"), "there is no kernel file other.cu"),
         (("broken.json",), "this is not JSON"),
         (("bare.toml",), "nothing here can run it"),

@@ -23,7 +23,7 @@ from tui_tuner.problem.inputs import make_arguments
 from tui_tuner.problem.model import Problem
 
 ROUNDS = 12
-AGAIN = 6
+AGAIN = 3
 """Launches on what was timed: one that computes for once what it has kept does not hide the others."""
 SLOWER = 1.25
 """An honest kernel's first launch on inputs is not longer by this factor than another on the same, again and again."""
