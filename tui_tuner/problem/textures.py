@@ -308,19 +308,29 @@ def _tiny(noise: np.ndarray, domain: _Domain) -> np.ndarray | None:
 
 
 def _large(noise: np.ndarray, domain: _Domain) -> np.ndarray | None:
-    """Large numbers of both signs, then all negative ones, then moderate ones, which an exponential keeps apart.
+    """Rows, or thirds, of large numbers, the largest last, of negative ones, the largest first, and of moderate ones.
 
-    A maximum that is begun at zero, or at a number thought to be small, is wrong of the second third.
+    A maximum of a part of a row is wrong of the first two, one that is begun at zero, or at a number thought small, of
+    the second. An exponential keeps moderate ones apart.
     """
     if domain.is_whole or not domain.is_real:
         return None
-    values, factor = np.empty_like(noise), _factor(noise.dtype, Texture.LARGE)
-    flat, drawn, third = values.reshape(-1), noise.reshape(-1), noise.size // 3
-    flat[...] = drawn
-    flat[: 2 * third] *= factor
-    flat[third : 2 * third] = -np.abs(flat[third : 2 * third]) - factor
-    flat[2 * third :] *= noise.dtype.type(MODERATE)
+    factor = _factor(noise.dtype, Texture.LARGE)
+    values = np.asarray(noise * factor)
+    rows, drawn = (values, noise) if noise.ndim > 1 else (_in_thirds(values), _in_thirds(noise))
+    if not rows.size:
+        return values
+    large, negative = rows[0::3], rows[1::3]
+    large[..., -1] = np.max(np.abs(large)) + factor
+    negative[...] = -np.abs(negative) - factor
+    negative[..., 0] = -factor / 2
+    rows[2::3] = drawn[2::3] * noise.dtype.type(MODERATE)
     return values
+
+
+def _in_thirds(flat: np.ndarray) -> np.ndarray:
+    """As three rows, without what is left over."""
+    return flat[: flat.size // 3 * 3].reshape(3, -1)
 
 
 def _factor(dtype: np.dtype, texture: Texture) -> np.generic:
