@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import re
 from dataclasses import replace
 
@@ -102,11 +103,18 @@ def test_a_function_of_c_that_touches_more_than_was_drafted_has_its_arrays_grown
     assert (shapes["x"], shapes["y"]) == (["2 * n"], ["2 * n"])
 
 
+class Processor:
+    """Trials of a session without a GPU."""
+
+    async def doublings(self, drafted):
+        return 0, math.inf
+
+
 def test_a_function_of_c_that_takes_long_is_timed_at_smaller_sizes(tmp_path):
     file = tmp_path / "gemm.c"
     file.write_text(GEMM)
 
-    class Slow:
+    class Slow(Processor):
         where, long_s = "this processor", 0.3
 
         async def outcome(self, problem, _):
@@ -121,7 +129,7 @@ def test_inputs_are_not_negative_where_fewer_outputs_are_no_number_then(tmp_path
     file = tmp_path / "root.c"
     file.write_text("void root(int n, const float *x, float *y) { for (int i = 0; i < n; i++) y[i] = sqrtf(x[i]); }\n")
 
-    class Rooted:
+    class Rooted(Processor):
         where, long_s = "this processor", 1.0
 
         async def outcome(self, problem, _):
@@ -136,7 +144,7 @@ def test_a_draft_that_took_as_many_trials_as_there_are_and_holds_is_taken(tmp_pa
     file = tmp_path / "gemm.c"
     file.write_text(GEMM)
 
-    class Slow:
+    class Slow(Processor):
         where, long_s, asked = "this processor", 0.3, 0
 
         async def outcome(self, problem, _):
@@ -169,7 +177,7 @@ def test_numbers_that_the_source_states_are_made_smaller_where_they_take_long(tm
     file = tmp_path / "rows.cu"
     file.write_text(STATED)
 
-    class Slow:
+    class Slow(Processor):
         where, long_s = "the emulator", 1.0
 
         async def outcome(self, problem, _):
@@ -187,7 +195,7 @@ def test_a_size_at_which_outputs_are_no_number_is_given_up(tmp_path):
         "int main() { int n = 8192; k<<<(n + 127) / 128, 128>>>(to, n); }\n"
     )
 
-    class Odd:
+    class Odd(Processor):
         where, long_s = "the emulator", 1.0
 
         async def outcome(self, problem, tests):
@@ -532,3 +540,38 @@ def test_constant_memory_that_is_none_is_refused_with_its_line(tmp_path, old, ne
     with pytest.raises(ProblemError, match=said) as caught:
         problem_in_text(text, file.with_suffix(".toml"))
     assert caught.value.line
+
+
+@pytest.mark.parametrize(("number", "size", "tested", "word"), [(4, 16384, 16360, "doubled"), (-2, 256, 232, "halved")])
+def test_sizes_that_nobody_states_suit_the_gpu(tmp_path, number, size, tested, word):
+    file = tmp_path / "add.cu"
+    file.write_text(
+        "__global__ void add(float *c, const float *a, int width, int height) {\n"
+        "int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;\n"
+        "if (x < width && y < height) c[y * width + x] = a[y * width + x]; }\n"
+    )
+
+    class Fitting:
+        where, long_s = "the emulator", 1.0
+
+        async def outcome(self, problem, _):
+            return TrialResult(None)
+
+        async def doublings(self, drafted):
+            assert drafted(0).sizes == {"width": 1024, "height": 1024}
+            return number, 0.25
+
+    held = asyncio.run(Amending(file, problem_of(file), Fitting()).held())
+    assert held.problem.sizes == {"width": size, "height": size}
+    assert held.problem.tests[0].sizes == {"width": tested, "height": tested}
+    assert held.problem.emulator.sizes == {"width": 128, "height": 128}
+    assert held.doubts[-1] == f"sizes {word} until a launch took 0.25 ms"
+
+
+def test_sizes_that_the_host_states_are_not_doubled(tmp_path):
+    file = tmp_path / "rows.cu"
+    file.write_text(
+        "__global__ void k(float *to, int n) { int i = blockIdx.x * 128 + threadIdx.x; if (i < n) to[i] = i; }\n"
+        "int main() { int n = 8192; k<<<(n + 127) / 128, 128>>>(to, n); }\n"
+    )
+    assert draft_of(file, None, amendments=Amendments(doublings=3)).problem.sizes == {"n": 8192}

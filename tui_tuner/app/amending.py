@@ -14,6 +14,7 @@ from tui_tuner.app.needed import needed
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.trials import TrialResult, Trials
+from tui_tuner.format import time_words
 from tui_tuner.problem.draft.guesses import constants_of_host
 from tui_tuner.problem.draft.problem_file import NO_AMENDMENTS, scaffold
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts
@@ -107,11 +108,19 @@ class Amending:
         return init_command(self._file, self._kernel, self._first.host)
 
     async def held(self) -> Written:
-        """The draft that holds.
+        """The draft that holds, with sizes that suit the session's GPU, if it has one.
 
         Raises:
             ProblemError: none does.
         """
+        held, made = await self._held(), self._made
+        number, took_ms = await self._trials.doublings(lambda by: self._draft(replace(made, doublings=by)).problem)
+        if number == 0:
+            return held
+        said = f"sizes {'doubled' if number > 0 else 'halved'} until a launch took {time_words(took_ms)}"
+        return replace(self._draft(replace(made, doublings=number)), doubts=(*held.doubts, said))
+
+    async def _held(self) -> Written:
         written = self._first if self._facts is None else self._draft(NO_AMENDMENTS)
         for _ in range(_MOST_TRIALS):
             problem = written.problem.on_emulator()
@@ -338,5 +347,4 @@ def _elements(text: str, sizes: Mapping[str, int]) -> int | None:
 
 
 def _width(argument: Argument) -> int:
-    digits = re.sub(r"\D", "", argument.dtype)
-    return int(digits) // 8 if digits else 1
+    return int(re.sub(r"\D", "", argument.dtype) or 8) // 8

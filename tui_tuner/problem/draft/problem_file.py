@@ -136,7 +136,7 @@ def _sizes_of(
 ) -> DraftedSizes:
     if launch is not None and "problem_size" in launch.keys:
         return drafted_sizes(launch, signature, amendments)
-    extents = extents_of(signature)
+    extents = extents_of(signature, amendments.doublings)
     fixed = () if launch is None else [name for name, value in launch.values.items() if not isinstance(value, str)]
     names = [name for name in size_names(signature) if name not in fixed] or ["n"]
     names += () if launch is None else launch.sizes

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from tui_tuner.problem.draft.drafted import DraftedLaunch
-from tui_tuner.problem.draft.guesses import is_guarded
+from tui_tuner.problem.draft.guesses import SMALL, is_guarded, scaled
 from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.signature import KernelSignature
 
@@ -28,8 +28,6 @@ _OF_FILTERS = re.compile(
 )
 _USUAL_FILTER = 9
 """What is taken for the extent of a filter, which no array is as long as."""
-_SMALL = 32
-"""A size below is no extent, or cannot be halved."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +39,7 @@ class Amendments:
         filled: outputs that are filled before each launch, as the kernel writes them in part.
         positive: whether arrays of fractions hold no negative numbers, of which the kernel makes what is no number.
         halvings: how often the sizes of the emulator are halved once more.
+        doublings: how often the sizes that are timed are doubled, as far as they are guesses; below zero, halved.
         tested: what the sizes of the tests are to those that are timed.
         stated_too: whether numbers that the source states are sizes, which the emulator has smaller.
     """
@@ -49,6 +48,7 @@ class Amendments:
     filled: frozenset[str] = frozenset()
     positive: bool = False
     halvings: int = 0
+    doublings: int = 0
     tested: Tested = ""
     stated_too: bool = False
 
@@ -65,8 +65,8 @@ class DraftedSizes:
 
 def drafted_sizes(launch: DraftedLaunch, signature: KernelSignature, amendments: Amendments) -> DraftedSizes:
     """Sizes for a launch that was read from the host's code."""
-    timed = _timed(launch)
-    emulated = dict(timed)
+    emulated, guessed = _usual(launch)
+    timed = {name: scaled(size, amendments.doublings) if name in guessed else size for name, size in emulated.items()}
     while _is_large(launch, emulated, _EMULATED_THREADS, _EMULATED_ELEMENTS) and _halved(launch, emulated):
         pass
     for _ in range(amendments.halvings):
@@ -75,12 +75,13 @@ def drafted_sizes(launch: DraftedLaunch, signature: KernelSignature, amendments:
     return DraftedSizes(timed, _tested(launch, timed, how), emulated, _tested(launch, emulated, how))
 
 
-def _timed(launch: DraftedLaunch) -> dict[str, int]:
+def _usual(launch: DraftedLaunch) -> tuple[dict[str, int], set[str]]:
+    """The host's sizes, or usual ones; and which of them are guesses at how large a problem is."""
     extents = frozenset(re.findall(r"\w+", " ".join([*launch.keys.get("problem_size", ()), *launch.shapes.values()])))
     timed = {name: number or 1 for name, number in launch.sizes.items()}
     guessed = {name for name, number in launch.sizes.items() if number is None and name in extents}
     if not launch.are_fixed and not guessed and max(_threads(launch, timed), _elements(launch, timed)) < _LEAST:
-        guessed = {name for name in extents & timed.keys() if timed[name] >= _SMALL}
+        guessed = {name for name in extents & timed.keys() if timed[name] >= SMALL}
     few = {name: 3 for name in guessed if _FEW.fullmatch(name)}
     few |= {name: _USUAL_FILTER for name in guessed if _OF_FILTERS.fullmatch(name)}
     guessed -= few.keys()
@@ -91,7 +92,7 @@ def _timed(launch: DraftedLaunch) -> dict[str, int]:
     most = _MOST_GUESSED if guessed else _MOST_ELEMENTS
     while _is_large(launch, timed, math.inf, most) and _halved(launch, timed, launch.stated):
         pass
-    return timed
+    return timed, guessed
 
 
 def _tested(launch: DraftedLaunch, sizes: Mapping[str, int], how: Tested) -> dict[str, int]:
@@ -99,7 +100,7 @@ def _tested(launch: DraftedLaunch, sizes: Mapping[str, int], how: Tested) -> dic
         return dict(sizes)
 
     def other(value: int) -> int:
-        if value < _SMALL:
+        if value < SMALL:
             return value
         return value * 3 // 4 - 1 if how == "odd" and not launch.are_fixed else value // 2
 
@@ -109,7 +110,7 @@ def _tested(launch: DraftedLaunch, sizes: Mapping[str, int], how: Tested) -> dic
 def _halved(launch: DraftedLaunch, sizes: dict[str, int], but: Collection[str] = ()) -> bool:
     """Halve the largest size; whether there is one that can be."""
     largest = max(sizes.keys() - set(but), key=lambda name: (sizes[name], name), default=None)
-    if largest is None or launch.are_fixed or sizes[largest] < 2 * _SMALL:
+    if largest is None or launch.are_fixed or sizes[largest] < 2 * SMALL:
         return False
     sizes[largest] //= 2
     return True
