@@ -152,14 +152,19 @@ class Workbench:
             return ComparisonAnswer(comparison=Comparison.failed(failure_of(reason)), fatal=reason.fatal)
 
     def _is_doubtful(self, fault: DeviceFault | ResultMismatch) -> bool:
-        """Whether the kernel as given may be the wrong one; such inputs are then made anew, with its reference."""
+        """Whether the kernel as given may be the wrong one: its reference, asked now on new inputs, allows more."""
         if isinstance(fault, DeviceFault) or not self._datasets.doubt(fault.data):
             return False
-        for data in self._structured:
+        textures = [data.texture for data in self._structured]
+        for data in filter(None, (self._timed, *self._structured)):
             self._memory.give_back(data)
-        self._structured = self._fresh(fault.data.index, [data.texture for data in self._structured])[1:]
-        self._pin(self._structured)
-        return True
+        self._timed, *self._structured = self._fresh(fault.data.index, textures)
+        self._pin((self._timed, *self._structured))
+        asked = {data.texture: data.bounds for data in (self._timed, *self._structured)}
+        bounds = asked.get(fault.data.texture if fault.data.texture in textures else Texture.NOISE)
+        is_founded = bounds is None or any(bounds[i].is_wider(than) for i, than in fault.data.bounds.items())
+        self._drafts.doubt(is_founded=is_founded)
+        return is_founded
 
     def _reason(self, fault: DeviceFault | ResultMismatch, executable: Executable) -> DeviceFault | ResultMismatch:
         """The fault, or what is behind it: that a launch leaves its arrays, which only the other side's guard shows."""
