@@ -95,10 +95,24 @@ def test_what_is_timed_in_turns_keeps_its_child_which_stands_still_meanwhile(cpu
     assert Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0] == "T"
     assert len(cpu.device.time(kernel, buffers, geometry, 3, 20)) == 3
     assert children() - before == {child}
-    assert len(cpu.device.time(kernel, buffers, geometry, 600, 20)) == 600
+    assert len(cpu.device.time(kernel, buffers, geometry, 600, 300)) == 600
     assert child not in children()
     cpu.device.unload(kernel)
     assert children() == before
+    cpu.device.free(buffers)
+
+
+def test_another_load_of_what_is_timed_remembers_nothing_and_takes_nothing_from_it(cpu: Bench) -> None:
+    compiled = cpu.compile("void k(int *x) { static int launches; x[0] = ++launches; }", "k")
+    buffers, geometry = cpu.device.allocate([np.zeros(1, np.int32)], frozenset({0})), Geometry((1, 1, 1), (1, 1, 1))
+    timed, other = (cpu.device.load(compiled.artifact, compiled.symbol) for _ in range(2))
+    for kernel, launches in [(timed, 1), (timed, 2), (other, 1), (timed, 3), (other, 2)]:
+        cpu.device.time_first(kernel, buffers, geometry, 20)
+        assert cpu.device.download(buffers, 0) == [launches]
+    cpu.device.unload(other)
+    cpu.device.time_first(timed, buffers, geometry, 20)
+    assert cpu.device.download(buffers, 0) == [4]
+    cpu.device.unload(timed)
     cpu.device.free(buffers)
 
 
