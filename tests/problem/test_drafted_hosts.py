@@ -27,6 +27,23 @@ def drafted(tmp_path, source, amendments=None):
 
 
 CASES = {
+    "a count that a loop raises until it is enough": (
+        SCALE + "int main() { const int rows = 50000, each = 27, n = rows * each; int b = 1; "
+        "while (b * 128 < n) b *= 2;" + f" {DATA} k<<<b, 128>>>(to, from, n); }}",
+        {"sizes": {"n": 1350000}, "to": ["n"], "problem_size": ["n"]},
+    ),
+    "a function that raises a count until it is enough": (
+        "constexpr int BITS = 7;\nconstexpr int TILE = 1 << BITS;\n" + SCALE + "int tiles(int n) "
+        "{ int t = 0; while (t * TILE < n) ++t; return t; }\n"
+        f"int main() {{ int n = 50000; {DATA} k<<<tiles(n), 64>>>(to, from, n); }}",
+        {"sizes": {"n": 50000}, "problem_size": ["n"], "grid_div_x": ["128"]},
+    ),
+    "a number that a loop takes step by step is the one halfway": (
+        f"__global__ void k(float *to, int n, int at, int by) {{ {ONE} if (i < n) to[i] = i * at + by; }}\n"
+        "int main() { int n = 4096; cudaMalloc(&to, n * sizeof(float)); for (int at = 1; at < 2 * n; at++) "
+        "for (int by = 0; by < 32; by += 8) { k<<<n / 64, 64>>>(to, n, at, by); } }",
+        {"sizes": {"n": 4096}, "at": "(1 + 2 * n) // 2", "by": 16},
+    ),
     "a constant that only another constant of the host is made of": (
         SCALE + "const int N = 70000;\nconst int BYTES = N * sizeof(float);\n"
         "int main() { cudaMalloc(&to, BYTES); cudaMalloc(&from, BYTES); k<<<(N + 255) / 256, 256>>>(to, from, N); }",
@@ -370,6 +387,38 @@ def test_arrays_and_vectors_within_a_structure_and_vectors_alone_are_passed_by_v
     assert (q.itemsize, alignment_of(q), alignment_of(p)) == (8, 8, 16)
     assert problem.arguments[1].members[2].value[:2] == [3, 4], text
     assert [one.value for one in problem.arguments[2].members] == [0.5, 2.0]
+
+
+NESTED = """\
+struct Point { double x; float w; };
+struct View { Point at; float near_by; };
+struct Scene { char mark; View view; int width; };
+__global__ void k(float *to, Scene s) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < s.width) to[i] = s.view.at.w + s.view.near_by;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "Scene s{'a', {{0.5, 2}, 3.0f}, 4096};",
+        "Scene s; s.mark = 'a'; s.view = {{0.5, 2}, 3.0f}; s.width = 4096;",
+        "Scene s; s.mark = 'a'; s.view.at = Point{0.5, 2}; s.view.near_by = 3; s.width = 4096;",
+    ],
+)
+def test_a_structure_within_a_structure_is_passed_by_its_own_members_and_lies_as_c_has_it(tmp_path, host):
+    main = f"int main() {{ {host} cudaMalloc(&to, s.width * sizeof(float)); k<<<(s.width + 63) / 64, 64>>>(to, s); }}"
+    problem, text = drafted(tmp_path, NESTED + main)
+    members = problem.arguments[1].members
+    assert [(one.name, one.value) for one in members[1:]] == [
+        ("view.at.x", 0.5),
+        ("view.at.w", 2.0),
+        ("view.near_by", 3.0),
+        ("width", "width"),
+    ], text
+    lies = layout(members)
+    assert ([lies.fields[name][1] for name in lies.names], lies.itemsize) == ([0, 8, 16, 24, 32], 40)
 
 
 def test_a_structure_lies_in_memory_like_its_numbers_only_where_it_has_no_gaps():
