@@ -36,12 +36,12 @@ CASES = {
         "constexpr int BITS = 7;\nconstexpr int TILE = 1 << BITS;\n" + SCALE + "int tiles(int n) "
         "{ int t = 0; while (t * TILE < n) ++t; return t; }\n"
         f"int main() {{ int n = 50000; {DATA} k<<<tiles(n), 64>>>(to, from, n); }}",
-        {"sizes": {"n": 50000}, "problem_size": ["n"], "grid_div_x": ["128"]},
+        {"sizes": {"n": 50000, "TILE": 128}, "problem_size": ["n"], "grid_div_x": ["TILE"]},
     ),
     "a number that a loop takes step by step is the one halfway": (
         f"__global__ void k(float *to, int n, int at, int by) {{ {ONE} if (i < n) to[i] = i * at + by; }}\n"
-        "int main() { int n = 4096; cudaMalloc(&to, n * sizeof(float)); for (int at = 1; at < 2 * n; at++) "
-        "for (int by = 0; by < 32; by += 8) { k<<<n / 64, 64>>>(to, n, at, by); } }",
+        "int main() { int n = 4096; cudaMalloc(&to, n * sizeof(float)); for (int at = 1; at < 2 * n; at++) { "
+        "for (int by = 0; by < 32; by += 8) { k<<<n / 64, 64>>>(to, n, at, by); } } }",
         {"sizes": {"n": 4096}, "at": "(1 + 2 * n) // 2", "by": 16},
     ),
     "a constant that only another constant of the host is made of": (
