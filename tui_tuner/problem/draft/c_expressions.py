@@ -76,7 +76,8 @@ def _read(node: Node, depth: int) -> ast.expr:
         return ast.Name(SIZEOF + "_".join(re.findall(r"\w+", _text(node).partition("sizeof")[2])))
     if node.type == "call_expression":
         function, given = re.sub(r"\s", "", _text(parts[0])), parts[1].named_children
-        getter = ast.Name(text) if not given and _GETTER.fullmatch(function) else None
+        is_plain = all(one.type == "number_literal" for one in given)  # as in x.size() and x.size(0)
+        getter = ast.Name(text) if is_plain and _GETTER.fullmatch(function) else None
         return getter or _call(function, [_read(one, depth - 1) for one in given])
     mark = "" if (operator := node.child_by_field_name("operator")) is None else operator.type
     match node.type, [_read(one, depth - 1) for one in parts]:

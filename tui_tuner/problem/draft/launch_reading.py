@@ -93,7 +93,7 @@ class LaunchReading:
                 return self.node(written[index], there) if index < len(written) else ast.Constant(1)
         if (limit := limit_of_devices(name)) is not None:
             return ast.Constant(limit)
-        if not re.fullmatch(r"\w+(?:(?:\[\d+\])?(?:(?:\.|->)\w+)+(?:\(\)|\[\d\])?)?", name):
+        if not re.fullmatch(r"\w+(?:(?:\[\d+\])?(?:(?:\.|->)\w+)+(?:\(\d*\)|\[\d\])?)?", name):
             return None
         elements = self.memory.elements(name, place)
         meaning = elements or self.program.meaning(name, place)
