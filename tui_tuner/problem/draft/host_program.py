@@ -27,6 +27,8 @@ _MOST_STEPS = 12
 _OF_DEVICES = {
     "maxThreadsPerBlock": 1024,
     "warpSize": 32,
+    "multiProcessorCount": 128,
+    "cudaDevAttrMultiProcessorCount": 128,
     "maxGridSize[0]": 2**31 - 1,
     "maxGridSize[1]": 65535,
     "maxGridSize[2]": 65535,
@@ -97,7 +99,7 @@ class HostProgram:
         if re.fullmatch(r"\w+(?:\[\d+\])?(?:(?:\.|->)\w+)+", name):
             return self._member(name, place)
         if function is not None:
-            own = self._set_between(name, function.body, place) or self._pitch(name, function)
+            own = self._set_between(name, function.body, place) or self._told(name, function)
             if own is not None:
                 return own
             if name in function.parameters:
@@ -107,11 +109,12 @@ class HostProgram:
             return None if parameters or not text else (text, place)
         return self._set_outside(name)
 
-    def _pitch(self, name: str, function: HostFunction) -> tuple[str, int] | None:
-        """The bytes of a row that `cudaMallocPitch` was asked for, which is the least that it answers."""
-        made = re.compile(rf"\bcudaMallocPitch\s*\([^;]*?,\s*&\s*{re.escape(name)}\s*,([^,;]*),")
-        found = made.search(self.code, function.body, function.end)
-        return None if found is None else (found[1].strip(), found.start())
+    def _told(self, name: str, function: HostFunction) -> tuple[str, int] | None:
+        """What CUDA answers by address: the bytes of a row, as many as `cudaMallocPitch` is asked for; an attribute."""
+        pitch = rf"\bcudaMallocPitch\s*\([^;]*?,\s*&\s*{re.escape(name)}\s*,(?P<row>[^,;]*),"
+        attribute = rf"\bcudaDeviceGetAttribute\s*\(\s*&\s*{re.escape(name)}\s*,\s*(?P<attribute>\w+)"
+        found = re.compile(f"{pitch}|{attribute}").search(self.code, function.body, function.end)
+        return None if found is None else ((found["row"] or found["attribute"]).strip(), found.start())
 
     def _member(self, name: str, place: int) -> tuple[str, int] | None:
         """What a member of a variable was set to, by itself or in the braces that it, or what it is in, was made of."""
@@ -143,7 +146,8 @@ class HostProgram:
         Empty for what is neither.
         """
         plain = re.sub(r"^(un)?signed(?=\w)", r"\g<0> ", text)
-        if text in ("true", "false") or dtype_of(plain, "cuda", {})[0] is not None or text in structures(self.code):
+        is_known = text.partition("<")[0] in structures(self.code)
+        if text in ("true", "false") or dtype_of(plain, "cuda", {})[0] is not None or is_known:
             return plain
         is_open = re.search(rf"\b(?:typename|class)\s+{re.escape(text)}\s*[,>]", self.code)
         number = self.number(text, place)
@@ -304,7 +308,7 @@ class HostProgram:
 
 
 def limit_of_devices(name: str) -> int | None:
-    """What `cudaGetDeviceProperties` tells of every device in this member, if it does."""
+    """What a device tells of itself in this member or attribute: the same for all, or a usual number."""
     return _OF_DEVICES.get(name.rpartition(".")[2])
 
 

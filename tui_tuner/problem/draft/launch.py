@@ -16,6 +16,7 @@ from tui_tuner.problem.draft.guesses import extents_around
 from tui_tuner.problem.draft.host_launches import HostLaunch, launches
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.host_promises import drawn_in, multiples_in
+from tui_tuner.problem.draft.host_types import deduced
 from tui_tuner.problem.draft.launch_reading import AXES, LaunchReading
 from tui_tuner.problem.draft.worked_out import (
     evaluated,
@@ -247,9 +248,9 @@ class _Drafting:
         return min([MOST_THREADS, *(count for count in held if count >= threads > 1)])
 
     def _template(self) -> str:
-        said = [
-            self._program.template_argument(one, self._launch.place) for one in split_list(self._launch.template[1:-1])
-        ]
+        given = split_list(self._launch.template[1:-1])
+        given += deduced(self._program, self._signature, self._launch) if not given else []
+        said = [self._program.template_argument(one, self._launch.place) for one in given]
         return f"<{','.join(said)}>" if said and all(said) else ""
 
     def _grid_keys(self, is_fixed: bool) -> dict[str, list[str] | str]:
