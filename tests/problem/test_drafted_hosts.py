@@ -26,7 +26,59 @@ def drafted(tmp_path, source, amendments=None):
     return load_problem(kernel), text
 
 
+BUFFER = """\
+template <class T> class Buffer {
+public:
+  explicit Buffer(size_t n) : n_(n) { cudaMalloc(&p_, n * sizeof(T)); }
+  T *get() { return p_; }
+  size_t size() const { return n_; }
+private:
+  T *p_ = nullptr; size_t n_;
+};
+"""
+IMAGES = """\
+struct Picture {
+  int width, height; size_t pitch; void *data;
+  Picture(int w, int h, int each) : width(w), height(h) { cudaMallocPitch(&data, &pitch, w * each, h); }
+};
+"""
 CASES = {
+    "a class of the host's own that takes memory": (
+        BUFFER + SCALE + "int main() { const int all = 70000; Buffer<float> from(all), to(all);"
+        " k<<<64, 128>>>(to.get(), from.get(), from.size()); }",
+        {"sizes": {"n": 70000}, "to": ["n"], "from": ["n"], "problem_size": ["8192"]},
+    ),
+    "members of an object that a function is given": (
+        IMAGES + "__global__ void k(unsigned char *to, size_t pitch, int w, int h) {"
+        f" {ONE} int j = blockIdx.y * 8 + threadIdx.y; if (i < w && j < h) to[j * pitch + i] = i; }}\n"
+        "void run(Picture &p) { dim3 b(32, 8), g((p.width + 31) / 32, (p.height + 7) / 8);"
+        " k<<<g, b>>>((unsigned char *)p.data, p.pitch, p.width, p.height); }\n"
+        "int main() { int w = 640, h = 480; Picture out(w, h, 1); run(out); }",
+        {"sizes": {"w": 640, "h": 480}, "to": ["w * h"], "pitch": "w"},
+    ),
+    "tensors, by their sizes, by a list and like others": (
+        f"__global__ void k(const float *from, float *sums, float *to, int n, int d) {{ {ONE}"
+        " if (i < n) { to[i * d] = from[i * d]; sums[i] = d; } }\n"
+        "torch::Tensor run(torch::Tensor x) { const int b = x.size(0), n = x.size(1), d = x.size(2);"
+        " auto sums = torch::zeros({b, n}); auto y = torch::empty_like(x); k<<<b, 128>>>("
+        "x.data_ptr<float>(), sums.data_ptr<float>(), y.data_ptr<float>(), n, d); }",
+        {"from": ["x_size_0 * n * d"], "sums": ["x_size_0 * n"], "to": ["x_size_0 * n * d"], "n": "n"},
+    ),
+    "types that a compiler works out": (
+        "template <typename T> struct Axpb { T a; __device__ T operator()(T x) const { return a * x; } };\n"
+        f"template <typename T, typename F> __global__ void k(T *to, const T *from, int n, F f) {{ {ONE}"
+        " if (i < n) to[i] = f(from[i]); }\n"
+        "template <typename T, typename F> void run(T *to, const T *from, int n, F f)"
+        " { k<<<(n + 63) / 64, 64>>>(to, from, n, f); }\n"
+        "int main() { int n = 4096; double *a, *b; cudaMalloc(&a, n * sizeof(double));"
+        " cudaMalloc(&b, n * sizeof(double)); run(a, b, n, Axpb<double>{2.0}); }",
+        {"name": "k<double,Axpb<double>>", "dtype to": "float64", "to": ["n"]},
+    ),
+    "sizes that are whole multiples on the emulator too": (
+        f"__global__ void k(float *to, const float *from, int n) {{ {ONE} if (i * 48 < n) to[i] = from[i]; }}\n"
+        f"int main() {{ int n = 48 * 2000; assert(n % 96 == 0); {DATA} k<<<n / 48 / 64, 64>>>(to, from, n); }}",
+        {"sizes": {"n": 96000}, "emulated": {"n": 96000}, "tested": {"n": 71904}},
+    ),
     "a count that a loop raises until it is enough": (
         SCALE + "int main() { const int rows = 50000, each = 27, n = rows * each; int b = 1; "
         "while (b * 128 < n) b *= 2;" + f" {DATA} k<<<b, 128>>>(to, from, n); }}",
@@ -283,6 +335,8 @@ def test_the_hosts_code_says(tmp_path, case):
         "sizes": problem.sizes,
         "name": problem.kernel.name,
         "problem_size": problem.launch.problem_size,
+        "emulated": problem.on_emulator().sizes,
+        "tested": problem.on_emulator().tests[0].sizes if problem.on_emulator().tests else {},
         "grid_div_x": problem.launch.grid_div_x,
         "shared_memory": problem.launch.shared_memory,
         "defaults": problem.defaults,

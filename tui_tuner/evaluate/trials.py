@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 
 from tui_tuner.errors import UserError
@@ -30,12 +30,14 @@ class TrialResult:
         is_built: whether it ran at all.
         seconds: what running took.
         no_numbers: outputs with elements that are no number.
+        hardly_changed: outputs of which a launch changes few elements, and how many of how many.
     """
 
     reason: str | None
     is_built: bool = True
     seconds: float = 0.0
     no_numbers: frozenset[str] = frozenset()
+    hardly_changed: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
 class Trials:
@@ -155,7 +157,8 @@ class _Bench:
             return TrialResult(error.message)
         if not isinstance(answer, RehearsalAnswer):
             raise RuntimeError(f"unexpected answer to rehearse: {answer!r}")
-        return TrialResult(answer.reason, seconds=time.monotonic() - began, no_numbers=frozenset(answer.no_numbers))
+        took = time.monotonic() - began
+        return TrialResult(answer.reason, True, took, frozenset(answer.no_numbers), answer.hardly_changed)
 
     async def ready(self, problem: Problem) -> tuple[ArtifactBuilder, DeviceInfo]:
         """What builds, and the device, which is taken the first time.

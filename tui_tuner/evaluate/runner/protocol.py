@@ -171,12 +171,14 @@ class RehearsalAnswer(Frame):
 
     Attributes:
         no_numbers: outputs with elements that are no number, though the kernel can be checked.
+        hardly_changed: outputs of which a launch changes few elements, and how many of how many these are.
     """
 
     type: Literal["rehearsed"] = "rehearsed"
     reason: str | None = None
     fatal: bool = False
     no_numbers: list[str] = []
+    hardly_changed: dict[str, tuple[int, int]] = {}
 
 
 class EvaluationAnswer(Frame):

@@ -67,6 +67,8 @@ PROFILE_LIMIT_S = 120.0
 SANITIZE_LIMIT_S = 60.0
 """Time limit of all launches under one tool, in which a kernel is many times slower."""
 REHEARSAL_LIMIT_S = 10.0
+FEW = 64
+"""A launch that changes less than one in so many elements of an output may be one of too few threads."""
 """Time limit of a launch at a test that is proposed: every candidate would run there."""
 HEARTBEAT_S = 10.0
 """How often a runner that waits for its device says so."""
@@ -267,12 +269,17 @@ class Rehearsal(Workbench):
         """Treat the kernel as given like a candidate at every test; what is wrong in words, if anything is."""
         self._baseline, self._limit_s = baseline, REHEARSAL_LIMIT_S
         no_numbers: set[str] = set()
+        hardly_changed: dict[str, tuple[int, int]] = {}
         try:
             for index in range(len(self._problem.tests)):
                 with self._loaded(baseline) as kernel:
                     self._verify(kernel, fresh := self._fresh(index), baseline)
-                places = (place for place, expected in fresh[0].expected.items() if _has_nan(expected))
-                no_numbers.update(self._problem.arguments[place].name for place in places)
+                for place, expected in fresh[0].expected.items():
+                    name = self._problem.arguments[place].name
+                    no_numbers |= {name} if _has_nan(expected) else set()
+                    changed = int(np.count_nonzero(expected != fresh[0].arguments[place]))
+                    if changed * FEW < expected.size:
+                        hardly_changed[name] = changed, expected.size
         except DeviceFault as fault:
             return RehearsalAnswer(reason=f"{fault.kind}: {fault.message}", fatal=fault.fatal)
         except ResultMismatch as wrong:
@@ -281,7 +288,7 @@ class Rehearsal(Workbench):
             return RehearsalAnswer(reason=error.message)
         except MemoryError:
             return RehearsalAnswer(reason="its arrays do not fit in memory")
-        return RehearsalAnswer(no_numbers=sorted(no_numbers))
+        return RehearsalAnswer(no_numbers=sorted(no_numbers), hardly_changed=hardly_changed)
 
 
 def _has_nan(array: np.ndarray) -> bool:
