@@ -61,6 +61,35 @@ def test_a_draft_is_run_amended_and_of_the_first_kernel_that_builds(tmp_path):
     assert "as in dream" in told
 
 
+def test_a_kernel_in_a_header_is_drafted_with_the_file_that_is_named_as_its_host(tmp_path):
+    (tmp_path / "steps.cuh").write_text(
+        "#pragma once\n__global__ void step(float *to, const float *from, int n) {\n"
+        "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) to[i] = 2 * from[i]; }\n"
+    )
+    file = tmp_path / "main.cu"
+    file.write_text(
+        '#include "steps.cuh"\nint main() { float *a, *b; int n = 6000; cudaMalloc(&a, n * sizeof(float));'
+        " cudaMalloc(&b, n * sizeof(float)); step<<<(n + 63) / 64, 64>>>(a, b, n); }\n"
+    )
+    written = drafted(file)
+    problem = written.problem
+    assert (problem.kernel.source.name, problem.sizes) == ("steps.cuh", {"n": 6000})
+    told = "\n".join(assumptions(written))
+    assert f"tuner-tui init steps.cuh --kernel step --host {file}" in told
+    (tmp_path / "steps.toml").write_text(written.text.replace("6000", "7000"))
+    assert problem_of(file).problem.sizes == {"n": 7000}
+
+
+def test_a_launch_that_changes_next_to_nothing_is_told(tmp_path):
+    file = tmp_path / "few.cu"
+    file.write_text(
+        "__global__ void k(int *a, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < 3) a[i] += n; }\n"
+        "int main() { int *a; int n = 4096; cudaMalloc(&a, n * sizeof(int)); k<<<n / 64, 64>>>(a, n); }\n"
+    )
+    told = "\n".join(assumptions(drafted(file)))
+    assert re.search(r"but +a launch changes 3 of \d+ elements of a", told)
+
+
 def test_what_a_kernel_lacks_is_named_with_what_to_write(tmp_path):
     file = tmp_path / "lacking.cu"
     file.write_text(

@@ -12,6 +12,8 @@ from tui_tuner.evaluate.build.compilers.gnu import CCompiler
 from tui_tuner.evaluate.devices.base import DeviceFault
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.candidate import Geometry
+from tui_tuner.problem.inputs import scalar_of
+from tui_tuner.problem.model import Argument
 
 SOURCE = """
 #include <omp.h>
@@ -52,6 +54,22 @@ def test_scalars_of_every_width_reach_a_c_kernel(cpu: Bench) -> None:
 def test_structures_are_passed_by_value_to_a_c_kernel(cpu: Bench) -> None:
     (out,) = cpu.run(cpu.load(SOURCE, "held"), np.zeros(2), np.int8(1), *STRUCTURES)
     assert out.tolist() == [1.25 + 50, 5]
+
+
+def test_a_structure_within_a_structure_keeps_what_lies_free_behind_it(cpu: Bench) -> None:
+    source = (
+        "struct Point { double x; float w; };\nstruct Scene { struct Point at; float near_by; int width; };\n"
+        "void k(double *out, struct Scene s) { out[0] = s.at.w; out[1] = s.near_by; out[2] = s.width; }"
+    )
+    members = [
+        {"name": "at.x", "dtype": "float64", "value": 1},
+        {"name": "at.w", "dtype": "float32", "value": 2},
+        {"name": "near_by", "dtype": "float32", "value": 3, "alignment": 8},
+        {"name": "width", "dtype": "int32", "value": 4},
+    ]
+    scene = scalar_of(Argument.model_validate({"name": "s", "dtype": "struct", "members": members}), {})
+    (out,) = cpu.run(cpu.load(source, "k"), np.zeros(3), scene)
+    assert out.tolist() == [2, 3, 4]
 
 
 def test_a_half_scalar_is_refused_since_c_has_none(cpu: Bench) -> None:

@@ -137,7 +137,7 @@ class Amending:
             if trial.reason is None and trial.no_numbers and not self._made.positive:
                 written, trial = await self._without_negative(written, trial)
             if trial.reason is None and not problem.sizes:
-                return replace(written, doubts=self._said(problem, "at its only size"))
+                return replace(written, doubts=self._said(problem, "at its only size", trial))
             if trial.reason is None:
                 return await self._at_other_sizes(written, trial.no_numbers)
             if not trial.is_built:
@@ -194,7 +194,8 @@ class Amending:
                 where = _sizes(problem.tests[0].sizes)
                 trial = replace(trial, reason=f"at {where} elements of '{lost[0]}' are no number")
             if trial.reason is None:
-                doubts = self._said(problem, f"at {_sizes(problem.sizes)} and {_sizes(problem.tests[0].sizes)}")
+                where = f"at {_sizes(problem.sizes)} and {_sizes(problem.tests[0].sizes)}"
+                doubts = self._said(problem, where, trial)
                 if way:
                     doubts += (f"other sizes than {way} ones do not do: {reason}",)
                 return await self._with_tests(replace(trial_of, doubts=doubts))
@@ -232,7 +233,7 @@ class Amending:
     def _late(self, reason: str) -> str:
         return f"{NOT_RUN}: {self._trials.where} takes too long ({reason})"
 
-    def _said(self, problem: Problem, where: str) -> tuple[str, ...]:
+    def _said(self, problem: Problem, where: str, trial: TrialResult) -> tuple[str, ...]:
         """What a trial that held lets the user know."""
         said = f"run on {self._trials.where} as given {where}: every array is large enough, every output is written"
         empty = _unfilled(problem)
@@ -240,6 +241,8 @@ class Amending:
         if self._made.filled:
             said = said.replace("every output is written", "what is written is what is compared")
             more.append(f"written in part, the rest keeps what it held: {', '.join(sorted(self._made.filled))}")
+        for name, (changed, of) in trial.hardly_changed.items():
+            more.append(f"a launch changes {changed} of {of} elements of {name}: see that threads and scalars suit it")
         return (said, *more)
 
     def _unbuilt(self, written: Written, trial: TrialResult) -> Written:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 
 from tui_tuner.errors import UserError
@@ -41,6 +41,7 @@ class TrialResult:
         seconds: what running took.
         no_numbers: outputs with elements that are no number.
         launch_ms: what a launch takes, where that was asked.
+        hardly_changed: outputs of which a launch changes few elements, and how many of how many.
     """
 
     reason: str | None
@@ -48,6 +49,7 @@ class TrialResult:
     seconds: float = 0.0
     no_numbers: frozenset[str] = frozenset()
     launch_ms: float | None = None
+    hardly_changed: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
 class Trials:
@@ -222,8 +224,13 @@ class _Bench:
             return TrialResult(error.message)
         if not isinstance(answer, RehearsalAnswer):
             raise RuntimeError(f"unexpected answer to rehearse: {answer!r}")
-        took, no_numbers = time.monotonic() - began, frozenset(answer.no_numbers)
-        return TrialResult(answer.reason, seconds=took, no_numbers=no_numbers, launch_ms=answer.launch_ms)
+        return TrialResult(
+            answer.reason,
+            seconds=time.monotonic() - began,
+            no_numbers=frozenset(answer.no_numbers),
+            launch_ms=answer.launch_ms,
+            hardly_changed=answer.hardly_changed,
+        )
 
     async def ready(self, problem: Problem) -> tuple[ArtifactBuilder, DeviceInfo]:
         """What builds, and the device, which is taken the first time.

@@ -177,6 +177,7 @@ class RehearsalAnswer(Frame):
     Attributes:
         no_numbers: outputs with elements that are no number, though the kernel can be checked.
         launch_ms: what a launch takes at the last test, where that was asked.
+        hardly_changed: outputs of which a launch changes few elements, and how many of how many these are.
     """
 
     type: Literal["rehearsed"] = "rehearsed"
@@ -184,6 +185,7 @@ class RehearsalAnswer(Frame):
     fatal: bool = False
     no_numbers: list[str] = []
     launch_ms: float | None = None
+    hardly_changed: dict[str, tuple[int, int]] = {}
 
 
 class EvaluationAnswer(Frame):

@@ -67,8 +67,10 @@ PROFILE_LIMIT_S = 120.0
 SANITIZE_LIMIT_S = 60.0
 """Time limit of all launches under one tool, in which a kernel is many times slower."""
 REHEARSAL_LIMIT_S = 10.0
-FEW_LAUNCHES = 3
 """Time limit of a launch at a test that is proposed: every candidate would run there."""
+FEW_LAUNCHES = 3
+FEW = 64
+"""A launch that changes less than one in so many elements of an output may be one of too few threads."""
 HEARTBEAT_S = 10.0
 """How often a runner that waits for its device says so."""
 PATIENT_S = 2.0
@@ -270,12 +272,17 @@ class Rehearsal(Workbench):
         self._baseline, self._limit_s = baseline, REHEARSAL_LIMIT_S
         no_numbers: set[str] = set()
         launch_ms = None
+        hardly_changed: dict[str, tuple[int, int]] = {}
         try:
             for index in range(len(self._problem.tests)):
                 with self._loaded(baseline) as kernel:
                     self._verify(kernel, fresh := self._fresh(index), baseline)
-                places = (place for place, expected in fresh[0].expected.items() if _has_nan(expected))
-                no_numbers.update(self._problem.arguments[place].name for place in places)
+                for place, expected in fresh[0].expected.items():
+                    name = self._problem.arguments[place].name
+                    no_numbers |= {name} if _has_nan(expected) else set()
+                    changed = int(np.count_nonzero(expected != fresh[0].arguments[place]))
+                    if changed * FEW < expected.size:
+                        hardly_changed[name] = changed, expected.size
             if is_timed:
                 launch_ms = self._launch_ms(fresh[0], baseline)
         except DeviceFault as fault:
@@ -286,7 +293,7 @@ class Rehearsal(Workbench):
             return RehearsalAnswer(reason=error.message)
         except MemoryError:
             return RehearsalAnswer(reason="its arrays do not fit in memory")
-        return RehearsalAnswer(no_numbers=sorted(no_numbers), launch_ms=launch_ms)
+        return RehearsalAnswer(no_numbers=sorted(no_numbers), hardly_changed=hardly_changed, launch_ms=launch_ms)
 
     def _launch_ms(self, data: LaunchData, baseline: Executable) -> float:
         with self._loaded(baseline) as kernel, self._buffers(data) as buffers:

@@ -72,12 +72,23 @@ def drafted_sizes(launch: DraftedLaunch, signature: KernelSignature, amendments:
     for _ in range(amendments.halvings):
         _halved(launch, emulated)
     how = amendments.tested or ("odd" if is_guarded(signature) else "half")
-    return DraftedSizes(timed, _tested(launch, timed, how), emulated, _tested(launch, emulated, how))
+    sizes = (timed, _tested(launch, timed, how), emulated, _tested(launch, emulated, how))
+    return DraftedSizes(*(_whole(launch, one) for one in sizes))
+
+
+def _whole(launch: DraftedLaunch, sizes: Mapping[str, int]) -> dict[str, int]:
+    """Sizes of which those that the host divides without a remainder have none: the nearest below, or the least."""
+    whole = dict(sizes)
+    for name, text in launch.multiples.items():
+        by = int(_value(text, whole))
+        if by > 1:
+            whole[name] = max(by, whole[name] // by * by)
+    return whole
 
 
 def _usual(launch: DraftedLaunch) -> tuple[dict[str, int], set[str]]:
     """The host's sizes, or usual ones; and which of them are guesses at how large a problem is."""
-    extents = frozenset(re.findall(r"\w+", " ".join([*launch.keys.get("problem_size", ()), *launch.shapes.values()])))
+    extents = _extents(launch)
     timed = {name: number or 1 for name, number in launch.sizes.items()}
     guessed = {name for name, number in launch.sizes.items() if number is None and name in extents}
     if not launch.are_fixed and not guessed and max(_threads(launch, timed), _elements(launch, timed)) < _LEAST:
@@ -85,7 +96,7 @@ def _usual(launch: DraftedLaunch) -> tuple[dict[str, int], set[str]]:
     few = {name: 3 for name in guessed if _FEW.fullmatch(name)}
     few |= {name: _USUAL_FILTER for name in guessed if _OF_FILTERS.fullmatch(name)}
     guessed -= few.keys()
-    timed |= dict.fromkeys(guessed, _USUAL.get(max(len(guessed), len(launch.keys.get("problem_size", ()))), 128))
+    timed |= dict.fromkeys(guessed, _USUAL.get(_degree(launch, guessed, timed), 128))
     timed |= few
     bounds = {name for name, number in launch.sizes.items() if number is None} & {*map(str, launch.values.values())}
     timed |= dict.fromkeys(bounds - extents, _USUAL[2])
@@ -93,6 +104,20 @@ def _usual(launch: DraftedLaunch) -> tuple[dict[str, int], set[str]]:
     while _is_large(launch, timed, math.inf, most) and _halved(launch, timed, launch.stated):
         pass
     return timed, guessed
+
+
+def _extents(launch: DraftedLaunch) -> frozenset[str]:
+    """The sizes that arrays or threads are made of."""
+    return frozenset(re.findall(r"\w+", " ".join([*launch.keys.get("problem_size", ()), *launch.shapes.values()])))
+
+
+def _degree(launch: DraftedLaunch, names: Collection[str], sizes: Mapping[str, int]) -> int:
+    """With which power of these sizes the arrays grow, and the threads: 2 for a matrix, 1 for several vectors."""
+    few, many = ({**sizes, **dict.fromkeys(names, size)} for size in (2**10, 2**11))
+    texts = [*launch.shapes.values(), "*".join(f"({text})" for text in launch.keys.get("problem_size", ()))]
+    growth = [_value(text, many) / max(1.0, _value(text, few)) for text in texts if text]
+    degree = max((round(math.log2(one)) for one in growth if one > 1), default=1)
+    return max(degree, 1 if launch.shapes else len(names))
 
 
 def _tested(launch: DraftedLaunch, sizes: Mapping[str, int], how: Tested) -> dict[str, int]:
@@ -104,7 +129,9 @@ def _tested(launch: DraftedLaunch, sizes: Mapping[str, int], how: Tested) -> dic
             return value
         return value * 3 // 4 - 1 if how == "odd" and not launch.are_fixed else value // 2
 
-    return {name: value if name in launch.stated else other(value) for name, value in sizes.items()}
+    extents = _extents(launch)
+    same = {name for name, number in launch.sizes.items() if number is not None and name not in extents}
+    return {name: value if name in same | launch.stated.keys() else other(value) for name, value in sizes.items()}
 
 
 def _halved(launch: DraftedLaunch, sizes: dict[str, int], but: Collection[str] = ()) -> bool:
