@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from tests.search.spaces import START, SyntheticSpace, milliseconds
 from tests.waiting import LIMIT_S, children, is_running, reached
 from tui_tuner.search.client import SearchClient
 from tui_tuner.search.connection import SearchError, SearchProcess
+from tui_tuner.search.surrogate import FIRST
 
 JOB = {
     "method": "pso",
@@ -126,6 +128,23 @@ async def test_a_process_that_loaded_ahead_is_the_one_that_searches(ours):
         await process.begin(JOB)
         assert await process.next_batch()
         assert ours() == [first]
+    finally:
+        await process.close()
+
+
+async def test_a_search_that_ends_with_its_first_choices_does_not_load_scipy(ours):
+    process = SearchProcess()
+    search = SearchClient(SyntheticSpace(), max_evaluations=FIRST, start=START)
+    search.process = process
+    try:
+        await process.load("surrogate")
+        async with search:
+            async for batch in search:
+                await search.tell([milliseconds(configuration) for configuration in batch])
+        (child,) = ours()
+        loaded = Path(f"/proc/{child}/maps").read_text()
+        assert "numpy" in loaded
+        assert "/scipy/" not in loaded
     finally:
         await process.close()
 

@@ -66,6 +66,8 @@ NOT_RUN = "not run before"
 _MOST_TRIALS = 14
 _MOST_HALVINGS = 8
 _MOST_GROWN = 8
+_MOST_ELEMENTS_GROWN = 2**24
+"""An array on the processor has fewer than a sixteenth at first: what still leaves this many was led by a wrong index."""
 _BEHIND = re.compile(r"touched memory (\d+) bytes past the end of argument (\d+)")
 _BEFORE = re.compile(r"touched memory (\d+) bytes before the start of argument (\d+)")
 """What is far behind the end of one array may be before another."""
@@ -337,7 +339,8 @@ def _grown(argument: Argument, beyond: int, problem: Problem) -> str | None:
     }
     choices |= {str(times * elements): (True, times, ()) for times in (2, 3, 4, 8)}
     values = {text: value for text in choices if (value := _elements(text, sizes)) is not None}
-    enough = [text for text, value in values.items() if max(needed, elements + 1) <= value <= _MOST_GROWN * needed]
+    most = min(_MOST_GROWN * needed, _MOST_ELEMENTS_GROWN)
+    enough = [text for text, value in values.items() if max(needed, elements + 1) <= value <= most]
     return min(enough, key=lambda text: (choices[text][0], values[text], len(text)), default=None)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import chain
 
 from tree_sitter import Node
@@ -81,7 +82,8 @@ class KernelSignature:
     body: str = ""
 
 
-def find_kernels(source: str, language: Language) -> list[KernelSignature]:
+@lru_cache(maxsize=32)  # asked for one text over and over
+def find_kernels(source: str, language: Language) -> tuple[KernelSignature, ...]:
     """The kernels defined in the source, each name once, in the order of the source.
 
     These are `__global__` functions of CUDA, `__kernel` functions of OpenCL, functions of C that are not static.
@@ -92,7 +94,7 @@ def find_kernels(source: str, language: Language) -> list[KernelSignature]:
     for function in functions(parse_code(code, language), code, language):
         signature = _signature(function, code, language, aliases)
         found.setdefault(signature.name, signature)
-    return list(found.values())
+    return tuple(found.values())
 
 
 def find_kernel(source: str, language: Language, name: str) -> KernelSignature:

@@ -99,11 +99,14 @@ def _search(job: dict[str, Any], parent: Parent) -> str:
 
 
 def _load(method: str) -> None:
-    """Import what searches; where that fails, the search itself says so."""
-    needed = ("surrogate", "gaussian_process") if method == SURROGATE else ("kernel_tuner_strategy",)
+    """Import what searches; where that fails, the search itself says so.
+
+    SciPy, half a second of a processor, the surrogate loads itself while its first choices are evaluated: of few
+    evaluations or a small space it is never asked for.
+    """
+    needed = "surrogate" if method == SURROGATE else "kernel_tuner_strategy"
     with contextlib.suppress(ImportError), without_packages(UNUSED_BY_KERNEL_TUNER):
-        for name in needed:
-            import_module(f"tui_tuner.search.{name}")
+        import_module(f"tui_tuner.search.{needed}")
 
 
 def _by_surrogate(job: dict[str, Any], parent: Parent) -> str:
