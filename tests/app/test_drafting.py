@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from tui_tuner.app.amending import Amending, _amended, draft_of
+from tui_tuner.app.amending import Amending, draft_of
 from tui_tuner.app.drafting import _by_model, _Model, _to_draft, as_begun, assumptions, confirmed
 from tui_tuner.app.named import problem_of
-from tui_tuner.app.needed import needed
+from tui_tuner.app.needed import amended_for, needed
 from tui_tuner.app.sessions import time_taken, what_is_left
 from tui_tuner.errors import ProblemError, SettingsError
 from tui_tuner.evaluate.trials import TrialResult
@@ -178,8 +178,8 @@ def test_a_draft_that_took_as_many_trials_as_there_are_and_holds_is_taken(tmp_pa
 
         async def outcome(self, problem, _):
             self.asked += 1
-            grows = f"touched memory {4 * 2**self.asked} bytes past the end of argument 6" if self.asked < 12 else None
-            return TrialResult(grows, seconds=9.0)
+            grows = f"touched memory 4 bytes past the end of argument {4 + self.asked % 3}"
+            return TrialResult(grows if self.asked < 12 else None, seconds=9.0)
 
     held = asyncio.run(Amending(file, problem_of(file), Slow()).held())
     assert held.doubts[0].startswith("run on this processor")
@@ -287,13 +287,13 @@ def problem(tmp_path):
     ],
 )
 def test_what_running_a_draft_says_amends_it(problem, reason, amendments):
-    assert _amended(Amendments(), reason, problem) == amendments
+    assert amended_for(Amendments(), reason, problem) == amendments
 
 
 @pytest.mark.parametrize("where", ["past the end", "before the start"])
 def test_arrays_that_are_large_already_are_not_grown_for_an_index_that_is_wrong(problem, where):
     large = problem.model_copy(update={"sizes": {"n": 4096, "m": 4096}})
-    assert _amended(Amendments(), f"touched memory 0 bytes {where} of argument 1 (block", large) is None
+    assert amended_for(Amendments(), f"touched memory 0 bytes {where} of argument 1 (block", large) is None
 
 
 NOTHING = "at n=9 a kernel that computes nothing would pass the check of '{}'"
@@ -324,9 +324,9 @@ def test_what_to_write_is_told_with_the_lines_that_say_why(tmp_path, reason, tol
 
 def test_what_is_no_number_though_outputs_are_filled_is_tried_without_negative_numbers(problem):
     filled = Amendments(filled=frozenset({"to"}))
-    amended = _amended(filled, "no element of 'to' is a finite number", problem)
+    amended = amended_for(filled, "no element of 'to' is a finite number", problem)
     assert amended == replace(filled, positive=True)
-    assert _amended(amended, "no element of 'to' is a finite number", problem) is None
+    assert amended_for(amended, "no element of 'to' is a finite number", problem) is None
 
 
 def test_another_file_with_the_hosts_code_is_read_for_a_draft_only(tmp_path):
