@@ -1,4 +1,4 @@
-"""What a trial that failed asks for: amendments of the draft, else what the user is to write, and which lines say why."""
+"""What a trial that failed asks for: amendments of the draft, else what the user is to write, by lines that say why."""
 
 from __future__ import annotations
 
