@@ -141,7 +141,8 @@ def test_a_kernel_that_cannot_be_tuned_is_refused_with_the_reason(tmp_path, sour
         (
             "template <typename F> __global__ void k(float *a, F f) { a[0] = f(a[1]); }",
             "passed by value",
-            "leave 'f' out and begin the body with: TYPE f;, with its type as the host has it for TYPE",
+            "leave 'f' out and begin the body with: TYPE f;, with its type as the host has it for TYPE; "
+            "of a lambda, write the body in place of f(...) and take what it captures as arguments",
         ),
     ],
 )
