@@ -118,7 +118,7 @@ def test_resume_says_where_the_rest_of_a_damaged_journal_is(tmp_path: Path, caps
     assert main(["resume", str(path.parent), "--auto", "--from-last-good"]) == ExitCode.FAILED
     told = capsys.readouterr().err
     assert f"what stood behind is in {path.with_name('journal.set-aside-1.jsonl')}" in told
-    assert "its header cannot be used" in told  # no session's: but behind the cut, and not for the damage
+    assert "its header lacks" in told  # no session's: but behind the cut, and not for the damage
 
 
 def test_a_journal_cut_at_any_byte_can_be_gone_on_with(tmp_path: Path) -> None:
@@ -146,3 +146,21 @@ def test_a_journal_without_digests_is_read_and_what_is_written_to_it_seals_all_o
     last = len(old.splitlines()) + 1
     with pytest.raises(JournalError, match=rf"{path}:{last}: is not what was written here"):
         read_journal(path)
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [b"\x00\xff", b"[]\n", b'{"journal": ' + b"[" * 100_000 + b"}\n"],
+    ids=["bytes", "a list", "nested deeply"],
+)
+@pytest.mark.parametrize("command", ["resume", "replay", "attach", "show"])
+def test_what_is_no_journal_is_told_before_a_terminal_is_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str, garbage: bytes
+) -> None:
+    path = tmp_path / "run/journal.jsonl"
+    path.parent.mkdir()
+    path.write_bytes(garbage)
+    assert main([command, str(path.parent)]) == ExitCode.FAILED
+    told = capsys.readouterr().err
+    assert f"{path}:1: is no journal" in told
+    assert "`tuner-tui runs` lists the runs" in told

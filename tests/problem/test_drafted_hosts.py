@@ -74,6 +74,17 @@ CASES = {
         " cudaMalloc(&b, n * sizeof(double)); run(a, b, n, Axpb<double>{2.0}); }",
         {"name": "k<double,Axpb<double>>", "dtype to": "float64", "to": ["n"]},
     ),
+    "what a structure's own declaration sets": (
+        SCALE + "struct Options { int rows = 500, turns = 3; size_t columns{120}; };\nint main() { Options o;"
+        " int n = o.rows * o.columns;" + f" {DATA} k<<<(n + 63) / 64, 64>>>(to, from, n); }}",
+        {"sizes": {"n": 60000}, "to": ["n"]},
+    ),
+    "sizes from outside that shared memory has room for": (
+        f"__global__ void k(float *to, const float *from, int n, int d) {{ extern __shared__ float s[]; {ONE}"
+        " if (i < n) to[i] = from[i] * s[d]; }\nint main(int c, char **v) { int n = atoi(v[1]), d = atoi(v[2]);"
+        f" {DATA} k<<<(n + 63) / 64, 64, d * 32 * sizeof(float)>>>(to, from, n, d); }}",
+        {"sizes": {"n": 1048576, "d": 256}, "shared_memory": "d * 32 * 4"},
+    ),
     "sizes that are whole multiples on the emulator too": (
         f"__global__ void k(float *to, const float *from, int n) {{ {ONE} if (i * 48 < n) to[i] = from[i]; }}\n"
         f"int main() {{ int n = 48 * 2000; assert(n % 96 == 0); {DATA} k<<<n / 48 / 64, 64>>>(to, from, n); }}",

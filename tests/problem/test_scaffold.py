@@ -124,6 +124,17 @@ def test_a_kernel_that_cannot_be_tuned_is_refused_with_the_reason(tmp_path, sour
             "take in as scalars and arrays in its place",
         ),
         (
+            "struct Box { Box box; int n; };\n__global__ void k(float *a, Box p) { a[0] = p.n; }",
+            "too deep within others",
+            "take n as scalars and arrays in its place",
+        ),
+        (
+            "struct E { int n; }; struct D { E a, b, c, d; }; struct C { D a, b, c, d; }; struct B { C a, b, c, d; };"
+            " struct Box { B a, b, c, d; };\n__global__ void k(float *a, Box p) { a[0] = p.a.b.c.d.n; }",
+            "has more than 64 elements",
+            "take a as scalars and arrays in its place",
+        ),
+        (
             "struct Box { int n[99]; };\n__global__ void k(float *a, Box p) { a[p.n[0]] = 1; }",
             "it has more than 64 elements",
             "take n as scalars and arrays in its place",
@@ -141,7 +152,8 @@ def test_a_kernel_that_cannot_be_tuned_is_refused_with_the_reason(tmp_path, sour
         (
             "template <typename F> __global__ void k(float *a, F f) { a[0] = f(a[1]); }",
             "passed by value",
-            "leave 'f' out and begin the body with: TYPE f;, with its type as the host has it for TYPE",
+            "leave 'f' out and begin the body with: TYPE f;, with its type as the host has it for TYPE; "
+            "of a lambda, write the body in place of f(...) and take what it captures as arguments",
         ),
     ],
 )

@@ -205,6 +205,7 @@ async def resume(chosen: argparse.Namespace) -> int:
     from tui_tuner.app.showing import show
 
     chosen.run = run_of(chosen)
+    header_of(chosen.run)  # what is no run is told before a terminal is asked for
 
     async def begin() -> SessionSetup:
         from tui_tuner.session_options import SessionOptions
@@ -274,6 +275,8 @@ async def replay(chosen: argparse.Namespace) -> int:
     """
     from tui_tuner.app.showing import show
 
+    header_of(chosen.run)  # what is no run is told before a terminal is asked for
+
     async def begin() -> SessionSetup:
         from tui_tuner.settings import load_settings
 
@@ -302,6 +305,7 @@ async def attach(chosen: argparse.Namespace) -> int:
     """
     from tui_tuner.app.showing import FrontEnd, attach
 
+    header_of(chosen.run)  # as for a replay
     FrontEnd(auto=False).check("`tuner-tui watch` prints lines")
     return await attach(chosen.run, chosen.theme)
 

@@ -118,7 +118,9 @@ class Journal:
             yield self.header
         except (KeyError, ValueError) as error:
             self.close()
-            raise JournalError(f"its header cannot be used: {error}", file=self.path, line=1) from error
+            what = f"lacks {error}" if isinstance(error, KeyError) else f"cannot be used: {error}"
+            hint = "restore the file from a copy"
+            raise JournalError(f"its header {what}", hint=hint, file=self.path, line=1) from error
         except BaseException:
             self.close()
             raise

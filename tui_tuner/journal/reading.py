@@ -224,7 +224,8 @@ def _header(line: bytes, path: Path) -> dict[str, Any]:
         hint = f"what copied it turned its line ends; `sed -i 's/\\r$//' {path}` turns them back"
         raise JournalError("ends with CR LF, which nothing here writes", hint=hint, file=path, line=1)
     if header.get("journal") != VERSION:
-        raise JournalError(f"is no journal of version {VERSION}", file=path, line=1)
+        hint = "use the version of the program that wrote it"
+        raise JournalError(f"is no journal of version {VERSION}", hint=hint, file=path, line=1)
     program = header.get("program", __version__)
     if not isinstance(program, str) or not (0,) <= _release(program) <= _release(__version__):
         message = f"was written by version {program!r} of the program, and this is {__version__}"
@@ -244,7 +245,7 @@ def _object(line: bytes) -> dict[str, Any] | None:
         return None
     try:
         content = _DECODER.decode(line.decode("utf-8", "surrogatepass"))
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(content, dict):
         return None

@@ -18,6 +18,8 @@ from tui_tuner.problem.structures import structures
 
 MOST_ELEMENTS = 64
 """Of all members together; CUDA passes 4 KB at most."""
+_DEEPEST = 8
+"""Structures within each other: a source may have one hold itself, which no compiler takes."""
 _VECTOR = re.compile(r"u?(?:char|short|int|long|longlong|float|double|half)(?P<width>[234])")
 
 
@@ -59,11 +61,14 @@ class Unknown:
         return f"its member '{self.member}' {self.reason}" if self.member else f"it {self.reason}"
 
 
-def fields_of(type_text: str, code: str, language: Language) -> tuple[Field, ...] | Unknown | None:
+def fields_of(
+    type_text: str, code: str, language: Language, deepest: int = _DEEPEST
+) -> tuple[Field, ...] | Unknown | None:
     """The members of a type that is a structure of the code, or a vector; None for any other type.
 
     Args:
         code: the source, and the headers beside it, without comments.
+        deepest: how many structures may be within each other.
     """
     bare, _, given = type_text.partition("<")
     words = type_words(bare)
@@ -84,14 +89,14 @@ def fields_of(type_text: str, code: str, language: Language) -> tuple[Field, ...
     fields: list[Field] = []
     behind = 1  # what a structure within this one fills up to before the next member
     for member in members:
-        found = _fields(member, code, language, aliases)
+        found = _fields(member, code, language, aliases, deepest)
         if isinstance(found, Unknown):
             return found
         first = found[0]
         fields += [replace(first, alignment=behind) if behind > first.lies_at else first, *found[1:]]
         behind = max(one.lies_at for one in found) if "." in first.name else 1
-    if sum(one.count or 1 for one in fields) > MOST_ELEMENTS:
-        return Unknown("", f"has more than {MOST_ELEMENTS} elements")
+        if sum(one.count or 1 for one in fields) > MOST_ELEMENTS:
+            return Unknown("", f"has more than {MOST_ELEMENTS} elements")
     return tuple(fields)
 
 
@@ -115,13 +120,17 @@ def _alignment_of(dtype: str, width: int) -> int | None:
     return min(16, width * np.dtype(dtype).itemsize) if width in (2, 4) else None
 
 
-def _fields(member: Declared, code: str, language: Language, aliases: dict[str, str]) -> tuple[Field, ...] | Unknown:
+def _fields(
+    member: Declared, code: str, language: Language, aliases: dict[str, str], deepest: int
+) -> tuple[Field, ...] | Unknown:
     """A member as what it holds: itself, or the members of the structure that it is."""
     kind = type_words(member.type_text)[-1]
     if kind not in structures(code):
         field = _field(member, code, language, aliases)
         return field if isinstance(field, Unknown) else (field,)
-    within = fields_of(member.type_text, code, language) if not member.extents else None
+    if deepest == 0:
+        return Unknown(member.name, f"is of type {member.type_text}, too deep within others")
+    within = fields_of(member.type_text, code, language, deepest - 1) if not member.extents else None
     if isinstance(within, Unknown):
         return replace(within, member=".".join(filter(None, (member.name, within.member))))
     if not within:

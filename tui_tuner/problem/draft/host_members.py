@@ -51,6 +51,17 @@ class HostMembers:
             values = inside or ""
         return text
 
+    def default(self, variable: str, path: Sequence[str], start: int, end: int) -> str | None:
+        """What a structure's own declaration sets a member of a variable to, as in `int width = 640;`."""
+        kind = self._type_of(variable, path[:-1], start, end)
+        for code in self._codes:
+            for declared in re.finditer(rf"\bstruct\s+{re.escape(kind or '?')}\b[^;{{}}()]*\{{", code):
+                body = code[declared.end() : closing(code, declared.end() - 1, "{}") - 1]
+                found = re.search(rf"\b{re.escape(path[-1])}\s*(?:=(?!=)\s*([^;,]+)|\{{([^{{}};]+)\}})\s*[;,]", body)
+                if found is not None:
+                    return (found[1] or found[2]).strip()
+        return None
+
     def _type_of(self, variable: str, path: Sequence[str], start: int, end: int) -> str:
         declared = re.compile(rf"\b(\w+)(?:\s*<[^<>;{{}}]*>)?\s+(?:\w+\s*,\s*)*{re.escape(variable)}\s*[;,={{(]")
         found = list(declared.finditer(self._code, start, end))

@@ -133,7 +133,8 @@ class HostProgram:
                     return None if picked is None else (picked, where)
             bare, bracket, index = variable.partition("[")
             if function is None or bare not in function.parameters:
-                return None
+                default = self.members.default(variable, path, start, place)
+                return None if default is None else (default, place)
             passed = self._passed(function, function.parameters.index(bare))
             if passed is None or not re.fullmatch(r"&?\s*\w+", passed[0]):
                 return None

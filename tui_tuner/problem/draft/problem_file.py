@@ -212,7 +212,10 @@ def _why_no_structure(parameter: KernelParameter, signature: KernelSignature, co
     """Why a structure cannot be passed, and what to write instead; None for what is none, or can be."""
     kind, name = (type_words(parameter.type_text) or ["struct"])[-1], parameter.name
     if parameter.members is None and _is_function(parameter, signature):
-        there = f"leave '{name}' out and begin the body with: TYPE {name};, with its type as the host has it for TYPE"
+        there = (
+            f"leave '{name}' out and begin the body with: TYPE {name};, with its type as the host has it for TYPE; "
+            f"of a lambda, write the body in place of {name}(...) and take what it captures as arguments"
+        )
         return f"is of type {parameter.type_text}, passed by value", there
     found = fields_of(kind, code, "cuda")
     if not isinstance(found, Unknown):

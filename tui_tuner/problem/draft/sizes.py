@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from tui_tuner.problem.draft.drafted import DraftedLaunch
@@ -20,6 +20,8 @@ _MOST_ELEMENTS, _MOST_GUESSED = 2**29, 2**24
 _USUAL = {1: 2**20, 2: 1024}
 """Sizes that the host does not say, by how many there are."""
 _EMULATED_THREADS, _EMULATED_ELEMENTS = 2**14, 2**20
+_MOST_SHARED = 48 * 2**10
+"""Bytes that every device has for a block without being asked for more."""
 _FEW = re.compile(r"(?:n_?|num_?)?(?:channels?|components?|comps?|bands?)|ch|nch", re.IGNORECASE)
 """Names of sizes that are a few, as the colours of a pixel: kernels have room for no more."""
 _OF_FILTERS = re.compile(
@@ -64,7 +66,8 @@ class DraftedSizes:
 
 
 def drafted_sizes(launch: DraftedLaunch, signature: KernelSignature, amendments: Amendments) -> DraftedSizes:
-    """Sizes for a launch that was read from the host's code."""
+    """Sizes for a launch that was read from the host's code, with arrays as large as running it showed."""
+    launch = replace(launch, shapes={**launch.shapes, **amendments.shapes})
     emulated, guessed = _usual(launch)
     timed = {name: scaled(size, amendments.doublings) if name in guessed else size for name, size in emulated.items()}
     while _is_large(launch, emulated, _EMULATED_THREADS, _EMULATED_ELEMENTS) and _halved(launch, emulated):
@@ -100,6 +103,10 @@ def _usual(launch: DraftedLaunch) -> tuple[dict[str, int], set[str]]:
     timed |= few
     bounds = {name for name, number in launch.sizes.items() if number is None} & {*map(str, launch.values.values())}
     timed |= dict.fromkeys(bounds - extents, _USUAL[2])
+    shared = str(launch.keys.get("shared_memory", ""))
+    others = timed.keys() - re.findall(r"\w+", shared)
+    while shared and _value(shared, timed | launch.defaults) > _MOST_SHARED and _halved(launch, timed, others):
+        pass
     most = _MOST_GUESSED if guessed else _MOST_ELEMENTS
     while _is_large(launch, timed, math.inf, most) and _halved(launch, timed, launch.stated):
         pass
