@@ -8,6 +8,7 @@ import pytest
 
 from tests.emulator.bench import Bench
 from tests.structures import STRUCTURES
+from tests.waiting import LIMIT_S
 from tui_tuner.evaluate.build.compilers.gnu import CCompiler
 from tui_tuner.evaluate.devices.base import DeviceFault
 from tui_tuner.evaluate.results import FailureKind
@@ -90,12 +91,12 @@ def test_what_is_timed_in_turns_keeps_its_child_which_stands_still_meanwhile(cpu
     kernel = cpu.load(SOURCE, "axpy")
     job = [np.ones(2000, np.float32), np.ones(2000, np.float32), np.float32(2), np.int32(2000)]
     buffers, geometry, before = cpu.device.allocate(job, frozenset({0})), Geometry((1, 1, 1), (1, 1, 1)), children()
-    cpu.device.time(kernel, buffers, geometry, 2, 20)
+    cpu.device.time(kernel, buffers, geometry, 2, LIMIT_S)
     (child,) = children() - before
     assert Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0] == "T"
-    assert len(cpu.device.time(kernel, buffers, geometry, 3, 20)) == 3
+    assert len(cpu.device.time(kernel, buffers, geometry, 3, LIMIT_S)) == 3
     assert children() - before == {child}
-    assert len(cpu.device.time(kernel, buffers, geometry, 600, 20)) == 600
+    assert len(cpu.device.time(kernel, buffers, geometry, 600, LIMIT_S)) == 600
     assert child not in children()
     cpu.device.unload(kernel)
     assert children() == before
