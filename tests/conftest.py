@@ -27,9 +27,10 @@ hypothesis.settings.load_profile("any machine")
 
 gc.set_threshold(100_000, 50, 1000)  # a sixth of the processor time went into looking through what stays anyway
 
-# A shell has what it runs in the background ignore SIGINT, and so would the programs that tests start.
+# A shell has what it runs in the background ignore SIGINT, nohup SIGHUP, and so would the programs that tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "OLLAMA_API_KEY", "OLLAMA_HOST")
 

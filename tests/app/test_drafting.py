@@ -2,15 +2,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import re
 from dataclasses import replace
 
 import pytest
 
-from tui_tuner.app.amending import Amending, _amended, draft_of
+from tui_tuner.app.amending import Amending, draft_of
 from tui_tuner.app.drafting import _by_model, _Model, _to_draft, as_begun, assumptions, confirmed
 from tui_tuner.app.named import problem_of
-from tui_tuner.app.needed import needed
+from tui_tuner.app.needed import amended_for, needed
 from tui_tuner.app.sessions import time_taken, what_is_left
 from tui_tuner.errors import ProblemError, SettingsError
 from tui_tuner.evaluate.trials import TrialResult
@@ -60,6 +61,35 @@ def test_a_draft_is_run_amended_and_of_the_first_kernel_that_builds(tmp_path):
     assert "as in dream" in told
 
 
+def test_a_kernel_in_a_header_is_drafted_with_the_file_that_is_named_as_its_host(tmp_path):
+    (tmp_path / "steps.cuh").write_text(
+        "#pragma once\n__global__ void step(float *to, const float *from, int n) {\n"
+        "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) to[i] = 2 * from[i]; }\n"
+    )
+    file = tmp_path / "main.cu"
+    file.write_text(
+        '#include "steps.cuh"\nint main() { float *a, *b; int n = 6000; cudaMalloc(&a, n * sizeof(float));'
+        " cudaMalloc(&b, n * sizeof(float)); step<<<(n + 63) / 64, 64>>>(a, b, n); }\n"
+    )
+    written = drafted(file)
+    problem = written.problem
+    assert (problem.kernel.source.name, problem.sizes) == ("steps.cuh", {"n": 6000})
+    told = "\n".join(assumptions(written))
+    assert f"tuner-tui init steps.cuh --kernel step --host {file}" in told
+    (tmp_path / "steps.toml").write_text(written.text.replace("6000", "7000"))
+    assert problem_of(file).problem.sizes == {"n": 7000}
+
+
+def test_a_launch_that_changes_next_to_nothing_is_told(tmp_path):
+    file = tmp_path / "few.cu"
+    file.write_text(
+        "__global__ void k(int *a, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < 3) a[i] += n; }\n"
+        "int main() { int *a; int n = 4096; cudaMalloc(&a, n * sizeof(int)); k<<<n / 64, 64>>>(a, n); }\n"
+    )
+    told = "\n".join(assumptions(drafted(file)))
+    assert re.search(r"but +a launch changes 3 of \d+ elements of a", told)
+
+
 def test_what_a_kernel_lacks_is_named_with_what_to_write(tmp_path):
     file = tmp_path / "lacking.cu"
     file.write_text(
@@ -102,11 +132,18 @@ def test_a_function_of_c_that_touches_more_than_was_drafted_has_its_arrays_grown
     assert (shapes["x"], shapes["y"]) == (["2 * n"], ["2 * n"])
 
 
+class Processor:
+    """Trials of a session without a GPU."""
+
+    async def doublings(self, drafted):
+        return 0, math.inf
+
+
 def test_a_function_of_c_that_takes_long_is_timed_at_smaller_sizes(tmp_path):
     file = tmp_path / "gemm.c"
     file.write_text(GEMM)
 
-    class Slow:
+    class Slow(Processor):
         where, long_s = "this processor", 0.3
 
         async def outcome(self, problem, _):
@@ -121,7 +158,7 @@ def test_inputs_are_not_negative_where_fewer_outputs_are_no_number_then(tmp_path
     file = tmp_path / "root.c"
     file.write_text("void root(int n, const float *x, float *y) { for (int i = 0; i < n; i++) y[i] = sqrtf(x[i]); }\n")
 
-    class Rooted:
+    class Rooted(Processor):
         where, long_s = "this processor", 1.0
 
         async def outcome(self, problem, _):
@@ -136,13 +173,13 @@ def test_a_draft_that_took_as_many_trials_as_there_are_and_holds_is_taken(tmp_pa
     file = tmp_path / "gemm.c"
     file.write_text(GEMM)
 
-    class Slow:
+    class Slow(Processor):
         where, long_s, asked = "this processor", 0.3, 0
 
         async def outcome(self, problem, _):
             self.asked += 1
-            grows = f"touched memory {4 * 2**self.asked} bytes past the end of argument 6" if self.asked < 12 else None
-            return TrialResult(grows, seconds=9.0)
+            grows = f"touched memory 4 bytes past the end of argument {4 + self.asked % 3}"
+            return TrialResult(grows if self.asked < 12 else None, seconds=9.0)
 
     held = asyncio.run(Amending(file, problem_of(file), Slow()).held())
     assert held.doubts[0].startswith("run on this processor")
@@ -169,7 +206,7 @@ def test_numbers_that_the_source_states_are_made_smaller_where_they_take_long(tm
     file = tmp_path / "rows.cu"
     file.write_text(STATED)
 
-    class Slow:
+    class Slow(Processor):
         where, long_s = "the emulator", 1.0
 
         async def outcome(self, problem, _):
@@ -187,7 +224,7 @@ def test_a_size_at_which_outputs_are_no_number_is_given_up(tmp_path):
         "int main() { int n = 8192; k<<<(n + 127) / 128, 128>>>(to, n); }\n"
     )
 
-    class Odd:
+    class Odd(Processor):
         where, long_s = "the emulator", 1.0
 
         async def outcome(self, problem, tests):
@@ -250,13 +287,13 @@ def problem(tmp_path):
     ],
 )
 def test_what_running_a_draft_says_amends_it(problem, reason, amendments):
-    assert _amended(Amendments(), reason, problem) == amendments
+    assert amended_for(Amendments(), reason, problem) == amendments
 
 
 @pytest.mark.parametrize("where", ["past the end", "before the start"])
 def test_arrays_that_are_large_already_are_not_grown_for_an_index_that_is_wrong(problem, where):
     large = problem.model_copy(update={"sizes": {"n": 4096, "m": 4096}})
-    assert _amended(Amendments(), f"touched memory 0 bytes {where} of argument 1 (block", large) is None
+    assert amended_for(Amendments(), f"touched memory 0 bytes {where} of argument 1 (block", large) is None
 
 
 NOTHING = "at n=9 a kernel that computes nothing would pass the check of '{}'"
@@ -287,9 +324,9 @@ def test_what_to_write_is_told_with_the_lines_that_say_why(tmp_path, reason, tol
 
 def test_what_is_no_number_though_outputs_are_filled_is_tried_without_negative_numbers(problem):
     filled = Amendments(filled=frozenset({"to"}))
-    amended = _amended(filled, "no element of 'to' is a finite number", problem)
+    amended = amended_for(filled, "no element of 'to' is a finite number", problem)
     assert amended == replace(filled, positive=True)
-    assert _amended(amended, "no element of 'to' is a finite number", problem) is None
+    assert amended_for(amended, "no element of 'to' is a finite number", problem) is None
 
 
 def test_another_file_with_the_hosts_code_is_read_for_a_draft_only(tmp_path):
@@ -538,3 +575,38 @@ def test_constant_memory_that_is_none_is_refused_with_its_line(tmp_path, old, ne
     with pytest.raises(ProblemError, match=said) as caught:
         problem_in_text(text, file.with_suffix(".toml"))
     assert caught.value.line
+
+
+@pytest.mark.parametrize(("number", "size", "tested", "word"), [(4, 16384, 16360, "doubled"), (-2, 256, 232, "halved")])
+def test_sizes_that_nobody_states_suit_the_gpu(tmp_path, number, size, tested, word):
+    file = tmp_path / "add.cu"
+    file.write_text(
+        "__global__ void add(float *c, const float *a, int width, int height) {\n"
+        "int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;\n"
+        "if (x < width && y < height) c[y * width + x] = a[y * width + x]; }\n"
+    )
+
+    class Fitting:
+        where, long_s = "the emulator", 1.0
+
+        async def outcome(self, problem, _):
+            return TrialResult(None)
+
+        async def doublings(self, drafted):
+            assert drafted(0).sizes == {"width": 1024, "height": 1024}
+            return number, 0.25
+
+    held = asyncio.run(Amending(file, problem_of(file), Fitting()).held())
+    assert held.problem.sizes == {"width": size, "height": size}
+    assert held.problem.tests[0].sizes == {"width": tested, "height": tested}
+    assert held.problem.emulator.sizes == {"width": 128, "height": 128}
+    assert held.doubts[-1] == f"sizes {word} until a launch took 0.25 ms"
+
+
+def test_sizes_that_the_host_states_are_not_doubled(tmp_path):
+    file = tmp_path / "rows.cu"
+    file.write_text(
+        "__global__ void k(float *to, int n) { int i = blockIdx.x * 128 + threadIdx.x; if (i < n) to[i] = i; }\n"
+        "int main() { int n = 8192; k<<<(n + 127) / 128, 128>>>(to, n); }\n"
+    )
+    assert draft_of(file, None, amendments=Amendments(doublings=3)).problem.sizes == {"n": 8192}

@@ -69,19 +69,33 @@ async def test_the_right_kernel_of_several_is_found_with_its_resources(builder, 
     assert symbol.encode() in Path(build.artifact).read_bytes()
 
 
-async def test_blocks_begin_late_where_they_are_asked_to_and_lines_stay(builder, candidate):
-    text = "#include <cooperative_groups.h>\n#include <cuda_runtime.h>\n"
-    text += "__global__ void k(int* x) { uint3 at = blockIdx; x[cooperative_groups::this_grid().size()] = at.y; }\n"
-    text += "template <int N> __global__ void t(int* x) { if (blockIdx.x + N < gridDim.x) x[blockIdx.z] = 1; }\n"
+LATE = """#include <cooperative_groups.h>
+#include <cuda/barrier>
+template <int N> __global__ void __launch_bounds__(N, 2) __cluster_dims__(2, 1, 1) t(int* x, const int* y) {
+    namespace groups = cooperative_groups;
+    extern __shared__ int s[];
+    uint3 at = blockIdx;
+    if (threadIdx.x < N) s[threadIdx.x] = y[at.x]; else return;
+    asm volatile("bar.sync %0, %1;" :: "r"(1), "r"(N) : "memory");
+    if (N > 1) asm("barrier.sync 2;\\n" ::: "memory"); else __syncthreads();
+    int some = __syncthreads_count(s[0]) + __syncthreads_and(s[1]) + __syncthreads_or(s[2]);
+    groups::this_thread_block().sync(), groups::this_cluster().sync(), __syncwarp();
+    x[groups::this_grid().size()] = some + s[threadIdx.x ^ 1] + gridDim.x;
+}
+"""
+
+
+async def test_warps_are_late_where_they_are_asked_to_and_lines_stay(builder, candidate):
     (build, late), wrong = await asyncio.gather(
-        asyncio.gather(*(builder.build(candidate(text, "t<8>"), {}, options) for options in ([], ["late-blocks"]))),
-        builder.build(candidate(f"{text}error\n", "t<8>"), {}, ["late-blocks"]),
+        asyncio.gather(*(builder.build(candidate(LATE, "t<128>"), {}, options) for options in ([], ["late-warps"]))),
+        builder.build(candidate(f"{LATE}error\n", "t<128>"), {}, ["late-warps"]),
     )
 
     assert (build.failure, late.failure) == (None, None)
     assert (late.symbol, late.key != build.key) == (build.symbol, True)
-    assert b"tuner_begun" in Path(late.artifact).read_bytes()
-    assert wrong.failure.message.startswith("kernel.cu:5: error: ")
+    texts = [Path(one.artifact).read_bytes() for one in (build, late)]
+    assert [b"tuner_late" in text for text in texts] == [False, True]
+    assert wrong.failure.message.startswith("kernel.cu:14: error: ")
 
 
 async def test_spilled_registers_are_reported(builder, candidate):

@@ -24,6 +24,7 @@ class FakeDriver(Driver):
     """Knows the calls that the project makes; `calls` names them in order."""
 
     def __init__(self, *, virtual_memory: bool = True) -> None:
+        self._pinned = []
         self.calls: list[str] = []
         self.blocks: dict[int, np.ndarray] = {}
         self.sticky = 0

@@ -1,4 +1,5 @@
 import re
+import weakref
 from types import SimpleNamespace
 
 import numpy as np
@@ -396,3 +397,14 @@ def test_bits_that_differ_from_launch_to_launch_are_looked_at_one_by_one(timed):
         floats(address, int(n))[:] += 1e-6 * done[0] * floats(address, int(n))
 
     assert timed(another_order, 1, 30) == ([1, 30], 31)
+
+
+def test_what_is_locked_for_copies_is_kept() -> None:
+    """A copy of another array that came to lie there in part would be refused as an invalid argument."""
+    driver = FakeDriver()
+    expected = np.zeros(1000, np.float32)
+    driver.pin(expected)
+    kept = weakref.ref(expected)
+    del expected
+    assert driver.calls == ["cuMemHostRegister_v2"]
+    assert kept() is not None

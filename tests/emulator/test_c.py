@@ -8,11 +8,12 @@ import pytest
 
 from tests.emulator.bench import Bench
 from tests.structures import STRUCTURES
-from tests.waiting import LIMIT_S
 from tui_tuner.evaluate.build.compilers.gnu import CCompiler
 from tui_tuner.evaluate.devices.base import DeviceFault
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.candidate import Geometry
+from tui_tuner.problem.inputs import scalar_of
+from tui_tuner.problem.model import Argument
 
 SOURCE = """
 #include <omp.h>
@@ -55,6 +56,22 @@ def test_structures_are_passed_by_value_to_a_c_kernel(cpu: Bench) -> None:
     assert out.tolist() == [1.25 + 50, 5]
 
 
+def test_a_structure_within_a_structure_keeps_what_lies_free_behind_it(cpu: Bench) -> None:
+    source = (
+        "struct Point { double x; float w; };\nstruct Scene { struct Point at; float near_by; int width; };\n"
+        "void k(double *out, struct Scene s) { out[0] = s.at.w; out[1] = s.near_by; out[2] = s.width; }"
+    )
+    members = [
+        {"name": "at.x", "dtype": "float64", "value": 1},
+        {"name": "at.w", "dtype": "float32", "value": 2},
+        {"name": "near_by", "dtype": "float32", "value": 3, "alignment": 8},
+        {"name": "width", "dtype": "int32", "value": 4},
+    ]
+    scene = scalar_of(Argument.model_validate({"name": "s", "dtype": "struct", "members": members}), {})
+    (out,) = cpu.run(cpu.load(source, "k"), np.zeros(3), scene)
+    assert out.tolist() == [2, 3, 4]
+
+
 def test_a_half_scalar_is_refused_since_c_has_none(cpu: Bench) -> None:
     with pytest.raises(DeviceFault, match="C has no scalar of type float16"):
         cpu.device.allocate([np.float16(1)], frozenset())
@@ -91,15 +108,29 @@ def test_what_is_timed_in_turns_keeps_its_child_which_stands_still_meanwhile(cpu
     kernel = cpu.load(SOURCE, "axpy")
     job = [np.ones(2000, np.float32), np.ones(2000, np.float32), np.float32(2), np.int32(2000)]
     buffers, geometry, before = cpu.device.allocate(job, frozenset({0})), Geometry((1, 1, 1), (1, 1, 1)), children()
-    cpu.device.time(kernel, buffers, geometry, 2, LIMIT_S)
+    cpu.device.time(kernel, buffers, geometry, 2, 20)
     (child,) = children() - before
     assert Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0] == "T"
-    assert len(cpu.device.time(kernel, buffers, geometry, 3, LIMIT_S)) == 3
+    assert len(cpu.device.time(kernel, buffers, geometry, 3, 20)) == 3
     assert children() - before == {child}
-    assert len(cpu.device.time(kernel, buffers, geometry, 600, LIMIT_S)) == 600
+    assert len(cpu.device.time(kernel, buffers, geometry, 600, 300)) == 600
     assert child not in children()
     cpu.device.unload(kernel)
     assert children() == before
+    cpu.device.free(buffers)
+
+
+def test_another_load_of_what_is_timed_remembers_nothing_and_takes_nothing_from_it(cpu: Bench) -> None:
+    compiled = cpu.compile("void k(int *x) { static int launches; x[0] = ++launches; }", "k")
+    buffers, geometry = cpu.device.allocate([np.zeros(1, np.int32)], frozenset({0})), Geometry((1, 1, 1), (1, 1, 1))
+    timed, other = (cpu.device.load(compiled.artifact, compiled.symbol) for _ in range(2))
+    for kernel, launches in [(timed, 1), (timed, 2), (other, 1), (timed, 3), (other, 2)]:
+        cpu.device.time_first(kernel, buffers, geometry, 20)
+        assert cpu.device.download(buffers, 0) == [launches]
+    cpu.device.unload(other)
+    cpu.device.time_first(timed, buffers, geometry, 20)
+    assert cpu.device.download(buffers, 0) == [4]
+    cpu.device.unload(timed)
     cpu.device.free(buffers)
 
 

@@ -25,6 +25,7 @@ from tui_tuner.evaluate.runner.supervisor import RunnerDied
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.evaluate.sanitizers import Sanitizers
 from tui_tuner.evaluate.this_machine import LocalOptions
+from tui_tuner.evaluate.toolkit import LATE_WARPS
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.load import load_problem
 from tui_tuner.problem.model import Configuration, Launch, Problem
@@ -142,10 +143,20 @@ def test_a_source_that_does_not_build_to_be_watched_is_refused_unless_the_one_gi
 def test_a_source_that_does_not_build_where_ours_is_put_before_it_is_not_refused() -> None:
     tools = Tools({"late": ToolFinding(failure=RACE)}, unbuilt=("own",))
     watching = tools.sanitizers()
-    watching.tools = {"ordercheck": "late-blocks"}
+    watching.tools = {"ordercheck": LATE_WARPS}
     assert asyncio.run(watching.accusation(_named("own"))) is None
     assert asyncio.run(watching.accusation(_named("late"))) == RACE
     assert tools.told == []
+
+
+@pytest.mark.parametrize("kind", [FailureKind.TIMEOUT, FailureKind.LAUNCH])
+def test_that_it_takes_longer_or_more_registers_where_ours_is_put_before_it_is_no_fault(kind: FailureKind) -> None:
+    found = ToolFinding(failure=Failure(kind=kind, message="ordercheck: it does not end"))
+    watching = Tools({"late": found}).sanitizers()
+    watching.tools = {"ordercheck": LATE_WARPS}
+    assert asyncio.run(watching.accusation(_named("late"))) is None
+    watching.tools = {"racecheck": "-lineinfo"}
+    assert asyncio.run(watching.accusation(_named("late"))) == found.failure
 
 
 def test_tools_that_watch_the_same_build_look_at_once_and_alone_where_that_ends_the_runner() -> None:

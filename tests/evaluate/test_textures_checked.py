@@ -270,14 +270,21 @@ def forgetful(y: np.ndarray, x: np.ndarray, n: int) -> float:
     return 2.0
 
 
+def lossy(y: np.ndarray, x: np.ndarray, n: int) -> float:
+    """Loses a part of every sum that is longer than those of the tests."""
+    y[0] = (0.99 if n > 4000 else 1.0) * x.sum(dtype=np.float64)
+    return 2.0
+
+
 @pytest.mark.parametrize("compares", [False, True])
+@pytest.mark.parametrize("given", [forgetful, lossy])
 def test_who_is_more_exact_than_the_kernel_as_given_is_not_refused_for_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compares: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: Kernel, compares: bool
 ) -> None:
     """Where its reference was not asked, as it takes long, a doubt asks it."""
     monkeypatch.setattr(drafts, "QUICK_REFERENCE_S", -1.0)
     monkeypatch.setattr(drafts, "PATIENT_REFERENCE_S", float("inf"))
-    work = sums(tmp_path, given=forgetful, candidate=total, cheat=sampled)
+    work = sums(tmp_path, given=given, candidate=total, cheat=sampled)
     if compares:
         assert work.compare(executable("given"), executable("candidate"), 0.01).comparison.failure is None
     outcome = work.evaluate(executable("candidate"), None)
@@ -294,6 +301,28 @@ def test_a_doubt_costs_the_inputs_at_which_the_kernel_as_given_is_wrong_and_that
     told = work.evaluate(executable("candidate"), None).left_out
     assert [line.split(":")[0] for line in told] == ["n=1048576, inputs with quiet and loud parts"]
     assert work.evaluate(executable("candidate"), None).left_out == []
+
+
+def test_a_doubt_without_grounds_is_had_once_and_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    call = drafts.call_reference
+
+    def noting(problem: object, arguments: list[np.ndarray]) -> dict[str, np.ndarray]:
+        asked.append(arguments[1].size)
+        return call(problem, arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(drafts, "QUICK_REFERENCE_S", -1.0)
+    monkeypatch.setattr(drafts, "PATIENT_REFERENCE_S", float("inf"))
+    monkeypatch.setattr(drafts, "call_reference", noting)
+    monkeypatch.setattr(drafts, "AHEAD_BYTES", 0)
+    work = sums(tmp_path, given=total, cheat=sampled)
+    assert asked.count(1 << 20) == 0
+    assert [work.evaluate(executable("cheat"), None).failure is None for _ in range(2)] == [False, False]
+    assert asked.count(1 << 20) == 1 + len(STRUCTURED)
+    assert work.compare(executable("given"), executable("given"), 0.01).comparison.failure is None
+    assert asked.count(1 << 20) == 1 + len(STRUCTURED), "the kernel as given is right, which is known now"
 
 
 def test_no_doubt_asks_a_reference_that_takes_minutes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,6 +27,7 @@ class Benches:
 
     results: Mapping[str, TrialResult]
     missing: str = ""
+    timed: Callable[[int], TrialResult] = lambda _: TrialResult("not asked for")
     asked: list[str] = field(default_factory=list)
     closed: list[str] = field(default_factory=list)
 
@@ -45,8 +46,10 @@ class Bench:
         if self.device == self.benches.missing:
             raise DeviceError("no such GPU")
 
-    async def outcome(self, trial: Problem) -> TrialResult:
+    async def outcome(self, trial: Problem, *, is_timed: bool = False) -> TrialResult:
         self.benches.asked.append(self.device)
+        if is_timed:
+            return self.benches.timed(trial.sizes["n"])
         return self.benches.results[self.device]
 
     async def close(self) -> None:
@@ -109,3 +112,49 @@ async def test_without_a_gpu_the_emulator_has_the_word(tried: Tried, problem: Pr
     benches = Benches({"emulator": UNBUILT}, missing="cuda:0")
     async with tried(benches, "cuda") as places:
         assert await places.outcome(problem, []) == UNBUILT
+
+
+def linear(size: int) -> TrialResult:
+    return TrialResult(None, launch_ms=max(0.004, size * 1e-8))
+
+
+def cubic(size: int) -> TrialResult:
+    return (
+        TrialResult("time-out: did not end within 10 s")
+        if size > 2**16
+        else TrialResult(None, launch_ms=(size / 2**13) ** 3)
+    )
+
+
+@pytest.mark.parametrize(
+    ("timed", "base", "size"),
+    [
+        (linear, 2**10, 2**23),  # 0.08 ms
+        (linear, 2**25, 2**25),
+        (cubic, 2**20, 2**14),
+        (lambda _: TrialResult(None, launch_ms=0.001), 2**10, 2**24),  # where the arrays take 192 MiB
+        (lambda size: linear(size) if size < 2**14 else TrialResult("illegal access"), 2**10, 2**12),
+        (lambda _: TrialResult("wrong result"), 2**10, 2**10),
+    ],
+)
+async def test_guessed_sizes_are_doubled_until_a_launch_keeps_the_gpu_busy(
+    timed: Callable[[int], TrialResult], base: int, size: int, tried: Tried, problem: Problem
+) -> None:
+    benches = Benches({}, timed=timed)
+
+    def drafted(number: int) -> Problem:
+        return problem.model_copy(update={"sizes": {"n": base << number if number >= 0 else base >> -number}})
+
+    async with tried(benches, "cuda") as places:
+        number, took = await places.doublings(drafted)
+    assert drafted(number).sizes == {"n": size}
+    assert (took == timed(size).launch_ms) or number == 0
+    assert set(benches.asked) == {"cuda:0"}
+    assert sorted(benches.closed) == ["cuda:0", "emulator"]
+
+
+async def test_without_a_gpu_sizes_stay(tried: Tried, problem: Problem) -> None:
+    benches = Benches({}, missing="cuda:0")
+    async with tried(benches, "cuda") as places:
+        assert (await places.doublings(lambda _: problem))[0] == 0
+    assert benches.asked == []

@@ -255,7 +255,7 @@ def test_a_challenger_that_is_wrong_on_fresh_data_fails_the_comparison(tmp_path:
     assert comparison.failure.kind is FailureKind.WRONG_RESULT
 
 
-def test_what_is_wrong_where_blocks_begin_late_is_told_at_tests_whose_blocks_run_at_once(tmp_path: Path) -> None:
+def test_what_is_wrong_where_warps_are_late_is_told_at_tests_whose_blocks_run_at_once(tmp_path: Path) -> None:
     device = NumpyDevice(given=as_given, wrong=off_by_a_little)
     device.info = device.info.model_copy(update={"multiprocessors": 4})
     workbench = bench(tmp_path, device)
@@ -264,7 +264,7 @@ def test_what_is_wrong_where_blocks_begin_late_is_told_at_tests_whose_blocks_run
     found = workbench.verify_late(executable("wrong")).failure
     assert found is not None
     assert found.kind is FailureKind.WRONG_RESULT
-    assert found.message.startswith("ordercheck: where blocks begin late and in another order, at n=1000: y[")
+    assert found.message.startswith("ordercheck: where blocks and warps are late, each by another time, at n=1000: y[")
     large, small, timed = (LaunchShape(grid=(blocks, 1, 1), block=(1, 1, 1)) for blocks in (5, 4, 9))
     some = executable("wrong").model_copy(update={"shapes": [large, small, timed]})
     found = workbench.verify_late(some).failure
@@ -300,57 +300,6 @@ def test_what_is_kept_of_timed_inputs_is_found_when_others_are_in_the_same_memor
     comparison = workbench.compare(executable("given"), executable("keeps"), 0.01).comparison
     assert comparison.failure is not None
     assert "inputs with few elements changed: y[" in comparison.failure.message
-
-
-class KeepsByContent:
-    """Right for whatever is in the memory, and ten times as fast where it has computed the same before in this load.
-
-    Attributes:
-        times: how often it must have had the same inputs before it does so.
-        turns: whether it does so, launch after launch, over and over.
-    """
-
-    times, turns = 1, (True,)
-
-    def __init__(self) -> None:
-        self.kept: dict[bytes, int] = {}
-        self.launches = 0
-
-    def __call__(self, y: np.ndarray, x: np.ndarray, n: int) -> float:
-        as_given(y, x, n)
-        self.launches += 1
-        self.kept[x.tobytes()] = before = self.kept.get(x.tobytes(), -1) + 1
-        return 0.1 if before >= self.times and self.turns[self.launches % len(self.turns)] else 1.0
-
-
-class KeepsInTheEnd(KeepsByContent):
-    times = 6
-
-
-class KeepsNowAndThen(KeepsByContent):
-    turns = (True, False, True)
-
-
-def depends_on_its_inputs(y: np.ndarray, x: np.ndarray, n: int) -> float:
-    as_given(y, x, n)
-    return 0.5 + float(np.abs(x[:3]).sum() % 1)
-
-
-@pytest.mark.parametrize("kept", [KeepsByContent, KeepsInTheEnd, KeepsNowAndThen])
-def test_what_is_fast_only_on_inputs_that_it_has_seen_is_not_accepted(
-    tmp_path: Path, kept: type[KeepsByContent]
-) -> None:
-    device = NumpyDevice(given=as_given, kept=kept, honest=depends_on_its_inputs)
-    device.info = DeviceInfo(kind="emulator", name="NumPy", backend="numpy", is_cpu=True)
-    workbench = bench(tmp_path, device)
-    workbench.prepare(executable("given"))
-    found = workbench.compare(executable("given"), executable("kept"), 0.01).comparison.failure
-    assert found is not None
-    assert found.kind is FailureKind.IMPLAUSIBLE
-    assert (
-        found.message == "1 CPU ms on inputs that it has not seen, and 0.1 CPU ms on the same again: it keeps results"
-    )
-    assert workbench.compare(executable("given"), executable("honest"), 0.01).comparison.failure is None
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int32", "bool"])

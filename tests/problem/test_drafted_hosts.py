@@ -26,7 +26,76 @@ def drafted(tmp_path, source, amendments=None):
     return load_problem(kernel), text
 
 
+BUFFER = """\
+template <class T> class Buffer {
+public:
+  explicit Buffer(size_t n) : n_(n) { cudaMalloc(&p_, n * sizeof(T)); }
+  T *get() { return p_; }
+  size_t size() const { return n_; }
+private:
+  T *p_ = nullptr; size_t n_;
+};
+"""
+IMAGES = """\
+struct Picture {
+  int width, height; size_t pitch; void *data;
+  Picture(int w, int h, int each) : width(w), height(h) { cudaMallocPitch(&data, &pitch, w * each, h); }
+};
+"""
 CASES = {
+    "a class of the host's own that takes memory": (
+        BUFFER + SCALE + "int main() { const int all = 70000; Buffer<float> from(all), to(all);"
+        " k<<<64, 128>>>(to.get(), from.get(), from.size()); }",
+        {"sizes": {"n": 70000}, "to": ["n"], "from": ["n"], "problem_size": ["8192"]},
+    ),
+    "members of an object that a function is given": (
+        IMAGES + "__global__ void k(unsigned char *to, size_t pitch, int w, int h) {"
+        f" {ONE} int j = blockIdx.y * 8 + threadIdx.y; if (i < w && j < h) to[j * pitch + i] = i; }}\n"
+        "void run(Picture &p) { dim3 b(32, 8), g((p.width + 31) / 32, (p.height + 7) / 8);"
+        " k<<<g, b>>>((unsigned char *)p.data, p.pitch, p.width, p.height); }\n"
+        "int main() { int w = 640, h = 480; Picture out(w, h, 1); run(out); }",
+        {"sizes": {"w": 640, "h": 480}, "to": ["w * h"], "pitch": "w"},
+    ),
+    "tensors, by their sizes, by a list and like others": (
+        f"__global__ void k(const float *from, float *sums, float *to, int n, int d) {{ {ONE}"
+        " if (i < n) { to[i * d] = from[i * d]; sums[i] = d; } }\n"
+        "torch::Tensor run(torch::Tensor x) { const int b = x.size(0), n = x.size(1), d = x.size(2);"
+        " auto sums = torch::zeros({b, n}); auto y = torch::empty_like(x); k<<<b, 128>>>("
+        "x.data_ptr<float>(), sums.data_ptr<float>(), y.data_ptr<float>(), n, d); }",
+        {"from": ["x_size_0 * n * d"], "sums": ["x_size_0 * n"], "to": ["x_size_0 * n * d"], "n": "n"},
+    ),
+    "types that a compiler works out": (
+        "template <typename T> struct Axpb { T a; __device__ T operator()(T x) const { return a * x; } };\n"
+        f"template <typename T, typename F> __global__ void k(T *to, const T *from, int n, F f) {{ {ONE}"
+        " if (i < n) to[i] = f(from[i]); }\n"
+        "template <typename T, typename F> void run(T *to, const T *from, int n, F f)"
+        " { k<<<(n + 63) / 64, 64>>>(to, from, n, f); }\n"
+        "int main() { int n = 4096; double *a, *b; cudaMalloc(&a, n * sizeof(double));"
+        " cudaMalloc(&b, n * sizeof(double)); run(a, b, n, Axpb<double>{2.0}); }",
+        {"name": "k<double,Axpb<double>>", "dtype to": "float64", "to": ["n"]},
+    ),
+    "sizes that are whole multiples on the emulator too": (
+        f"__global__ void k(float *to, const float *from, int n) {{ {ONE} if (i * 48 < n) to[i] = from[i]; }}\n"
+        f"int main() {{ int n = 48 * 2000; assert(n % 96 == 0); {DATA} k<<<n / 48 / 64, 64>>>(to, from, n); }}",
+        {"sizes": {"n": 96000}, "emulated": {"n": 96000}, "tested": {"n": 71904}},
+    ),
+    "a count that a loop raises until it is enough": (
+        SCALE + "int main() { const int rows = 50000, each = 27, n = rows * each; int b = 1; "
+        "while (b * 128 < n) b *= 2;" + f" {DATA} k<<<b, 128>>>(to, from, n); }}",
+        {"sizes": {"n": 1350000}, "to": ["n"], "problem_size": ["n"]},
+    ),
+    "a function that raises a count until it is enough": (
+        "constexpr int BITS = 7;\nconstexpr int TILE = 1 << BITS;\n" + SCALE + "int tiles(int n) "
+        "{ int t = 0; while (t * TILE < n) ++t; return t; }\n"
+        f"int main() {{ int n = 50000; {DATA} k<<<tiles(n), 64>>>(to, from, n); }}",
+        {"sizes": {"n": 50000, "TILE": 128}, "problem_size": ["n"], "grid_div_x": ["TILE"]},
+    ),
+    "a number that a loop takes step by step is the one halfway": (
+        f"__global__ void k(float *to, int n, int at, int by) {{ {ONE} if (i < n) to[i] = i * at + by; }}\n"
+        "int main() { int n = 4096; cudaMalloc(&to, n * sizeof(float)); for (int at = 1; at < 2 * n; at++) { "
+        "for (int by = 0; by < 32; by += 8) { k<<<n / 64, 64>>>(to, n, at, by); } } }",
+        {"sizes": {"n": 4096}, "at": "(1 + 2 * n) // 2", "by": 16},
+    ),
     "a constant that only another constant of the host is made of": (
         SCALE + "const int N = 70000;\nconst int BYTES = N * sizeof(float);\n"
         "int main() { cudaMalloc(&to, BYTES); cudaMalloc(&from, BYTES); k<<<(N + 255) / 256, 256>>>(to, from, N); }",
@@ -266,6 +335,8 @@ def test_the_hosts_code_says(tmp_path, case):
         "sizes": problem.sizes,
         "name": problem.kernel.name,
         "problem_size": problem.launch.problem_size,
+        "emulated": problem.on_emulator().sizes,
+        "tested": problem.on_emulator().tests[0].sizes if problem.on_emulator().tests else {},
         "grid_div_x": problem.launch.grid_div_x,
         "shared_memory": problem.launch.shared_memory,
         "defaults": problem.defaults,
@@ -370,6 +441,38 @@ def test_arrays_and_vectors_within_a_structure_and_vectors_alone_are_passed_by_v
     assert (q.itemsize, alignment_of(q), alignment_of(p)) == (8, 8, 16)
     assert problem.arguments[1].members[2].value[:2] == [3, 4], text
     assert [one.value for one in problem.arguments[2].members] == [0.5, 2.0]
+
+
+NESTED = """\
+struct Point { double x; float w; };
+struct View { Point at; float near_by; };
+struct Scene { char mark; View view; int width; };
+__global__ void k(float *to, Scene s) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < s.width) to[i] = s.view.at.w + s.view.near_by;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "Scene s{'a', {{0.5, 2}, 3.0f}, 4096};",
+        "Scene s; s.mark = 'a'; s.view = {{0.5, 2}, 3.0f}; s.width = 4096;",
+        "Scene s; s.mark = 'a'; s.view.at = Point{0.5, 2}; s.view.near_by = 3; s.width = 4096;",
+    ],
+)
+def test_a_structure_within_a_structure_is_passed_by_its_own_members_and_lies_as_c_has_it(tmp_path, host):
+    main = f"int main() {{ {host} cudaMalloc(&to, s.width * sizeof(float)); k<<<(s.width + 63) / 64, 64>>>(to, s); }}"
+    problem, text = drafted(tmp_path, NESTED + main)
+    members = problem.arguments[1].members
+    assert [(one.name, one.value) for one in members[1:]] == [
+        ("view.at.x", 0.5),
+        ("view.at.w", 2.0),
+        ("view.near_by", 3.0),
+        ("width", "width"),
+    ], text
+    lies = layout(members)
+    assert ([lies.fields[name][1] for name in lies.names], lies.itemsize) == ([0, 8, 16, 24, 32], 40)
 
 
 def test_a_structure_lies_in_memory_like_its_numbers_only_where_it_has_no_gaps():

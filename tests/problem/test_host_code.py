@@ -128,7 +128,7 @@ def test_arithmetic_of_c_is_read_as_ours(written, meant):
     assert ast.unparse(arithmetic(written)) == meant
 
 
-@pytest.mark.parametrize("written", ["atoi(argv[1])", "x = 3", "f(", "a b", "1" * 500, "1 << n"])
+@pytest.mark.parametrize("written", ["atoi(argv[1])", "x = 3", "f(", "a b", "1" * 500, "1 << 70"])
 def test_what_is_no_arithmetic_is_refused(written):
     with pytest.raises(NotArithmetic):
         arithmetic(written)

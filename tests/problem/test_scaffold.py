@@ -119,8 +119,8 @@ def test_a_kernel_that_cannot_be_tuned_is_refused_with_the_reason(tmp_path, sour
     ("source", "reason", "instead"),
     [
         (
-            "struct In { int n; };\nstruct Box { In in; };\n__global__ void k(float *a, Box p) { a[0] = p.in.n; }",
-            "its member 'in' is of type In",
+            "struct In { int n; };\nstruct Box { In in[2]; };\n__global__ void k(float *a, Box p) { a[0] = p.in->n; }",
+            "its member 'in' is an array of In",
             "take in as scalars and arrays in its place",
         ),
         (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator, Callable, Hashable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from functools import cache
@@ -16,7 +17,9 @@ from textual.widget import Widget
 from textual.widgets import Input, TextArea
 from textual.worker import WorkerCancelled
 
+from tests.session.fakes import new_run, write_problem
 from tests.tui.scripted import ScriptedRun
+from tui_tuner.journal.reading import RUNS
 from tui_tuner.tui import screen
 from tui_tuner.tui.app import TunerApp
 
@@ -100,3 +103,20 @@ def started() -> Started:
             yield pilot
 
     return start
+
+
+@pytest.fixture
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A directory with a kernel, one without a problem file, and two runs; settings that may be written."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.toml").touch()
+    monkeypatch.setenv("TUNER_TUI_CONFIG", str(tmp_path / "mine.toml"))
+    write_problem(tmp_path)
+    (tmp_path / "other.cu").write_text((tmp_path / "scale.cu").read_text())
+    for name, result in (("one", {"status": "finished", "speedup": [1.5, 1.4, 1.6]}), ("two", {})):
+        (tmp_path / name).mkdir()
+        run = new_run(tmp_path / name)
+        run.journal.close()
+        (run.path / "result.json").write_text(json.dumps(result))
+        (tmp_path / RUNS).mkdir(exist_ok=True)
+        run.path.rename(tmp_path / RUNS / name)

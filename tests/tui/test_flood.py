@@ -6,7 +6,11 @@ import asyncio
 from collections.abc import Callable, Iterator
 
 import pytest
+from textual.css.stylesheet import Stylesheet
+from textual.dom import DOMNode
 from textual.events import Key
+from textual.scrollbar import ScrollBar
+from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
 from tests.tui import scripted
@@ -19,6 +23,7 @@ from tui_tuner.session.events import Event
 from tui_tuner.tui import screen
 from tui_tuner.tui.app import TunerApp
 from tui_tuner.tui.dialogs.row_dialog import RowDialog
+from tui_tuner.tui.panes.benchmarks_pane import BenchmarksPane
 from tui_tuner.tui.panes.common import PaneGrid
 from tui_tuner.tui.screen import SessionScreen
 from tui_tuner.tui.tables.evaluation_table import EvaluationTable
@@ -46,9 +51,9 @@ def calls(monkeypatch: pytest.MonkeyPatch, owner: type, name: str) -> list[str]:
     made: list[str] = []
     method = getattr(owner, name)
 
-    def counted(*arguments: object) -> object:
+    def counted(*arguments: object, **named: object) -> object:
         made.append(name)
-        return method(*arguments)
+        return method(*arguments, **named)
 
     monkeypatch.setattr(owner, name, counted)
     return made
@@ -187,6 +192,45 @@ async def test_keys_pressed_before_there_is_a_session_act_in_order_once_it_is_th
             assert focused_pane(app) == int(keys[0])
             assert keys[0] == "3" or value_of(app) == "q?"
     assert app.return_value == (leaves or None)
+
+
+async def test_going_to_another_pane_styles_the_panes_and_nothing_in_those_that_the_focus_is_not_in(
+    started: Started, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with started(ScriptedRun(scripted.running(), stays=True)) as pilot:
+        await pilot.press("3")
+        await settled(pilot)
+        styled: list[DOMNode] = []
+        apply = Stylesheet.apply
+
+        def noted(sheet: Stylesheet, node: DOMNode, **how: object) -> None:
+            styled.append(node)
+            apply(sheet, node, **how)  # type: ignore[arg-type]
+
+        before = pilot.app.focused
+        monkeypatch.setattr(Stylesheet, "apply", noted)
+        await pilot.press("1")
+        await settled(pilot)
+        grid = pilot.app.screen.query_one(PaneGrid)
+        assert {*grid.children} <= {*styled}
+        inside = {node for node in styled if isinstance(node, Widget) and grid in node.ancestors}
+        bars = {node for node in inside if isinstance(node, ScrollBar)}
+        assert inside - bars - {*grid.children} == {before, pilot.app.focused}
+
+
+async def test_results_that_change_no_border_leave_the_frame_of_the_table_as_it_is(
+    started: Started, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin = asyncio.Event()
+    run = ScriptedRun([*scripted.opening(), *flood(1), begin, *flood(2)], stays=True)
+    async with started(run) as pilot:
+        drawn = calls(monkeypatch, BenchmarksPane, "refresh")
+        begin.set()
+        assert await reached(lambda: shown_in(pilot.app, 2))  # type: ignore[arg-type]
+        assert drawn == []
+        await pilot.press("3", "slash", *"ok", "enter")
+        await settled(pilot)
+        assert drawn != [], "what the filter leaves is written there"
 
 
 async def test_resizing_while_results_arrive_loses_nothing(started: Started) -> None:

@@ -10,11 +10,12 @@ from textual.pilot import Pilot
 
 from tests.tui import scripted
 from tests.tui.conftest import Started, settled
-from tests.tui.looking import screen_text
+from tests.tui.looking import focused_pane, screen_text
 from tests.tui.scripted import ScriptedRun
 from tests.waiting import reached
 from tui_tuner.session.events import Event, IncumbentChanged, SessionFinished, StepChanged
 from tui_tuner.tui.dialogs.common import ResultDialog
+from tui_tuner.tui.dialogs.row_dialog import RowDialog
 from tui_tuner.tui.player import Player
 from tui_tuner.tui.view_model import ViewModel
 
@@ -88,6 +89,23 @@ async def test_the_dialog_with_the_result_lets_the_keys_of_a_replay_act(
         await pilot.press("right_curly_bracket")
         await shown(pilot)
         assert isinstance(pilot.app.screen, ResultDialog)
+
+
+async def test_a_key_of_the_panes_closes_the_result_of_a_replay_and_acts_there(started: Started) -> None:
+    async with started(Player(ScriptedRun(EVENTS))) as pilot:  # type: ignore[arg-type]
+        assert isinstance(pilot.app.screen, ResultDialog)
+        await pilot.press("F", "down")
+        assert isinstance(pilot.app.screen, ResultDialog), "no key of the panes, and one of the dialog's own"
+        await pilot.press("3", "enter")
+        assert isinstance(pilot.app.screen, RowDialog)
+
+
+async def test_what_is_typed_when_a_session_ends_leaves_its_result_to_be_read(started: Started) -> None:
+    async with started(ScriptedRun(EVENTS, stays=True)) as pilot:
+        await pilot.press("3", "j", "question_mark")
+        assert isinstance(pilot.app.screen, ResultDialog)
+        await pilot.press("escape")
+        assert focused_pane(pilot.app) == 1  # type: ignore[arg-type]
 
 
 async def test_keys_move_through_a_replay_and_every_place_is_as_it_was(started: Started) -> None:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList, Select, Static, TextArea
 
-from tests.session.fakes import new_run, write_problem
+from tests.tui.at_start import look, look_at, shown, start_app
 from tests.tui.looking import faint, screen_text
 from tests.waiting import reached
 from tui_tuner.app import overview
@@ -22,58 +18,10 @@ from tui_tuner.journal.reading import RUNS
 from tui_tuner.settings import load_settings
 from tui_tuner.tui.dialogs.common import ConfirmDialog, MessageDialog
 from tui_tuner.tui.keys import checked_keymap
-from tui_tuner.tui.start.lists import run_lines
 from tui_tuner.tui.start.problem_form import ProblemForm
 from tui_tuner.tui.start.start_app import StartApp
-from tui_tuner.tui.start.start_world import Found, RunCard, StartWorld
+from tui_tuner.tui.start.start_world import RunCard, StartWorld
 from tui_tuner.tui.text.plain import Paragraphs
-
-
-@pytest.fixture
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A directory with a kernel, one without a problem file, and two runs; settings that may be written."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.toml").touch()
-    monkeypatch.setenv("TUNER_TUI_CONFIG", str(tmp_path / "mine.toml"))
-    write_problem(tmp_path)
-    (tmp_path / "other.cu").write_text((tmp_path / "scale.cu").read_text())
-    for name, result in (("one", {"status": "finished", "speedup": [1.5, 1.4, 1.6]}), ("two", {})):
-        (tmp_path / name).mkdir()
-        run = new_run(tmp_path / name)
-        run.journal.close()
-        (run.path / "result.json").write_text(json.dumps(result))
-        (tmp_path / RUNS).mkdir(exist_ok=True)
-        run.path.rename(tmp_path / RUNS / name)
-
-
-async def found() -> Found:
-    return Found({"device": [("auto", "auto"), ("emulator  g++", "emulator")], "llm": [("auto  model", "auto")]})
-
-
-async def look() -> StartWorld:
-    return replace(await overview.start_world(Path()), discover=found)
-
-
-def start_app(keymap: dict[str, str] | None = None) -> StartApp:
-    return StartApp(overview.kernels_in(Path()), look, keymap=keymap)
-
-
-def look_at(runs: list[RunCard]) -> Callable[[], Awaitable[StartWorld]]:
-    """What finds these runs, and nothing else."""
-
-    async def look() -> StartWorld:
-        return StartWorld({}, found, lambda: runs, *[lambda *_: None] * 3)  # type: ignore[arg-type]
-
-    return look
-
-
-@asynccontextmanager
-async def shown(size: tuple[int, int] = (80, 24)) -> AsyncGenerator[Pilot[list[str]], None]:
-    app = start_app()
-    async with app.run_test(size=size, notifications=True) as pilot:
-        await app.workers.wait_for_complete()
-        await pilot.pause()
-        yield pilot
 
 
 def command(pilot: Pilot[list[str]]) -> str:
@@ -178,22 +126,6 @@ async def test_a_run_offers_what_makes_sense_for_it(state: str, keys: dict[str, 
         assert app.is_running == (key not in keys)
         await pilot.press("q")
     assert app.return_value == ([keys[key], "tuner-runs/one"] if key in keys else None)
-
-
-@pytest.mark.parametrize("size", [(60, 18), (80, 24), (200, 50)])
-async def test_where_there_is_no_kernel_it_is_said_what_one_is_and_nothing_is_offered(size: tuple[int, int]) -> None:
-    app = StartApp([], look_at([]))
-    async with app.run_test(size=size, notifications=True) as pilot:
-        await app.workers.wait_for_complete()
-        await pilot.pause()
-        lines = screen_text(app).split("\n")
-        assert "Kernels: no .cu .cl .c .cc .cpp" in lines[1]
-        assert any("Runs: none yet ──" in line for line in lines)
-        assert "$ tuner-tui DIRECTORY/KERNEL, or begin in the directory" in "\n".join(lines)
-        assert lines[-1].split() == ["^s", "save", "?", "help", "q", "quit"]
-        await pilot.press("y", "enter", "i")
-        assert app.is_running
-        assert not app._notifications
 
 
 @pytest.mark.usefixtures("_here")
@@ -325,63 +257,3 @@ def test_a_key_of_the_start_screen_that_is_wanted_twice_is_refused() -> None:
     with pytest.raises(SettingsError, match="start_replay"):
         StartApp([], look_at([]), keymap={"start_resume": "p"})
     assert checked_keymap({"start_resume": "j,r", "approve": "a"}), "the two screens are never there together"
-
-
-@pytest.mark.usefixtures("_here")
-async def test_a_narrow_terminal_has_room_for_kernels_and_fields() -> None:
-    async with shown((40, 20)) as pilot:
-        for part in ("scale.cu", "other.cu", "device", "time", "cost in $", "▼", "$ tuner-tui"):
-            assert part in screen_text(pilot.app), part
-        assert all(widget.region in pilot.app.screen.region for widget in pilot.app.query(Select))
-        await pilot.resize_terminal(120, 36)
-        await pilot.pause()
-        assert pilot.app.query_one("#how").region.y == pilot.app.query_one("#kernels").region.y
-
-
-LONG = "opencl:0.0  a device whose name is longer than the field that it is picked in"
-
-
-@pytest.mark.usefixtures("_here")
-@pytest.mark.parametrize(("columns", "seen"), [(120, LONG), (40, LONG[:39] + "…")])
-async def test_what_a_picker_offers_is_one_line_each(columns: int, seen: str) -> None:
-    async def discover() -> Found:
-        return Found({"device": [("auto", "auto"), (LONG, "opencl:0.0")]})
-
-    async def look() -> StartWorld:
-        return replace(await overview.start_world(Path()), discover=discover)
-
-    app = StartApp(overview.kernels_in(Path()), look)
-    async with app.run_test(size=(columns, 30)) as pilot:
-        await app.workers.wait_for_complete()
-        app.query_one("#device", Select).focus()
-        await pilot.press("enter")
-        await pilot.pause()
-        assert seen in screen_text(app)
-
-
-NAME = "convolution2d_tiled-20261124-201508"
-LONG_RUNS = [
-    RunCard(Path(RUNS / NAME), "convolution2d_tiled.cu", "resumable", "2026-11-24T20:15:08", None, "autonomous"),
-    RunCard(Path(RUNS / "scale-1"), "scale.cu", "finished", "2026-11-20T12:00:00", 12.5, "one_prompt"),
-]
-
-
-@pytest.mark.parametrize(
-    ("width", "says", "leaves_out"),
-    [
-        (200, ["convolution2d_tiled.cu", "12.50x", "resumable", "2026-11-24 20:15", "autonomous"], []),
-        (120, ["convolution2d_tiled.cu", "12.50x", "resumable", "2026-11-24 20:15"], []),
-        (100, ["convolution2d_tiled.cu", "12.50x", "resumable"], ["2026-11-24 20:15", "autonomous"]),
-        (80, ["12.50x", "resumable"], ["convolution2d_tiled.cu", "2026-11-24 20:15", "autonomous"]),
-    ],
-)
-def test_the_name_of_a_run_has_its_width_before_the_columns_that_it_tells_as_well(
-    width: int, says: list[str], leaves_out: list[str]
-) -> None:
-    first, second = (line.plain for line in run_lines(LONG_RUNS, LONG_RUNS[0], width))
-    assert first.startswith("=  ")
-    assert first.endswith(NAME)
-    assert len(first) == len(second) <= width - 6
-    assert all(words in first + second for words in says)
-    assert not any(words in first + second for words in leaves_out)
-    assert run_lines([], None, width) == []

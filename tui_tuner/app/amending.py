@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import math
 import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import combinations_with_replacement
 from pathlib import Path
 
-from tui_tuner.app.needed import needed
+from tui_tuner.app.needed import MOST_HALVINGS, NOT_FINITE, amended_for, is_late, needed
 from tui_tuner.errors import ProblemError
-from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.trials import TrialResult, Trials
+from tui_tuner.format import time_words
 from tui_tuner.problem.draft.guesses import constants_of_host
 from tui_tuner.problem.draft.problem_file import NO_AMENDMENTS, scaffold
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts
 from tui_tuner.problem.draft.sizes import Amendments, Tested
-from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.host_code import missing_headers
-from tui_tuner.problem.inputs import array_bytes, shape_of
+from tui_tuner.problem.inputs import array_bytes
 from tui_tuner.problem.load import Written, problem_in_text
-from tui_tuner.problem.model import Argument, Problem, Test
+from tui_tuner.problem.model import Problem, Test
 from tui_tuner.problem.signature import find_kernel
 from tui_tuner.strategies.propose_problem import MOST_ELEMENTS
 
@@ -63,20 +60,10 @@ def init_command(file: Path, kernel: str | None, host: Path | None) -> str:
 
 NOT_RUN = "not run before"
 _MOST_TRIALS = 14
-_MOST_HALVINGS = 8
-_MOST_GROWN = 8
-_MOST_ELEMENTS_GROWN = 2**24
-"""An array on the processor has fewer than a sixteenth at first: what still leaves this many was led by a wrong index."""
-_BEHIND = re.compile(r"touched memory (\d+) bytes past the end of argument (\d+)")
-_BEFORE = re.compile(r"touched memory (\d+) bytes before the start of argument (\d+)")
-"""What is far behind the end of one array may be before another."""
-_UNWRITTEN = re.compile(r"leaves \d+ of \d+ elements of '(\w+)' unwritten")
 _UNKNOWN = re.compile(
     r"['\u2018](\w+)['\u2019] (?:was not declared|does not name a type|has not been declared)"
     r"|identifier \"(\w+)\" is undef"
 )
-_TOO_MUCH_SHARED = re.compile(r"bytes of shared memory a block, the device has")
-_NOT_FINITE = re.compile(r"no element of '(\w+)' is a finite number")
 
 
 class Amending:
@@ -109,16 +96,24 @@ class Amending:
         return init_command(self._file, self._kernel, self._first.host)
 
     async def held(self) -> Written:
-        """The draft that holds.
+        """The draft that holds, with sizes that suit the session's GPU, if it has one.
 
         Raises:
             ProblemError: none does.
         """
+        held, made = await self._held(), self._made
+        number, took_ms = await self._trials.doublings(lambda by: self._draft(replace(made, doublings=by)).problem)
+        if number == 0:
+            return held
+        said = f"sizes {'doubled' if number > 0 else 'halved'} until a launch took {time_words(took_ms)}"
+        return replace(self._draft(replace(made, doublings=number)), doubts=(*held.doubts, said))
+
+    async def _held(self) -> Written:
         written = self._first if self._facts is None else self._draft(NO_AMENDMENTS)
         for _ in range(_MOST_TRIALS):
             problem = written.problem.on_emulator()
             trial = await self._trials.outcome(problem, [Test(sizes={})])
-            if trial.reason is None and trial.seconds > self._trials.long_s and self._made.halvings < _MOST_HALVINGS:
+            if trial.reason is None and trial.seconds > self._trials.long_s and self._made.halvings < MOST_HALVINGS:
                 shorter = replace(self._made, halvings=self._made.halvings + 1)
                 smaller = self._draft(shorter)
                 if smaller.problem.on_emulator().sizes != problem.sizes:
@@ -130,16 +125,16 @@ class Amending:
             if trial.reason is None and trial.no_numbers and not self._made.positive:
                 written, trial = await self._without_negative(written, trial)
             if trial.reason is None and not problem.sizes:
-                return replace(written, doubts=self._said(problem, "at its only size"))
+                return replace(written, doubts=self._said(problem, "at its only size", trial))
             if trial.reason is None:
                 return await self._at_other_sizes(written, trial.no_numbers)
             if not trial.is_built:
                 return self._unbuilt(written, trial)
-            amended = _amended(self._made, trial.reason, problem)
-            if _is_late(trial.reason) and (stated := self._with_stated_sizes(problem)) is not None:
+            amended = amended_for(self._made, trial.reason, problem)
+            if is_late(trial.reason) and (stated := self._with_stated_sizes(problem)) is not None:
                 written = stated
                 continue
-            if amended is None and _is_late(trial.reason):
+            if amended is None and is_late(trial.reason):
                 return replace(written, doubts=(self._late(trial.reason),))
             if amended is None:
                 raise self._refused(trial)
@@ -187,14 +182,15 @@ class Amending:
                 where = _sizes(problem.tests[0].sizes)
                 trial = replace(trial, reason=f"at {where} elements of '{lost[0]}' are no number")
             if trial.reason is None:
-                doubts = self._said(problem, f"at {_sizes(problem.sizes)} and {_sizes(problem.tests[0].sizes)}")
+                where = f"at {_sizes(problem.sizes)} and {_sizes(problem.tests[0].sizes)}"
+                doubts = self._said(problem, where, trial)
                 if way:
                     doubts += (f"other sizes than {way} ones do not do: {reason}",)
                 return await self._with_tests(replace(trial_of, doubts=doubts))
             reason = reason or trial.reason
-        if _is_late(reason):
+        if is_late(reason):
             return replace(trial_of, doubts=(self._late(reason),))
-        amended = _amended(self._made, reason, problem) if _NOT_FINITE.search(reason) else None
+        amended = amended_for(self._made, reason, problem) if NOT_FINITE.search(reason) else None
         if amended is None:
             raise self._refused(trial)
         self._made = amended  # the first inputs had no negative number where it matters, by chance
@@ -225,7 +221,7 @@ class Amending:
     def _late(self, reason: str) -> str:
         return f"{NOT_RUN}: {self._trials.where} takes too long ({reason})"
 
-    def _said(self, problem: Problem, where: str) -> tuple[str, ...]:
+    def _said(self, problem: Problem, where: str, trial: TrialResult) -> tuple[str, ...]:
         """What a trial that held lets the user know."""
         said = f"run on {self._trials.where} as given {where}: every array is large enough, every output is written"
         empty = _unfilled(problem)
@@ -233,6 +229,8 @@ class Amending:
         if self._made.filled:
             said = said.replace("every output is written", "what is written is what is compared")
             more.append(f"written in part, the rest keeps what it held: {', '.join(sorted(self._made.filled))}")
+        for name, (changed, of) in trial.hardly_changed.items():
+            more.append(f"a launch changes {changed} of {of} elements of {name}: see that threads and scalars suit it")
         return (said, *more)
 
     def _unbuilt(self, written: Written, trial: TrialResult) -> Written:
@@ -276,70 +274,3 @@ def _unfilled(problem: Problem) -> list[str]:
 
 def _sizes(sizes: Mapping[str, int]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in sizes.items())
-
-
-def _amended(made: Amendments, reason: str, problem: Problem) -> Amendments | None:
-    """The amendments and what a reason adds to them; None where it says nothing that could be amended."""
-    if found := _BEHIND.search(reason):
-        argument = problem.arguments[int(found[2]) - 1]
-        grown = _grown(argument, int(found[1]), problem)
-        return None if grown is None else replace(made, shapes={**made.shapes, argument.name: grown})
-    if found := _BEFORE.search(reason):
-        return _all_grown(made, problem.arguments[int(found[2]) - 1], problem)
-    if (found := _UNWRITTEN.search(reason) or _NOT_FINITE.search(reason)) and found[1] not in made.filled:
-        return replace(made, filled=made.filled | {found[1]})
-    if _NOT_FINITE.search(reason) and not made.positive:
-        return replace(made, positive=True)
-    if _TOO_MUCH_SHARED.search(reason) and problem.sizes and made.halvings < _MOST_HALVINGS:
-        return replace(made, halvings=made.halvings + 1)
-    if _is_late(reason) and problem.sizes and made.halvings < _MOST_HALVINGS:
-        return replace(made, halvings=made.halvings + 2)
-    return None
-
-
-def _all_grown(made: Amendments, argument: Argument, problem: Problem) -> Amendments | None:
-    """The amendments with twice as many elements at least for all arrays that were taken for as large as this one."""
-    alike = [one for one in problem.arguments if one.shape is not None and one.shape == argument.shape]
-    elements = math.prod(shape_of(argument, problem.sizes)) if argument.shape is not None else 0
-    grown = {one.name: _grown(one, elements * _width(one), problem) for one in alike}
-    if not grown or None in grown.values():
-        return None
-    return replace(made, shapes={**made.shapes, **{name: text for name, text in grown.items() if text}})
-
-
-def _is_late(reason: str) -> bool:
-    return reason.startswith(FailureKind.TIMEOUT)
-
-
-def _grown(argument: Argument, beyond: int, problem: Problem) -> str | None:
-    """The least product of sizes, times a small number, that holds what was touched behind an array."""
-    sizes = problem.sizes
-    elements = 1
-    for extent in shape_of(argument, sizes):
-        elements *= extent
-    needed = elements + beyond // _width(argument) + 1
-    extents = [name for name, value in sizes.items() if value >= 8]
-    products = [names for degree in (1, 2, 3, 4) for names in combinations_with_replacement(extents, degree)]
-    choices = {
-        " * ".join(([str(times)] if times > 1 else []) + list(names)): (len(set(names)) < len(names), times, names)
-        for names in products
-        for times in (1, 2, 3, 4, 8)
-    }
-    choices |= {str(times * elements): (True, times, ()) for times in (2, 3, 4, 8)}
-    values = {text: value for text in choices if (value := _elements(text, sizes)) is not None}
-    most = min(_MOST_GROWN * needed, _MOST_ELEMENTS_GROWN)
-    enough = [text for text, value in values.items() if max(needed, elements + 1) <= value <= most]
-    return min(enough, key=lambda text: (choices[text][0], values[text], len(text)), default=None)
-
-
-def _elements(text: str, sizes: Mapping[str, int]) -> int | None:
-    """The value of a product; None for one of more than 63 bits."""
-    try:
-        return int(evaluate(text, sizes))
-    except ExpressionError:
-        return None
-
-
-def _width(argument: Argument) -> int:
-    digits = re.sub(r"\D", "", argument.dtype)
-    return int(digits) // 8 if digits else 1

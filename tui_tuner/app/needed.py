@@ -1,18 +1,102 @@
-"""What to write where the problem drafted for a kernel does not hold, with the lines that say why."""
+"""What a trial that failed asks for: amendments of the draft, else what the user is to write, by lines that say why."""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import combinations_with_replacement
 
+from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words
-from tui_tuner.problem.model import Problem
+from tui_tuner.problem.draft.sizes import Amendments
+from tui_tuner.problem.expressions import ExpressionError, evaluate
+from tui_tuner.problem.inputs import shape_of
+from tui_tuner.problem.model import Argument, Problem
 from tui_tuner.problem.signature import find_kernel
 from tui_tuner.problem.structures import structures
 from tui_tuner.problem.syntax import code_only
 
 _NOTHING = re.compile(r"a kernel that computes nothing would pass the check of '(\w+)'")
 _MOST_LINES = 3
+MOST_HALVINGS = 8
+_MOST_GROWN = 8
+_MOST_ELEMENTS_GROWN = 2**24
+"""Arrays on the processor have fewer than a sixteenth at first: what leaves this many was led by a wrong index."""
+_BEHIND = re.compile(r"touched memory (\d+) bytes past the end of argument (\d+)")
+_BEFORE = re.compile(r"touched memory (\d+) bytes before the start of argument (\d+)")
+"""What is far behind the end of one array may be before another."""
+_UNWRITTEN = re.compile(r"leaves \d+ of \d+ elements of '(\w+)' unwritten")
+_TOO_MUCH_SHARED = re.compile(r"bytes of shared memory a block, the device has")
+NOT_FINITE = re.compile(r"no element of '(\w+)' is a finite number")
+
+
+def amended_for(made: Amendments, reason: str, problem: Problem) -> Amendments | None:
+    """The amendments and what a reason adds to them; None where it says nothing that could be amended."""
+    if found := _BEHIND.search(reason):
+        argument = problem.arguments[int(found[2]) - 1]
+        grown = _grown(argument, int(found[1]), problem)
+        return None if grown is None else replace(made, shapes={**made.shapes, argument.name: grown})
+    if found := _BEFORE.search(reason):
+        return _all_grown(made, problem.arguments[int(found[2]) - 1], problem)
+    if (found := _UNWRITTEN.search(reason) or NOT_FINITE.search(reason)) and found[1] not in made.filled:
+        return replace(made, filled=made.filled | {found[1]})
+    if NOT_FINITE.search(reason) and not made.positive:
+        return replace(made, positive=True)
+    if _TOO_MUCH_SHARED.search(reason) and problem.sizes and made.halvings < MOST_HALVINGS:
+        return replace(made, halvings=made.halvings + 1)
+    if is_late(reason) and problem.sizes and made.halvings < MOST_HALVINGS:
+        return replace(made, halvings=made.halvings + 2)
+    return None
+
+
+def _all_grown(made: Amendments, argument: Argument, problem: Problem) -> Amendments | None:
+    """The amendments with twice as many elements at least for all arrays that were taken for as large as this one."""
+    alike = [one for one in problem.arguments if one.shape is not None and one.shape == argument.shape]
+    elements = math.prod(shape_of(argument, problem.sizes)) if argument.shape is not None else 0
+    grown = {one.name: _grown(one, elements * _width(one), problem) for one in alike}
+    if not grown or None in grown.values():
+        return None
+    return replace(made, shapes={**made.shapes, **{name: text for name, text in grown.items() if text}})
+
+
+def _grown(argument: Argument, beyond: int, problem: Problem) -> str | None:
+    """The least product of sizes, times a small number, that holds what was touched behind an array."""
+    sizes = problem.sizes
+    elements = 1
+    for extent in shape_of(argument, sizes):
+        elements *= extent
+    needed = elements + beyond // _width(argument) + 1
+    extents = [name for name, value in sizes.items() if value >= 8]
+    products = [names for degree in (1, 2, 3, 4) for names in combinations_with_replacement(extents, degree)]
+    choices = {
+        " * ".join(([str(times)] if times > 1 else []) + list(names)): (len(set(names)) < len(names), times, names)
+        for names in products
+        for times in (1, 2, 3, 4, 8)
+    }
+    choices |= {str(times * elements): (True, times, ()) for times in (2, 3, 4, 8)}
+    values = {text: value for text in choices if (value := _elements(text, sizes)) is not None}
+    most = min(_MOST_GROWN * needed, _MOST_ELEMENTS_GROWN)
+    enough = [text for text, value in values.items() if max(needed, elements + 1) <= value <= most]
+    return min(enough, key=lambda text: (choices[text][0], values[text], len(text)), default=None)
+
+
+def _elements(text: str, sizes: Mapping[str, int]) -> int | None:
+    """The value of a product; None for one of more than 63 bits."""
+    try:
+        return int(evaluate(text, sizes))
+    except ExpressionError:
+        return None
+
+
+def _width(argument: Argument) -> int:
+    return int(re.sub(r"\D", "", argument.dtype) or 8) // 8
+
+
+def is_late(reason: str) -> bool:
+    """Whether the kernel as given did not end in time."""
+    return reason.startswith(FailureKind.TIMEOUT)
 
 
 def needed(reason: str, problem: Problem) -> str:

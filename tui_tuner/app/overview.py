@@ -53,8 +53,15 @@ async def start_world(directory: Path) -> StartWorld:
 
 
 def kernels_in(directory: Path) -> list[tuple[Path, bool]]:
-    """The kernels' files of a directory, with whether each has a problem file; those that have come first."""
+    """The kernels' files of a directory, with whether each has a problem file; those that have come first.
+
+    Where there are none it is those with a problem file one directory below.
+    """
     files = sorted(file for file in directory.glob("*") if file.suffix in LANGUAGES and file.is_file())
+    if not files:
+        problems = [file for file in sorted(directory.glob("[!.]*/*.toml")) if file.is_file()]
+        beside = (file.with_suffix(suffix) for file in problems for suffix in LANGUAGES)
+        files = [file for file in beside if file.is_file()]
     found = [(file.relative_to(directory), file.with_suffix(".toml").is_file()) for file in files]
     return sorted(found, key=lambda each: not each[1])
 
@@ -172,10 +179,12 @@ async def _discover(settings: Settings) -> Found:
     from tui_tuner.strategies.choose import all_strategies
 
     report = await probe_devices()
-    devices = [("auto", "auto"), *((f"{name}  {what}", name) for name, what in ready_devices(report))]
+    ready = ready_devices(report)
+    gpu = next((what for name, what in ready if ":" in name), "CPU, no GPU")
+    devices = [(f"auto  {gpu}", "auto"), *((f"{name}  {what}", name) for name, what in ready)]
     passed: list[str] = []
     backend = await choose("auto", settings.model, passed.append)
-    auto = "auto  none answers: search only" if backend is None else f"auto  {backend.name}"
+    auto = "auto  none: search" if backend is None else f"auto  {backend.name}"
     models = [(auto, "auto"), ("none  search only", "none")]
     if backend is not None:
         models.insert(1, (backend.name, backend.name))

@@ -50,13 +50,16 @@ async def init(chosen: argparse.Namespace) -> int:
         UserError: no kernel to choose, the file is there already or cannot be written, or there is no such model.
     """
     from tui_tuner.app.drafting import assumptions, confirmed, drafted, unconfirmed
+    from tui_tuner.problem.draft.problem_file import file_of_kernels
     from tui_tuner.settings import load_settings
     from tui_tuner.subjects import split_name
 
-    file, name = split_name(chosen.kernel_file)
+    named, name = split_name(chosen.kernel_file)
+    file = file_of_kernels(named)
+    host = chosen.host or (named if file != named else None)
     name = chosen.kernel or name
     taken = name
-    name, others, text = unconfirmed(file, name, chosen.host)
+    name, others, text = unconfirmed(file, name, host)
     target = file.with_suffix(".toml")
     if target.exists() and not chosen.force:
         raise ProblemError("is there already", hint="add --force to write it anew", file=target)
@@ -64,7 +67,7 @@ async def init(chosen: argparse.Namespace) -> int:
     another = f"tuner-tui init {file} --force --kernel NAME"
     try:
         options = changed(settings.session, chosen)
-        held = await confirmed(drafted(file, taken, chosen.host), options, settings, tell=say)
+        held = await confirmed(drafted(file, taken, host), options, settings, tell=say)
     except ProblemError as error:
         if others:
             say(f"kernel {name} of several; for another: {another}, as in {', '.join(others)}")
@@ -79,7 +82,7 @@ async def init(chosen: argparse.Namespace) -> int:
         write_whole(target, text)
     except OSError as error:
         raise ProblemError(f"cannot be written: {error.strerror}", file=target) from None
-    tell(f"wrote {target}: check what it marks as guesses, then run: tuner-tui {file}")
+    tell(f"wrote {target}: check what it marks as guesses, then run: tuner-tui {named}")
     return ExitCode.FINISHED
 
 

@@ -1,8 +1,8 @@
 """Tools that watch what a kernel does to memory: before it is accepted, since luck may be right, and where it fails.
 
 A build of its own is launched at the tests. On an NVIDIA GPU that is done under compute-sanitizer, and once more with
-blocks that begin late (`evaluate/build/compilers/late_blocks.py`); for the emulator the kernel is compiled to tell our
-own runtime of every access (`evaluate/emulator/watching`).
+warps that are late (`evaluate/build/compilers/late_warps.py`); for the emulator the kernel is compiled to tell our own
+runtime of every access (`evaluate/emulator/watching`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tui_tuner.evaluate.runner.protocol import (
 )
 from tui_tuner.evaluate.runner.supervisor import RunnerDied
 from tui_tuner.evaluate.sandbox.run import Policy, run_confined
-from tui_tuner.evaluate.toolkit import LATE_BLOCKS
+from tui_tuner.evaluate.toolkit import LATE_WARPS
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
 
@@ -115,8 +115,9 @@ class Sanitizers:
     async def _looked(self, tools: Sequence[str], option: str, kernel: Kernel) -> dict[str, ToolFinding]:
         built = await self.build(*kernel, [option])
         if not isinstance(built, Failure) and built[1] is not None:
-            return await self._watched(tools, built[1])
-        if option == LATE_BLOCKS:  # the source is not the candidate's own: that it does not build is not its fault
+            findings = await self._watched(tools, built[1])
+            return {tool: _fair(finding) for tool, finding in findings.items()} if option == LATE_WARPS else findings
+        if option == LATE_WARPS:  # the source is not the candidate's own: that it does not build is not its fault
             return dict.fromkeys(tools, ToolFinding())
         why = built if isinstance(built, Failure) else built[0].failure
         if why is not None and why.kind is FailureKind.BUILD_TIMEOUT:
@@ -149,6 +150,12 @@ class Sanitizers:
     def _drop(self, tool: str, why: str) -> None:
         if self.tools.pop(tool, ""):
             self.tell(f"kernels are accepted without {tool}: {why}")
+
+
+def _fair(finding: ToolFinding) -> ToolFinding:
+    """What is found with late warps, without what waiting alone may do: take more time, and more registers."""
+    is_fair = finding.failure is None or finding.failure.kind not in (FailureKind.TIMEOUT, FailureKind.LAUNCH)
+    return finding if is_fair else ToolFinding()
 
 
 _PLACE = re.compile(r"\{([0-9a-f]{1,16})\}")

@@ -23,6 +23,7 @@ Found = TypeVar("Found")
 MARGIN = 4.0
 TIMED_MARGIN = 16.0
 """Margin at the timed size, where the kernel as given itself is the reference: it may be larger than all tests."""
+WIDER = 1.5
 FLOOR_ULPS = 8.0
 FLOOR_CAP = 1e-2
 """No bound lets more than this share of the output's magnitude pass."""
@@ -52,6 +53,10 @@ class Bound:
 
     absolute: float
     relative: float
+
+    def is_wider(self, than: Bound) -> bool:
+        """Whether it allows clearly more, as if the kernel as given errs; other inputs change it by some percents."""
+        return self.absolute > WIDER * than.absolute or self.relative > WIDER * than.relative
 
 
 @dataclass(frozen=True)

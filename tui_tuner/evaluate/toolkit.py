@@ -9,8 +9,8 @@ from pathlib import Path
 
 WITH_LINES = "-lineinfo"
 """The option of builds for the tools that watch a kernel before it is accepted."""
-LATE_BLOCKS = "late-blocks"
-"""That of a build whose source makes blocks begin late (`build/compilers/late_blocks.py`); no compiler knows it."""
+LATE_WARPS = "late-warps"
+"""That of a build whose source makes warps late (`build/compilers/late_warps.py`); no compiler knows it."""
 ORDERCHECK = "ordercheck"
 """The tool that looks at what such a build computes."""
 

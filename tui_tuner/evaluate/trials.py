@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 
 from tui_tuner.errors import UserError
 from tui_tuner.evaluate.devices.choose import choose_device, spelled
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.launch_shapes import launch_shapes
-from tui_tuner.evaluate.results import DeviceInfo, Failure
+from tui_tuner.evaluate.results import DeviceInfo, Failure, FailureKind
 from tui_tuner.evaluate.runner.protocol import DeviceAnswer, Executable, OpenRequest, RehearsalAnswer, RehearsalRequest
 from tui_tuner.evaluate.runner.supervisor import RunnerDied
 from tui_tuner.evaluate.site import ArtifactBuilder
 from tui_tuner.evaluate.this_machine import LocalOptions, ThisMachine
 from tui_tuner.problem.candidate import baseline
+from tui_tuner.problem.inputs import array_bytes
 from tui_tuner.problem.languages import COMPILED_LANGUAGES
 from tui_tuner.problem.model import Language, Problem, Test
+
+_LEAST_MS, _MOST_MS = 0.05, 10.0
+"""A launch that is shorter is mostly its beginning and its end; one that is longer makes a session tedious."""
+_MOST_BYTES = 2**28
+"""Of arrays whose sizes are guesses; several times what the caches of GPUs hold."""
+_MOST_FITTED = 10
+_FAR = 4
+"""By so much too short or too long, sizes are doubled or halved twice."""
 
 
 @dataclass(frozen=True)
@@ -30,12 +40,16 @@ class TrialResult:
         is_built: whether it ran at all.
         seconds: what running took.
         no_numbers: outputs with elements that are no number.
+        launch_ms: what a launch takes, where that was asked.
+        hardly_changed: outputs of which a launch changes few elements, and how many of how many.
     """
 
     reason: str | None
     is_built: bool = True
     seconds: float = 0.0
     no_numbers: frozenset[str] = frozenset()
+    launch_ms: float | None = None
+    hardly_changed: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
 class Trials:
@@ -56,6 +70,8 @@ class Trials:
         device = "emulator" if is_emulated else language
         self._bench = _Bench(options, device, "the emulator" if is_emulated else "this processor")
         self._session, self._language = options, language
+        self._timing: _Bench | None = None
+        self._has_gpu = True
 
     @property
     def where(self) -> str:
@@ -69,6 +85,8 @@ class Trials:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._bench.close()
+        if self._timing is not None and self._timing is not self._bench:
+            await self._timing.close()
 
     async def outcome(self, problem: Problem, tests: Sequence[Test]) -> TrialResult:
         """Run the kernel as given at tests, as every candidate would be, and see whether that can be checked.
@@ -88,6 +106,41 @@ class Trials:
         await left.close()
         return on_gpu if on_gpu.is_built else result
 
+    async def doublings(self, drafted: Callable[[int], Problem]) -> tuple[int, float]:
+        """How often the sizes of a draft are best doubled, so that a launch keeps a GPU busy and is soon over.
+
+        Args:
+            drafted: the problem with its sizes doubled so often; below zero, halved.
+
+        Returns:
+            That number, and what a launch takes then, ms; 0 where the session has no GPU, or none helps.
+        """
+        best = 0, math.inf
+        number, towards = 0, 0
+        for _ in range(_MOST_FITTED):
+            problem = drafted(number)
+            result = await self._on_gpu(problem)
+            took = None if result is None else _launch_ms(result)
+            if took is None:
+                break
+            best = number, took
+            step = _step(took)
+            following = drafted(number + step)
+            is_too_large = step > 0 and array_bytes(following, {}) > _MOST_BYTES
+            if step == 0 or step * towards < 0 or is_too_large or following.sizes == problem.sizes:
+                break
+            number, towards = number + step, step
+        return best if math.isfinite(best[1]) else (0, math.inf)
+
+    async def _on_gpu(self, problem: Problem) -> TrialResult | None:
+        """The kernel as given run and timed at the sizes that are timed; None where a session would take no GPU."""
+        if self._timing is None and self._has_gpu:
+            self._timing = self._bench if self._bench.is_gpu else await self._gpu(problem)
+            self._has_gpu = self._timing is not None
+        if self._timing is None:
+            return None
+        return await self._timing.outcome(problem.with_tests([Test(sizes={})]), is_timed=True)
+
     async def _gpu(self, problem: Problem) -> _Bench | None:
         """The GPU that a session would take; None where it would take none."""
         try:
@@ -104,6 +157,21 @@ class Trials:
             await bench.close()
             return None
         return bench
+
+
+def _launch_ms(result: TrialResult) -> float | None:
+    """What a launch took, ms; infinity where it was not waited for, None where the kernel fails."""
+    is_late = (result.reason or "").startswith(FailureKind.TIMEOUT)
+    return math.inf if is_late else result.launch_ms
+
+
+def _step(took_ms: float) -> int:
+    """How often sizes are doubled next, for a launch that took so long."""
+    if took_ms < _LEAST_MS:
+        return 2 if took_ms * _FAR < _LEAST_MS else 1
+    if took_ms > _MOST_MS:
+        return -2 if took_ms > _MOST_MS * _FAR else -1
+    return 0
 
 
 class _Bench:
@@ -127,7 +195,7 @@ class _Bench:
         await self._site.first.close()
         await self._site.close()
 
-    async def outcome(self, trial: Problem) -> TrialResult:
+    async def outcome(self, trial: Problem, *, is_timed: bool = False) -> TrialResult:
         """Run the kernel as given at the tests of a problem.
 
         Raises:
@@ -148,14 +216,21 @@ class _Bench:
         executable = Executable(artifact=build.artifact, symbol=build.symbol, shapes=shapes)
         began = time.monotonic()
         try:
-            answer = await self._site.first.ask(RehearsalRequest(problem=trial, baseline=executable))
+            request = RehearsalRequest(problem=trial, baseline=executable, is_timed=is_timed)
+            answer = await self._site.first.ask(request)
         except RunnerDied as died:
             return TrialResult(f"{died.failure.kind}: {died.failure.message}")
         except UserError as error:
             return TrialResult(error.message)
         if not isinstance(answer, RehearsalAnswer):
             raise RuntimeError(f"unexpected answer to rehearse: {answer!r}")
-        return TrialResult(answer.reason, seconds=time.monotonic() - began, no_numbers=frozenset(answer.no_numbers))
+        return TrialResult(
+            answer.reason,
+            seconds=time.monotonic() - began,
+            no_numbers=frozenset(answer.no_numbers),
+            launch_ms=answer.launch_ms,
+            hardly_changed=answer.hardly_changed,
+        )
 
     async def ready(self, problem: Problem) -> tuple[ArtifactBuilder, DeviceInfo]:
         """What builds, and the device, which is taken the first time.

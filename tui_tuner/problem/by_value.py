@@ -6,7 +6,7 @@ import ctypes
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,9 +23,10 @@ _VECTOR = re.compile(r"u?(?:char|short|int|long|longlong|float|double|half)(?P<w
 
 @dataclass(frozen=True)
 class Field:
-    """One member of a structure.
+    """One number, array or vector that a structure holds.
 
     Attributes:
+        name: the member's; of one in a structure within it with that one's before it, as in "camera.width".
         count: elements of an array or a vector; None for a single number.
         alignment: bytes, where it is more than that of the dtype; else None.
     """
@@ -38,6 +39,11 @@ class Field:
     def words(self) -> str:
         """As a declaration, with NumPy's name of the type."""
         return f"{self.dtype} {self.name}{'' if self.count is None else f'[{self.count}]'}"
+
+    @property
+    def lies_at(self) -> int:
+        """Bytes of which its place is a multiple."""
+        return self.alignment or np.dtype(self.dtype).itemsize
 
 
 @dataclass(frozen=True)
@@ -75,12 +81,18 @@ def fields_of(type_text: str, code: str, language: Language) -> tuple[Field, ...
         if pointer:
             return Unknown(pointer, "is a pointer", holds_pointer=True)
         return Unknown("", "is no plain data")
-    found = [_field(member, code, language, aliases) for member in members]
-    unknown = next((one for one in found if isinstance(one, Unknown)), None)
-    fields = tuple(one for one in found if isinstance(one, Field))
-    if unknown is None and sum(one.count or 1 for one in fields) > MOST_ELEMENTS:
+    fields: list[Field] = []
+    behind = 1  # what a structure within this one fills up to before the next member
+    for member in members:
+        found = _fields(member, code, language, aliases)
+        if isinstance(found, Unknown):
+            return found
+        first = found[0]
+        fields += [replace(first, alignment=behind) if behind > first.lies_at else first, *found[1:]]
+        behind = max(one.lies_at for one in found) if "." in first.name else 1
+    if sum(one.count or 1 for one in fields) > MOST_ELEMENTS:
         return Unknown("", f"has more than {MOST_ELEMENTS} elements")
-    return unknown or fields
+    return tuple(fields)
 
 
 def _template_of(structure: str, given: str, code: str) -> dict[str, str]:
@@ -103,10 +115,25 @@ def _alignment_of(dtype: str, width: int) -> int | None:
     return min(16, width * np.dtype(dtype).itemsize) if width in (2, 4) else None
 
 
+def _fields(member: Declared, code: str, language: Language, aliases: dict[str, str]) -> tuple[Field, ...] | Unknown:
+    """A member as what it holds: itself, or the members of the structure that it is."""
+    kind = type_words(member.type_text)[-1]
+    if kind not in structures(code):
+        field = _field(member, code, language, aliases)
+        return field if isinstance(field, Unknown) else (field,)
+    within = fields_of(member.type_text, code, language) if not member.extents else None
+    if isinstance(within, Unknown):
+        return replace(within, member=".".join(filter(None, (member.name, within.member))))
+    if not within:
+        return Unknown(member.name, f"is {'an array of' if member.extents else 'of type'} {member.type_text}")
+    alignment = max(one.lies_at for one in within)
+    first = within[0] if alignment == within[0].lies_at else replace(within[0], alignment=alignment)
+    return tuple(replace(one, name=f"{member.name}.{one.name}") for one in (first, *within[1:]))
+
+
 def _field(member: Declared, code: str, language: Language, aliases: dict[str, str]) -> Field | Unknown:
     dtype, width = dtype_of(member.type_text, language, aliases)
-    own = structures(code)
-    if dtype is None or (type_words(member.type_text)[-1] in own):
+    if dtype is None:
         return Unknown(member.name, f"is of type {member.type_text}")
     extents = [_extent(one, code) for one in member.extents]
     if not all(extents):
@@ -157,13 +184,28 @@ def layout(members: Sequence[Member]) -> np.dtype:
 def as_ctypes(value: np.void) -> ctypes.Structure:
     """A structure as a C function takes it: of members in their own types, by which registers are chosen."""
     parts: list[tuple[str, Any]] = []
-    for name in value.dtype.names or ():
-        dtype: Any = value.dtype[name]
+    end, most = 0, 1
+    for name, (dtype, offset) in sorted(_places(value), key=lambda one: one[1][1]):
         element = np.ctypeslib.as_ctypes_type(dtype.base)
+        most = max(most, ctypes.alignment(element))
+        parts += _free(end, offset, ctypes.alignment(element))
         parts.append((name, element * dtype.shape[0] if dtype.shape else element))
+        end = offset + dtype.itemsize
+    parts += _free(end, value.dtype.itemsize, most)
     made: type[ctypes.Structure] = type("Structure", (ctypes.Structure,), {"_fields_": parts})
     found: ctypes.Structure = made.from_buffer_copy(value.tobytes())
     return found
+
+
+def _places(value: np.void) -> list[tuple[str, tuple[Any, int]]]:
+    """The members by name, each with its type and the bytes before it."""
+    return [(name, (one[0], one[1])) for name, one in (value.dtype.fields or {}).items()]
+
+
+def _free(end: int, offset: int, alignment: int) -> list[tuple[str, Any]]:
+    """The bytes that lie free before an offset where the alignment of what follows does not say so by itself."""
+    is_natural = -(-end // alignment) * alignment == offset
+    return [] if is_natural else [(f"free before {offset}", ctypes.c_byte * (offset - end))]
 
 
 def in_one_block(values: Sequence[np.generic]) -> np.void:

@@ -208,7 +208,14 @@ def plain_scalar(value: np.generic) -> object:
     """A scalar as a number of Python; a structure as an object with its members, arrays as lists."""
     if not isinstance(value, np.void):
         return value.item()
-    return SimpleNamespace(**{name: value[name].tolist() for name in value.dtype.names or ()})
+    held = SimpleNamespace()
+    for name in value.dtype.names or ():
+        *within, own = name.split(".")
+        there = held
+        for one in within:
+            there = there.__dict__.setdefault(one, SimpleNamespace())
+        setattr(there, own, value[name].tolist())
+    return held
 
 
 def _given(value: np.ndarray | np.generic) -> object:

@@ -232,7 +232,8 @@ def _instantiated(kernel: KernelSignature, arguments: list[str], source: str, la
     values = list(chain(arguments, defaults[len(arguments) :]))
     aliases = type_aliases(code_only(source)) | dict(zip(names, values, strict=True))
 
-    classes = {name: value for name, value in zip(names, values, strict=True) if value in structures(code_only(source))}
+    known = structures(code_only(source))
+    classes = {name: value for name, value in zip(names, values, strict=True) if value.partition("<")[0] in known}
 
     def bound(parameter: KernelParameter) -> KernelParameter:
         dtype, width = dtype_of(re.split(r"[*&\[]", parameter.type_text)[0], language, aliases)

@@ -322,8 +322,8 @@ def _large(noise: np.ndarray, domain: _Domain) -> np.ndarray | None:
         return values
     large, negative = rows[0::3], rows[1::3]
     large[..., -1] = np.max(np.abs(large)) + factor
-    negative[...] = -np.abs(negative) - factor
-    negative[..., 0] = -factor / 2
+    negative[...] = -(np.abs(negative) + factor)
+    negative[..., 0] = np.multiply(factor, -0.5)
     rows[2::3] = drawn[2::3] * noise.dtype.type(MODERATE)
     return values
 

@@ -12,6 +12,7 @@ from textual.screen import Screen
 from tui_tuner.session.controls import GoOn, Pause
 from tui_tuner.session.plan import Instruction
 from tui_tuner.strategies.steps import Decision, Proposal, Remedy
+from tui_tuner.text import in_line
 from tui_tuner.tui.approval import ApprovalDesk
 from tui_tuner.tui.dialogs.common import ModelDialog
 from tui_tuner.tui.dialogs.control_dialog import ControlDialog
@@ -98,9 +99,12 @@ class AnsweringScreen(Screen[None]):
             self._desk.answer(Decision(action="edit", source=source))
 
     def question_words(self, question: Proposal) -> str:
-        """What is told beside the title of the step: that it did not compile, before all else."""
-        failed = self._failed_build(question)
-        return self._view.question_words(question.step) if failed is None else f"does not compile: {failed.words}"
+        """What is told beside the title of the step: before all else why an edit of the user's awaits them again."""
+        failed, review = self._failed_build(question), self.view_model.review
+        if failed is not None:
+            return f"does not compile: {failed.words}"
+        again = review is not None and review.edited and review.candidate == question.candidate
+        return in_line(question.rationale) if again else self._view.question_words(question.step)
 
     def _failed_build(self, proposal: Proposal) -> FailedBuild | None:
         """What the compiler said against what is proposed, where that is an edit of the user's that did not compile."""

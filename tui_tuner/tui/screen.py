@@ -84,8 +84,7 @@ class SessionScreen(AnsweringScreen):
         super().__init__(view, desk, tell)
         self._clock = clock
         self._look_file, self._key_names = look_file, key_names
-        self._last_event_at, self._inbox = clock(), list[Event]()
-        self._undrawn: list[Event] = []
+        self._last_event_at, self._inbox, self._undrawn = clock(), list[Event](), list[Event]()
         self.keeps_device: Callable[[], bool] = lambda: False
 
     def compose(self) -> ComposeResult:
@@ -161,7 +160,8 @@ class SessionScreen(AnsweringScreen):
         best, given = self._view.best(self.view_model), self.view_model.baseline
         if best is not None and given is not None and best.source != given.source:
             self._kernel.view = "diff"
-        self.app.push_screen(ResultDialog(result_title(finished), self._view.result(finished, self.view_model)))
+        result = self._view.result(finished, self.view_model)
+        self.app.push_screen(ResultDialog(result_title(finished), result, yields=self.is_replay))
 
     def question_changed(self) -> None:
         """Show the question at the desk, or that there is none."""

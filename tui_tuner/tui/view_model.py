@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from tui_tuner.evaluate.devices.kinds import kind_named
@@ -62,11 +63,13 @@ class UnderReview:
 
     Attributes:
         before: the one that was considered for the same step before it; None if it is the first.
+        edited: whether it is as the user edited it.
     """
 
     step: int
     candidate: Source
     before: Source | None = None
+    edited: bool = False
 
 
 @dataclass
@@ -164,14 +167,17 @@ class ViewModel:
                 self.device, self.device_title = event.device, event.title
             case events.StepChanged():
                 self._step(event.step)
-            case events.PlanOrdered() | events.ParametersFrozen():
-                self._replan(event)
+            case events.PlanOrdered():
+                self._replan(event.order)
+            case events.ParametersFrozen():
+                self.frozen = event.frozen
             case events.CandidateProposed():
                 self._consider(UnderReview(event.step, event.candidate))
             case events.ApprovalAsked(proposal=proposal) if proposal.candidate is not None:
                 self._consider(UnderReview(proposal.step.id, proposal.candidate))
-            case events.ApprovalGiven(step=step) if self.review is not None and self.review.step == step:
-                self._consider(UnderReview(step, event.decision.applied_to(self.review.candidate)))
+            case events.ApprovalGiven(step=step, decision=said) if self.review is not None and self.review.step == step:
+                edited = said.applied_to(self.review.candidate)
+                self._consider(UnderReview(step, edited, edited=said.source is not None))
             case events.ReplyReceived() | events.AnswerReceived() | events.AnswerFailed():
                 self.cost = None if self.cost is None or event.cost is None else self.cost + event.cost
             case events.PairAsked() | events.PairCompared():
@@ -214,9 +220,9 @@ class ViewModel:
             case events.Compared():
                 self._settle_best()
             case events.Profiled():
-                for row in [*self.rows.values()]:
-                    if (row.candidate, row.configuration) == (event.candidate, event.configuration):
-                        self._put(replace(row, diagnosis=event.diagnosis))
+                about = (event.candidate, event.configuration)
+                for row in [row for row in self.rows.values() if (row.candidate, row.configuration) == about]:
+                    self._put(replace(row, diagnosis=event.diagnosis))
 
     def _under_way(self, event: events.Event) -> None:
         """What the session is at: a call of the model, a search."""
@@ -253,12 +259,8 @@ class ViewModel:
         if self.review is not None and self.review.step == step.id and step.state in _SETTLED:
             self.review = None
 
-    def _replan(self, event: events.PlanOrdered | events.ParametersFrozen) -> None:
-        """Take an order over, where steps that it does not name stay at the end; or what is frozen."""
-        if isinstance(event, events.ParametersFrozen):
-            self.frozen = event.frozen
-            return
-        order = event.order
+    def _replan(self, order: Sequence[int]) -> None:
+        """Take an order over, where steps that it does not name stay at the end."""
         self.order = sorted(self.order, key=lambda number: order.index(number) if number in order else len(order))
 
     def _know(self, source: Source, unnamed: str = "") -> None:
@@ -268,15 +270,14 @@ class ViewModel:
     def _consider(self, review: UnderReview) -> None:
         last = self._considered.get(review.step)
         if last is not None:
-            same = last.candidate == review.candidate
-            review = replace(review, before=last.before if same else last.candidate)
+            again, edited = last.candidate == review.candidate, last.edited or review.edited
+            review = replace(last, edited=edited) if again else replace(review, before=last.candidate)
         self.review = self._considered[review.step] = review
         self._know(review.candidate)
 
     def _evaluated(self, event: events.EvaluationFinished) -> None:
-        number, evaluation = event.number, event.evaluation
-        of, values = evaluation.candidate, evaluation.configuration
-        self._put(row := EvaluationRow(number, of, values, evaluation, diagnosis=event.diagnosis))
+        number, of, values = event.number, event.evaluation.candidate, event.evaluation.configuration
+        self._put(row := EvaluationRow(number, of, values, event.evaluation, diagnosis=event.diagnosis))
         self.evaluations += 1
         best = min(self.best_times[-1], row.time) if self.best_times else row.time
         if best < float("inf"):
@@ -322,8 +323,7 @@ class ViewModel:
 
     def _settle_best(self) -> None:
         """What was compared with the incumbent is it now, or is not better and never was: the best only falls."""
-        best = self._incumbent_ms
-        place = len(self.best_times) - 1
+        best, place = self._incumbent_ms, len(self.best_times) - 1
         while best is not None and place >= 0 and (place == len(self.best_times) - 1 or self.best_times[place] < best):
             self.best_times[place] = best
             place -= 1

@@ -135,3 +135,14 @@ def test_tensile_session(snap_compare: Compare, size: tuple[int, int]) -> None:
     run = tensile_run(tensile_script.awaiting(), title="hgemm_tn.yaml", stays=True)
     app = TunerApp(run, theme="tuner-dark", grace_s=0.0, clock=lambda: 0.0)
     assert snap_compare(app, terminal_size=size, run_before=after("3"))
+
+
+async def test_why_ones_own_version_awaits_one_again_stands_in_the_line_of_the_question(started: Started) -> None:
+    why = "Nothing is measured yet: your version of the file cannot be used: line 2: this is not YAML."
+    own = tensile_script.DEEP.edited("x" + tensile_script.DEEP.source)
+    again = tensile_script.PROPOSAL.model_copy(update={"candidate": own, "rationale": why})
+    async with started(tensile_run([*tensile_script.awaiting(), again], stays=True)) as pilot:
+        assert why not in screen_text(pilot.app)
+        await pilot.press("e", "x", "ctrl+s")
+        await settled(pilot)
+        assert f"step 3 awaits you: Round 2: {why[:70]}" in screen_text(pilot.app)

@@ -84,3 +84,62 @@ __global__ void honest_two_tables(unsigned *bins, const int *x, int n) {
     __syncthreads();
     if (threadIdx.x < 64) atomicAdd(&bins[threadIdx.x], own[0][threadIdx.x] + own[1][threadIdx.x]);
 }
+
+// A late warp clears what others have counted already.
+// expect: wrong result or race
+__global__ void cleared_without_a_barrier(unsigned *bins, const int *x, int n) {
+    __shared__ unsigned own[64];
+    if (threadIdx.x < 64) own[threadIdx.x] = 0;
+    EACH(i) atomicAdd(&own[x[i]], 1u);
+    __syncthreads();
+    if (threadIdx.x < 64) atomicAdd(&bins[threadIdx.x], own[threadIdx.x]);
+}
+
+// expect: wrong result or race
+__global__ void barrier_of_a_warp(unsigned *bins, const int *x, int n) {
+    __shared__ unsigned own[64];
+    if (threadIdx.x < 64) own[threadIdx.x] = 0;
+    __syncwarp();
+    EACH(i) atomicAdd(&own[x[i]], 1u);
+    __syncthreads();
+    if (threadIdx.x < 64) atomicAdd(&bins[threadIdx.x], own[threadIdx.x]);
+}
+
+// expect: wrong result or race
+__global__ void read_without_a_barrier(unsigned *bins, const int *x, int n) {
+    __shared__ unsigned own[64];
+    if (threadIdx.x < 64) own[threadIdx.x] = 0;
+    __syncthreads();
+    EACH(i) atomicAdd(&own[x[i]], 1u);
+    if (threadIdx.x < 64) atomicAdd(&bins[threadIdx.x], own[threadIdx.x]);
+}
+
+// expect: wrong result or race
+__global__ void cleared_again_too_soon(unsigned *bins, const int *x, int n) {
+    __shared__ unsigned own[64];
+    for (int first = blockIdx.x * 2048, half = 0; half < 2; half++, first += 1024) {
+        if (threadIdx.x < 64) own[threadIdx.x] = 0;
+        __syncthreads();
+        for (int i = first + threadIdx.x; i < min(n, first + 1024); i += 128) atomicAdd(&own[x[i]], 1u);
+        __syncthreads();
+        if (threadIdx.x >= 64) atomicAdd(&bins[127 - threadIdx.x], own[127 - threadIdx.x]);
+    }
+}
+
+// The warp that is done last, as a counter says, adds the counts of all.
+// expect: accepted
+__global__ void honest_last_warp(unsigned *bins, const int *x, int n) {
+    __shared__ unsigned own[64], done;
+    if (threadIdx.x < 64) own[threadIdx.x] = 0;
+    if (threadIdx.x == 64) done = 0;
+    __syncthreads();
+    EACH(i) atomicAdd(&own[x[i]], 1u);
+    __threadfence_block();
+    __syncwarp();
+    int lane = threadIdx.x % 32;
+    unsigned before = lane == 0 ? atomicAdd(&done, 1u) : 0;
+    if (__shfl_sync(~0u, before, 0) != 3) return;
+    __threadfence_block();
+    atomicAdd(&bins[lane], ((volatile unsigned *)own)[lane]);
+    atomicAdd(&bins[lane + 32], ((volatile unsigned *)own)[lane + 32]);
+}

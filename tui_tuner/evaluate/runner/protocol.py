@@ -83,11 +83,16 @@ class CeilingsRequest(Frame):
 
 
 class RehearsalRequest(Frame):
-    """Run the kernel as given at the problem's tests, which are only proposed, and keep nothing."""
+    """Run the kernel as given at the problem's tests, which are only proposed, and keep nothing.
+
+    Attributes:
+        is_timed: whether a launch at the last of them is timed, too.
+    """
 
     type: Literal["rehearse"] = "rehearse"
     problem: Problem
     baseline: Executable
+    is_timed: bool = False
 
 
 class PreparationRequest(Frame):
@@ -171,12 +176,16 @@ class RehearsalAnswer(Frame):
 
     Attributes:
         no_numbers: outputs with elements that are no number, though the kernel can be checked.
+        launch_ms: what a launch takes at the last test, where that was asked.
+        hardly_changed: outputs of which a launch changes few elements, and how many of how many these are.
     """
 
     type: Literal["rehearsed"] = "rehearsed"
     reason: str | None = None
     fatal: bool = False
     no_numbers: list[str] = []
+    launch_ms: float | None = None
+    hardly_changed: dict[str, tuple[int, int]] = {}
 
 
 class EvaluationAnswer(Frame):

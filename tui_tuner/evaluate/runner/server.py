@@ -68,6 +68,9 @@ SANITIZE_LIMIT_S = 60.0
 """Time limit of all launches under one tool, in which a kernel is many times slower."""
 REHEARSAL_LIMIT_S = 10.0
 """Time limit of a launch at a test that is proposed: every candidate would run there."""
+FEW_LAUNCHES = 3
+FEW = 64
+"""A launch that changes less than one in so many elements of an output may be one of too few threads."""
 HEARTBEAT_S = 10.0
 """How often a runner that waits for its device says so."""
 PATIENT_S = 2.0
@@ -145,7 +148,8 @@ class Runner:
             case CeilingsRequest():
                 return self._measure_ceilings(request)
             case RehearsalRequest():
-                return Rehearsal(self._opened, request.problem, self._say).run(request.baseline)
+                rehearsal = Rehearsal(self._opened, request.problem, self._say)
+                return rehearsal.run(request.baseline, is_timed=request.is_timed)
             case PreparationRequest():
                 self._workbench = self._workbench_for(request)
                 return self._workbench.prepare(request.baseline)
@@ -263,16 +267,24 @@ class Runner:
 class Rehearsal(Workbench):
     """A workbench that keeps nothing, for a problem whose tests nobody has run yet."""
 
-    def run(self, baseline: Executable) -> RehearsalAnswer:
+    def run(self, baseline: Executable, *, is_timed: bool = False) -> RehearsalAnswer:
         """Treat the kernel as given like a candidate at every test; what is wrong in words, if anything is."""
         self._baseline, self._limit_s = baseline, REHEARSAL_LIMIT_S
         no_numbers: set[str] = set()
+        launch_ms = None
+        hardly_changed: dict[str, tuple[int, int]] = {}
         try:
             for index in range(len(self._problem.tests)):
                 with self._loaded(baseline) as kernel:
                     self._verify(kernel, fresh := self._fresh(index), baseline)
-                places = (place for place, expected in fresh[0].expected.items() if _has_nan(expected))
-                no_numbers.update(self._problem.arguments[place].name for place in places)
+                for place, expected in fresh[0].expected.items():
+                    name = self._problem.arguments[place].name
+                    no_numbers |= {name} if _has_nan(expected) else set()
+                    changed = int(np.count_nonzero(expected != fresh[0].arguments[place]))
+                    if changed * FEW < expected.size:
+                        hardly_changed[name] = changed, expected.size
+            if is_timed:
+                launch_ms = self._launch_ms(fresh[0], baseline)
         except DeviceFault as fault:
             return RehearsalAnswer(reason=f"{fault.kind}: {fault.message}", fatal=fault.fatal)
         except ResultMismatch as wrong:
@@ -281,7 +293,12 @@ class Rehearsal(Workbench):
             return RehearsalAnswer(reason=error.message)
         except MemoryError:
             return RehearsalAnswer(reason="its arrays do not fit in memory")
-        return RehearsalAnswer(no_numbers=sorted(no_numbers))
+        return RehearsalAnswer(no_numbers=sorted(no_numbers), hardly_changed=hardly_changed, launch_ms=launch_ms)
+
+    def _launch_ms(self, data: LaunchData, baseline: Executable) -> float:
+        with self._loaded(baseline) as kernel, self._buffers(data) as buffers:
+            geometry = baseline.shapes[data.index].geometry
+            return min(self._device.time(kernel, buffers, geometry, FEW_LAUNCHES, self._limit_s))
 
 
 def _has_nan(array: np.ndarray) -> bool:

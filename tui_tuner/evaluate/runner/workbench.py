@@ -22,7 +22,7 @@ from tui_tuner.evaluate.verify.datasets import DataSets, LaunchData, with_leftov
 from tui_tuner.evaluate.verify.determinism import LAUNCHES, determinism
 from tui_tuner.evaluate.verify.drafts import BESIDE, Drafts
 from tui_tuner.evaluate.verify.launches import ResultMismatch, check_launch, failure_of, overrun
-from tui_tuner.evaluate.verify.unseen import AGAIN, ROUNDS, Unseen
+from tui_tuner.evaluate.verify.unseen import AGAIN, MOST_TURNS, Unseen
 from tui_tuner.problem.inputs import constants_of, poisoned
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.textures import Texture
@@ -34,6 +34,8 @@ REST_S = 0.1
 LIMIT_S, LIMIT_FACTOR = 3.0, 50.0
 DATA_LIMIT_S = 300.0
 """Limit of what happens on the host between launches: inputs, the user's reference, checks of outputs."""
+LATE_ROUNDS = 3
+"""How often a kernel whose warps are late is launched at a test."""
 WARM_FACTOR, WARM_LAUNCHES = 2, 5
 """Arrays of more than so many L2 caches are not in it anyway when a launch begins."""
 
@@ -124,14 +126,16 @@ class Workbench:
         )
 
     def verify_late(self, late: Executable) -> EvaluationAnswer:
-        """Verify a build whose blocks begin late, at tests whose blocks all run at once: they may wait for others."""
-        most = self._device.info.multiprocessors or 0
+        """Verify a build whose warps are late, at tests whose blocks all run at once: they may wait for others."""
+        most, error = self._device.info.multiprocessors or 0, 0.0
         sets = [data for data in self._tests if math.prod(late.shapes[data.index].geometry.grid) <= most]
         try:
-            with self._loaded(late) as kernel:
-                return EvaluationAnswer(error=self._verify(kernel, sets, late))
+            for _ in range(LATE_ROUNDS):
+                with self._loaded(late) as kernel:
+                    error = max(error, self._verify(kernel, sets, late))
         except (DeviceFault, ResultMismatch) as fault:
-            return _failed(fault, f"{ORDERCHECK}: where blocks begin late and in another order, ")
+            return _failed(fault, f"{ORDERCHECK}: where blocks and warps are late, each by another time, ")
+        return EvaluationAnswer(error=error)
 
     def compare(self, incumbent: Executable, challenger: Executable, delta: float) -> ComparisonAnswer:
         """Verify the challenger on data that it has not seen, then time both there, interleaved."""
@@ -152,14 +156,19 @@ class Workbench:
             return ComparisonAnswer(comparison=Comparison.failed(failure_of(reason)), fatal=reason.fatal)
 
     def _is_doubtful(self, fault: DeviceFault | ResultMismatch) -> bool:
-        """Whether the kernel as given may be the wrong one; such inputs are then made anew, with its reference."""
+        """Whether the kernel as given may be the wrong one: its reference, asked now on new inputs, allows more."""
         if isinstance(fault, DeviceFault) or not self._datasets.doubt(fault.data):
             return False
-        for data in self._structured:
+        textures = [data.texture for data in self._structured]
+        for data in filter(None, (self._timed, *self._structured)):
             self._memory.give_back(data)
-        self._structured = self._fresh(fault.data.index, [data.texture for data in self._structured])[1:]
-        self._pin(self._structured)
-        return True
+        self._timed, *self._structured = self._fresh(fault.data.index, textures)
+        self._pin((self._timed, *self._structured))
+        asked = {data.texture: data.bounds for data in (self._timed, *self._structured)}
+        bounds = asked.get(fault.data.texture if fault.data.texture in textures else Texture.NOISE)
+        is_founded = bounds is None or any(bounds[i].is_wider(than) for i, than in fault.data.bounds.items())
+        self._drafts.doubt(is_founded=is_founded)
+        return is_founded
 
     def _reason(self, fault: DeviceFault | ResultMismatch, executable: Executable) -> DeviceFault | ResultMismatch:
         """The fault, or what is behind it: that a launch leaves its arrays, which only the other side's guard shows."""
@@ -212,16 +221,16 @@ class Workbench:
                 self._check(data, buffers)
                 comparison = pairs.comparison(cpu=cpu)
                 is_faster = comparison.low > 1 + delta
-                self._say("the same inputs again", DATA_LIMIT_S + (LAUNCHES + 2 * AGAIN) * self._limit_s)
+                self._say("the same inputs again", DATA_LIMIT_S + LAUNCHES * self._limit_s)
                 said = determinism(self._device, new, (buffers, shape.geometry), self._limit_s) if is_faster else None
+                self._say("inputs that no launch has had", DATA_LIMIT_S + 4 * AGAIN * MOST_TURNS * self._limit_s)
                 behind = old, incumbent.shapes[-1].geometry
                 unseen = Unseen(self._device, self._problem, behind, shape.geometry, self._limit_s)
-                again = unseen.again(new, data, buffers) if is_faster else None
+                kept = unseen.kept_results(partial(self._loaded, challenger), new, data, buffers) if is_faster else None
                 if changed is not None:
                     self._verify_changed(new, buffers, challenger, (data, changed))
-                if again is not None:
-                    self._say("inputs that no launch has had", DATA_LIMIT_S + 4 * ROUNDS * self._limit_s)
-                    unseen.refuse_kept_results(partial(self._loaded, challenger), data, buffers, again)
+                if kept is not None:
+                    raise kept
             more = [*(one for one in others if one is not changed), *with_leftovers(data, self.poisoned)]
             self._verify(new, more, challenger)
         told = {"challenger": self._cooling.marked(pairs.timing(1, cpu=cpu)), "determinism": said}

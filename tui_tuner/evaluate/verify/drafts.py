@@ -169,18 +169,18 @@ class Drafts:
         """Another draft with a texture, which only the first array has that can."""
         return self._textured(index, texture, lambda: list(noise), first_only=True)
 
-    def doubt(self) -> None:
-        """Ask the reference at the timed size from now on, unless it takes far too long."""
-        self.in_doubt = self._timed_reference_s < PATIENT_REFERENCE_S
+    def doubt(self, *, is_founded: bool = True) -> None:
+        """Ask the reference at the timed size from now on, unless it takes far too long; or no longer."""
+        self.in_doubt = is_founded and self._timed_reference_s < PATIENT_REFERENCE_S
         self._announced.clear()
 
     def asks_reference(self, index: int, texture: Texture) -> bool:
-        """At every test; at the timed size where there is none, or for structured inputs where it is quick."""
+        """At every test; at the timed size if there is none, in doubt, and of structured inputs where it is quick."""
         if self.problem.reference is None:
             return False
         if index < len(self.problem.tests) or not self.problem.tests:
             return True
-        return texture in STRUCTURED and (self.in_doubt or self._timed_reference_s < QUICK_REFERENCE_S)
+        return self.in_doubt or (texture in STRUCTURED and self._timed_reference_s < QUICK_REFERENCE_S)
 
     def _begin(self, index: int, textures: Sequence[Texture]) -> Iterator[Draft]:
         at = self.at(index)

@@ -76,7 +76,8 @@ def _read(node: Node, depth: int) -> ast.expr:
         return ast.Name(SIZEOF + "_".join(re.findall(r"\w+", _text(node).partition("sizeof")[2])))
     if node.type == "call_expression":
         function, given = re.sub(r"\s", "", _text(parts[0])), parts[1].named_children
-        getter = ast.Name(text) if not given and _GETTER.fullmatch(function) else None
+        is_plain = all(one.type == "number_literal" for one in given)  # as in x.size() and x.size(0)
+        getter = ast.Name(text) if is_plain and _GETTER.fullmatch(function) else None
         return getter or _call(function, [_read(one, depth - 1) for one in given])
     mark = "" if (operator := node.child_by_field_name("operator")) is None else operator.type
     match node.type, [_read(one, depth - 1) for one in parts]:
@@ -93,7 +94,8 @@ def _read(node: Node, depth: int) -> ast.expr:
 
 
 def _has_root(node: ast.expr) -> bool:
-    return any(isinstance(one, ast.Pow) for one in ast.walk(node))
+    powers = [one.right for one in ast.walk(node) if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Pow)]
+    return any(isinstance(one, ast.Constant) and isinstance(one.value, float) for one in powers)
 
 
 def _text(node: Node) -> str:
@@ -115,9 +117,11 @@ def _combined(mark: str, left: ast.expr, right: ast.expr) -> ast.expr:
         return ast.Compare(left, [_COMPARISONS[mark]], [right])
     if mark in ("<<", ">>"):
         right = folded(right)
-        if not (isinstance(right, ast.Constant) and isinstance(right.value, int) and 0 <= right.value < 63):
+        if isinstance(right, ast.Constant) and not (isinstance(right.value, int) and 0 <= right.value < 63):
             raise NotArithmetic(mark)
-        return ast.BinOp(left, ast.Mult() if mark == "<<" else ast.FloorDiv(), ast.Constant(2**right.value))
+        return ast.BinOp(
+            left, ast.Mult() if mark == "<<" else ast.FloorDiv(), ast.BinOp(ast.Constant(2), ast.Pow(), right)
+        )
     return ast.BinOp(left, _OPERATORS[mark], right)
 
 
@@ -218,7 +222,8 @@ def _worked_out(node: ast.BinOp, left: object, right: object) -> ast.expr:
         return node
     fractions = isinstance(left, float) or isinstance(right, float)
     if isinstance(node.op, ast.Pow):
-        return ast.Constant(left**right) if left > 0 and abs(right) <= 1 else node
+        is_shift = left == 2 and isinstance(right, int) and 0 <= right < 63
+        return ast.Constant(left**right) if is_shift or (left > 0 and abs(right) <= 1) else node
     if isinstance(node.op, ast.FloorDiv) and fractions and right != 0:
         return ast.Constant(left / right if right != 1 or isinstance(right, float) else int(left // 1))
     if isinstance(node.op, ast.FloorDiv | ast.Mod) and (right == 0 or fractions):

@@ -25,6 +25,7 @@ class DraftedLaunch:
         stated: sizes that the source itself states, by the name of the macro or constant.
         usual: scalars that depend on sizes from outside, which are taken for usual ones.
         drawn: of arrays of whole numbers that the host fills at random, the least and the first that is too large.
+        multiples: what a size is a whole multiple of, an expression over the others.
         are_fixed: whether the sizes cannot be others, since the block is made of them.
     """
 
@@ -41,3 +42,4 @@ class DraftedLaunch:
     drawn: dict[str, tuple[int, str]] = field(default_factory=dict)
     stated: dict[str, str] = field(default_factory=dict)
     usual: frozenset[str] = frozenset()
+    multiples: dict[str, str] = field(default_factory=dict)

@@ -22,8 +22,10 @@ _BLOCK_VALUES = {
 }
 _USUAL_BLOCK = {1: [256], 2: [16, 16], 3: [8, 8, 4]}
 _EXTENT = {1: 2**20, 2: 1024, 3: 128}
-_ODD_EXTENT = {1: 2**20 - 7, 2: 1000, 3: 100}
+_LESS_FOR_TESTS = {1: 7, 2: 24, 3: 28}
 _EMULATED_EXTENT = {1: 2**14, 2: 128, 3: 24}
+SMALL = 32
+"""A size below is no extent, or cannot be halved."""
 _MOST_CALLS = 4
 _TEMPLATE_ARGUMENTS = {"typename": OPEN_TYPE, "class": OPEN_TYPE, "bool": "true"}
 
@@ -74,13 +76,22 @@ class Extents(NamedTuple):
     emulated_test: int
 
 
-def extents_of(signature: KernelSignature) -> Extents:
-    """Values for the sizes; no block size divides those of tests, if the kernel looks as if it could do with that."""
+def scaled(size: int, doublings: int) -> int:
+    """A size doubled so often, or halved, but not until it says nothing."""
+    return size << doublings if doublings >= 0 else max(min(size, SMALL), size >> -doublings)
+
+
+def extents_of(signature: KernelSignature, doublings: int = 0) -> Extents:
+    """Values for the sizes; no block size divides those of tests, if the kernel looks as if it could do with that.
+
+    Args:
+        doublings: how often what is timed is doubled; below zero, halved.
+    """
     axes = _array_axes(signature)
-    timed, emulated = _EXTENT[axes], _EMULATED_EXTENT[axes]
+    timed, emulated = scaled(_EXTENT[axes], doublings), _EMULATED_EXTENT[axes]
     if not is_guarded(signature):
         return Extents(timed, timed // 2, emulated, emulated // 2)
-    return Extents(timed, _ODD_EXTENT[axes], emulated, emulated * 3 // 4 - 1)
+    return Extents(timed, timed - _LESS_FOR_TESTS[axes], emulated, emulated * 3 // 4 - 1)
 
 
 def is_guarded(signature: KernelSignature) -> bool:

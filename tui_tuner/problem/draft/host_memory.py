@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from tui_tuner.problem.draft.host_objects import HostObjects, Taken, put_in
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.syntax import closing, split_list
 
@@ -16,13 +17,6 @@ _RANDOM = (
     r"(?:\([\w\s]+\)|\w+\()?\s*(?:(?P<low>'[^'\\]'|\d+)\s*\+\s*)?\(?\s*(?:std::)?"
     r"(?:rand|random|lrand48|rng|gen|generator|mt|engine|eng)\s*\(\s*\)\s*(?P<by>[%&])\s*(?P<count>\w+)\s*\)?\s*\)?"
 )
-
-
-class Taken(NamedTuple):
-    """Memory of so many bytes, or elements, as text that stands at a place."""
-
-    text: str
-    place: int
 
 
 class Drawn(NamedTuple):
@@ -39,20 +33,23 @@ class HostMemory:
     def __init__(self, program: HostProgram) -> None:
         self._program = program
         self._code = program.code
+        self._objects = HostObjects(program)
 
     def taken(self, pointer: str, place: int) -> Taken | None:
         """The bytes that memory of this name is taken with; followed to the callers of a function."""
         for name, where in self._followed(pointer, place):
-            found = self._allocated(name, where) or self._bytes_of_vector(name, where) or self._by_function(name, where)
+            ways = (self._allocated, self._bytes_of_vector, self._by_function, self._objects.memory)
+            found = next((one for way in ways if (one := way(name, where)) is not None), None)
             if found is not None:
                 return found
         return None
 
     def elements(self, name: str, place: int) -> Taken | None:
-        """What `x.size()` is for a vector `x`; None for any other name, and where nothing tells."""
+        """What `x.size()` is for a vector `x`, or a member of an object; None for any other name."""
         asked = re.fullmatch(r"(\w+)(?:\.|->)size\(\)", name)
         vectors = (self._vector(*one) for one in self._followed(asked[1], place)) if asked else ()
-        return next((found[0] for found in vectors if found is not None), None)
+        of_vector = next((found[0] for found in vectors if found is not None), None)
+        return of_vector or self._objects.member(name, place)
 
     def drawn(self, pointer: str, place: int) -> Drawn | None:
         """The random whole numbers that the host fills an array with; followed to the callers of a function.
@@ -117,9 +114,7 @@ class HostMemory:
                 meant = {**dict(zip(function.parameters, given, strict=False)), **dict(types)}
                 if len(asked) < 2 or len(given) != len(function.parameters):
                     continue
-                words = re.split(r"(\b[A-Za-z_]\w*)", asked[1])
-                bytes_of_it = "".join(f"({meant[one]})" if one in meant else one for one in words)
-                return Taken(re.sub(r"\(\((\w[\w\s]*)\)\)", r"(\1)", bytes_of_it), call.start())
+                return Taken(put_in(asked[1], meant), call.start())
         return None
 
     def _bytes_of_vector(self, name: str, place: int) -> Taken | None:
@@ -176,4 +171,4 @@ def named(pointer: str) -> str:
     if (inner := re.fullmatch(r"(?:thrust\s*::\s*)?raw_pointer_cast\s*\(\s*(.*?)\s*\)|\((.*)\)", text)) is not None:
         return named(inner[1] or inner[2])
     text = re.sub(r"^&\s*", "", text)
-    return re.sub(r"\s*\[.*|\s*\.\s*(?:data|get|begin)\s*\(\s*\)", "", text)
+    return re.sub(r"\s*\[.*|\s*(?:\.|->)\s*\w+\s*(?:<[^<>]*>)?\s*\(\s*\)$", "", text)

@@ -10,6 +10,8 @@ from functools import cached_property
 
 from tui_tuner.problem.c_types import dtype_of
 from tui_tuner.problem.draft.c_expressions import SIZEOF, NotArithmetic, arithmetic, folded, is_called_by_name
+from tui_tuner.problem.draft.host_loops import raised
+from tui_tuner.problem.draft.host_members import HostMembers
 from tui_tuner.problem.structures import structures
 from tui_tuner.problem.syntax import closing, constant_of, spaces, split_list, with_macro
 
@@ -21,11 +23,12 @@ _DEFINE = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+(?P<name>\w+)(?P<parameters>\([^()\n]*\))?(?P<text>(?:\\\r?\n|[^\n])*)", re.MULTILINE
 )
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\r?\n|[^\n])*", re.MULTILINE)
-_SHIFTED = re.compile(r"(<<|>>)\s*([A-Za-z_]\w*)")
 _MOST_STEPS = 12
 _OF_DEVICES = {
     "maxThreadsPerBlock": 1024,
     "warpSize": 32,
+    "multiProcessorCount": 128,
+    "cudaDevAttrMultiProcessorCount": 128,
     "maxGridSize[0]": 2**31 - 1,
     "maxGridSize[1]": 65535,
     "maxGridSize[2]": 65535,
@@ -56,11 +59,11 @@ class HostProgram:
 
     Attributes:
         code: the text without comments and directives.
+        members: what the code lists for the members of structures.
     """
 
     def __init__(self, code: str, headers: Sequence[str] = (), text: str = "") -> None:
         self.text = text or code
-        self._headers = headers
         found = [one for text in (*headers, code) for one in _DEFINE.finditer(text)]
         self._macros = {one["name"]: (one["parameters"], _plain(one["text"])) for one in found}
         macros = (one["name"] for one in _DEFINE.finditer(code) if one["parameters"] is None)
@@ -68,6 +71,7 @@ class HostProgram:
         self.own_numbers = frozenset([*macros, *constants])
         """Macros and constants of the file, which a build may give another number."""
         self.code = _DIRECTIVE.sub(lambda line: spaces(line.group()), code)
+        self.members = HostMembers(self.code, headers)
 
     @cached_property
     def functions(self) -> list[HostFunction]:
@@ -92,10 +96,10 @@ class HostProgram:
     def meaning(self, name: str, place: int) -> tuple[str, int] | None:
         """What a name was last set to before a place, as text, with the place where that text stands."""
         function = self.function_at(place)
-        if re.fullmatch(r"\w+(?:\[\d+\])?(?:\.|->)\w+", name):
+        if re.fullmatch(r"\w+(?:\[\d+\])?(?:(?:\.|->)\w+)+", name):
             return self._member(name, place)
         if function is not None:
-            own = self._set_between(name, function.body, place) or self._pitch(name, function)
+            own = self._set_between(name, function.body, place) or self._told(name, function)
             if own is not None:
                 return own
             if name in function.parameters:
@@ -105,27 +109,28 @@ class HostProgram:
             return None if parameters or not text else (text, place)
         return self._set_outside(name)
 
-    def _pitch(self, name: str, function: HostFunction) -> tuple[str, int] | None:
-        """The bytes of a row that `cudaMallocPitch` was asked for, which is the least that it answers."""
-        made = re.compile(rf"\bcudaMallocPitch\s*\([^;]*?,\s*&\s*{re.escape(name)}\s*,([^,;]*),")
-        found = made.search(self.code, function.body, function.end)
-        return None if found is None else (found[1].strip(), found.start())
+    def _told(self, name: str, function: HostFunction) -> tuple[str, int] | None:
+        """What CUDA answers by address: the bytes of a row, as many as `cudaMallocPitch` is asked for; an attribute."""
+        pitch = rf"\bcudaMallocPitch\s*\([^;]*?,\s*&\s*{re.escape(name)}\s*,(?P<row>[^,;]*),"
+        attribute = rf"\bcudaDeviceGetAttribute\s*\(\s*&\s*{re.escape(name)}\s*,\s*(?P<attribute>\w+)"
+        found = re.compile(f"{pitch}|{attribute}").search(self.code, function.body, function.end)
+        return None if found is None else ((found["row"] or found["attribute"]).strip(), found.start())
 
     def _member(self, name: str, place: int) -> tuple[str, int] | None:
-        """What a member of a variable was set to, by itself or in the braces of the variable's declaration."""
-        variable, member = re.split(r"\.|->", name)
+        """What a member of a variable was set to, by itself or in the braces that it, or what it is in, was made of."""
+        variable, *path = re.split(r"\.|->", name)
         for _ in range(_MOST_STEPS):
             function = self.function_at(place)
             start = 0 if function is None else function.body
-            own = self._set_between(f"{variable}.{member}", start, place)
-            made = self._made_of(variable, start, place)
+            own = self._set_between(".".join((variable, *path)), start, place)
             if own is not None:
                 return own
-            if made:
-                names = self._members(made[-1]["type"])
-                values = split_list(made[-1]["values"] or made[-1]["given"] or "")
-                position = names.index(member) if member in names else len(values)
-                return (values[position], made[-1].start()) if position < len(values) else None
+            for depth in reversed(range(len(path))):
+                made = self.members.made_of(variable, path[:depth], start, place)
+                if made is not None:
+                    kind, values, where = made
+                    picked = self.members.picked(kind, values, path[depth:])
+                    return None if picked is None else (picked, where)
             bare, bracket, index = variable.partition("[")
             if function is None or bare not in function.parameters:
                 return None
@@ -135,26 +140,14 @@ class HostProgram:
             variable, place = passed[0].lstrip("& ") + bracket + index, passed[1]
         return None
 
-    def _made_of(self, variable: str, start: int, end: int) -> list[re.Match[str]]:
-        """Declarations that list what the members of a variable are, in braces or by `make_float2` and the like."""
-        values = r"(?:\{(?P<values>[^{};]*)\}|make_(?P=type)\s*\((?P<given>[^;]*)\))"
-        declared = rf"\b(?P<type>\w+)\s+{re.escape(variable)}\s*=?\s*(?:(?P=type)\s*)?{values}\s*[;,]"
-        return list(re.compile(declared).finditer(self.code, start, end))
-
-    def _members(self, structure: str) -> list[str]:
-        """The names of a structure's members, in order."""
-        if vector := re.fullmatch(r"[a-z]+([234])", structure):
-            return list("xyzw"[: int(vector[1])])
-        known = next((one for code in (self.code, *self._headers) if (one := structures(code).get(structure))), None)
-        return [member.name for member in known or ()]
-
     def template_argument(self, text: str, place: int) -> str:
         """A type, or a number as the host has it; of a type that the host's own template leaves open a guess.
 
         Empty for what is neither.
         """
         plain = re.sub(r"^(un)?signed(?=\w)", r"\g<0> ", text)
-        if text in ("true", "false") or dtype_of(plain, "cuda", {})[0] is not None or text in structures(self.code):
+        is_known = text.partition("<")[0] in structures(self.code)
+        if text in ("true", "false") or dtype_of(plain, "cuda", {})[0] is not None or is_known:
             return plain
         is_open = re.search(rf"\b(?:typename|class)\s+{re.escape(text)}\s*[,>]", self.code)
         number = self.number(text, place)
@@ -207,6 +200,8 @@ class HostProgram:
         found = [
             one for one in _assignments(name).finditer(self.code, start, end) if not re.match(r"\s*[{[]", one["text"])
         ]
+        if found and (count := raised(self.code, name, found[-1].end(), end)) is not None:
+            return count, found[-1].start()
         for one in reversed(found):  # what comes from outside, as by atoi(), is said only where nothing else is
             if self.is_arithmetic(_first_item(one["text"])):
                 return _first_item(one["text"]), one.start()
@@ -244,8 +239,7 @@ class HostProgram:
         return None
 
     def expanded(self, text: str) -> str:
-        """Text with the macros that take arguments put in, and those that are numbers where something is shifted."""
-        text = _SHIFTED.sub(lambda by: by[1] + self._macros.get(by[2], (None, by[2]))[1], text)
+        """Text with the macros that take arguments put in."""
         for _ in range(3):
             for name, (parameters, body) in self._called.items():
                 if parameters and re.search(rf"\b{name}\s*\(", text):
@@ -257,10 +251,18 @@ class HostProgram:
         """What may be called by name: macros that take arguments, and functions that are one expression of theirs."""
         found = {name: one for name, one in self._macros.items() if one[0]}
         for one in self.functions:
-            returned = re.fullmatch(r"\s*return\b([^;{}]*);\s*", self.code[one.body : one.end - 1])
-            if returned is not None and one.parameters and not is_called_by_name(one.name):
-                found.setdefault(one.name, (f"({', '.join(one.parameters)})", f"({_plain(returned[1])})"))
+            returned = self._returned(one) if one.parameters and not is_called_by_name(one.name) else None
+            if returned is not None:
+                found.setdefault(one.name, (f"({', '.join(one.parameters)})", f"({_plain(returned)})"))
         return found
+
+    def _returned(self, function: HostFunction) -> str | None:
+        """What a function returns that is one expression, or raises a count until it is enough."""
+        body = self.code[function.body : function.end - 1]
+        returned = re.fullmatch(r"(?P<before>.*?)\breturn\b(?P<text>[^;{}]*);\s*", body, re.DOTALL)
+        if returned is None or not returned["before"].strip():
+            return None if returned is None else returned["text"]
+        return raised(self.code, returned["text"].strip(), function.body, function.body + returned.start("text"))
 
     def resolved(self, text: str, place: int, known: Callable[[str, int], ast.expr | None]) -> ast.expr:
         """Text as arithmetic, its names replaced by what `known` says of each where it stands.
@@ -306,12 +308,12 @@ class HostProgram:
 
 
 def limit_of_devices(name: str) -> int | None:
-    """What `cudaGetDeviceProperties` tells of every device in this member, if it does."""
+    """What a device tells of itself in this member or attribute: the same for all, or a usual number."""
     return _OF_DEVICES.get(name.rpartition(".")[2])
 
 
 def _assignments(name: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w.>]){re.escape(name)}\s*=(?!=)(?P<text>[^;]*);")
+    return re.compile(rf"(?<![\w.>]){re.escape(name)}\s*=(?!=)(?P<text>[^;]*)")
 
 
 def _first_item(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,6 +15,8 @@ from tui_tuner.problem.draft.drafted import MOST_THREADS, DraftedLaunch
 from tui_tuner.problem.draft.guesses import extents_around
 from tui_tuner.problem.draft.host_launches import HostLaunch, launches
 from tui_tuner.problem.draft.host_program import HostProgram
+from tui_tuner.problem.draft.host_promises import drawn_in, multiples_in
+from tui_tuner.problem.draft.host_types import deduced
 from tui_tuner.problem.draft.launch_reading import AXES, LaunchReading
 from tui_tuner.problem.draft.worked_out import (
     evaluated,
@@ -132,7 +134,8 @@ class _Drafting:
         keys |= self._grid_keys(bool(block)) | self._shared()
         shapes = {name: self._in_numbers(node) for name, node in self._shapes.items()}
         values, renamed = self._scalars(keys, shapes)
-        drawn = dict(self._drawn())
+        drawn = dict(drawn_in(self._reading))
+        multiples = {name: self._in_numbers(node) for name, node in multiples_in(self._reading).items()}
         texts = [*_texts(keys), *shapes.values(), *map(str, values.values()), *(high for _, high in drawn.values())]
         given = used_in(self._roots, texts)
         sizes = {renamed.get(name, name): number for name, number in given.items()}
@@ -155,18 +158,8 @@ class _Drafting:
                 for name, node in self._passed.items()
                 if isinstance(values.get(name), float) and fraction(node, self._roots) is None
             ),
+            {renamed.get(n, n): str(renamed_in(by, renamed)) for n, by in multiples.items() if n in given},
         )
-
-    def _drawn(self) -> Iterator[tuple[str, tuple[int, str]]]:
-        for given, parameter in zip(self._launch.arguments, self._signature.parameters, strict=False):
-            if not parameter.pointer or parameter.dtype is None or "int" not in parameter.dtype:
-                continue
-            found = self._reading.memory.drawn(given, self._launch.place)
-            if found is not None:
-                with suppress(NotArithmetic):
-                    node = finished(self._reading.node(found.number, found.place))
-                    high = ast.BinOp(node, ast.Add(), ast.Constant(found.low))
-                    yield parameter.name, (found.low, said_again(ast.unparse(high)))
 
     def _macros(self) -> list[str]:
         """The macros of the file that make the block and that the kernel reads: each becomes a tunable."""
@@ -255,9 +248,9 @@ class _Drafting:
         return min([MOST_THREADS, *(count for count in held if count >= threads > 1)])
 
     def _template(self) -> str:
-        said = [
-            self._program.template_argument(one, self._launch.place) for one in split_list(self._launch.template[1:-1])
-        ]
+        given = split_list(self._launch.template[1:-1])
+        given += deduced(self._program, self._signature, self._launch) if not given else []
+        said = [self._program.template_argument(one, self._launch.place) for one in given]
         return f"<{','.join(said)}>" if said and all(said) else ""
 
     def _grid_keys(self, is_fixed: bool) -> dict[str, list[str] | str]:

@@ -9,16 +9,16 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from tui_tuner.problem.by_value import Field
 from tui_tuner.problem.c_types import dtype_of
 from tui_tuner.problem.draft.c_expressions import SIZEOF, NotArithmetic, arithmetic, factors, folded
 from tui_tuner.problem.draft.host_dimensions import axes
 from tui_tuner.problem.draft.host_launches import HostLaunch
+from tui_tuner.problem.draft.host_loops import halfway
+from tui_tuner.problem.draft.host_members import listed
 from tui_tuner.problem.draft.host_memory import HostMemory
 from tui_tuner.problem.draft.host_program import HostProgram, limit_of_devices
 from tui_tuner.problem.draft.worked_out import chosen, evaluated, finished, names, quotient, scaled
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
-from tui_tuner.problem.syntax import split_list
 
 AXES = "xyz"
 _MOST_ASKED = 3000
@@ -93,7 +93,7 @@ class LaunchReading:
                 return self.node(written[index], there) if index < len(written) else ast.Constant(1)
         if (limit := limit_of_devices(name)) is not None:
             return ast.Constant(limit)
-        if not re.fullmatch(r"\w+(?:(?:\[\d+\])?(?:\.|->)\w+(?:\(\)|\[\d\])?)?", name):
+        if not re.fullmatch(r"\w+(?:(?:\[\d+\])?(?:(?:\.|->)\w+)+(?:\(\d*\)|\[\d\])?)?", name):
             return None
         elements = self.memory.elements(name, place)
         meaning = elements or self.program.meaning(name, place)
@@ -145,8 +145,9 @@ class LaunchReading:
         """What the scalars are, as far as that can be read."""
         found: dict[str, ast.expr] = {}
         for name, _, given in self.scalars():
+            text = halfway(self.program.code, given, self.launch.place) or given
             with suppress(NotArithmetic):
-                found[name] = finished(self.node(given, self.launch.place))
+                found[name] = finished(self.node(text, self.launch.place))
         return found
 
     def scalars(self) -> Iterator[tuple[str, str | None, str]]:
@@ -154,11 +155,14 @@ class LaunchReading:
         for parameter, given in zip(self.signature.parameters, self.launch.arguments, strict=False):
             if parameter.members is not None:
                 whole = re.sub(r"^\s*\*\s*|^\s*\w+\s*\{\s*(\w+)\s*\}\s*$", r"\1", given)
-                for position, member in enumerate(parameter.members):
-                    listed = re.fullmatch(r"(?:\w+\s*)?\{(.*)\}|make_\w+\s*\((.*)\)", whole.strip(), re.DOTALL)
-                    parts = split_list(listed[1] or listed[2] or "") if listed else []
-                    text = (parts[position] if position < len(parts) else "0") if listed else f"{whole}.{member.name}"
-                    for one, of in zip(_elements_of(member), _texts_of(text, member.count), strict=True):
+                values, kind = listed(whole), re.findall(r"\w+", parameter.type_text.partition("<")[0])[-1]
+                for member in parameter.members:
+                    text = f"{whole}.{member.name}"
+                    if values is not None:
+                        text = self.program.members.picked(kind, values, member.name.split(".")) or "0"
+                    for one, of in zip(
+                        _elements_of(member.name, member.count), _elements_of(text, member.count), strict=True
+                    ):
                         yield f"{parameter.name}.{one}", member.dtype, of
             elif not parameter.pointer:
                 yield parameter.name, parameter.dtype, given
@@ -332,14 +336,9 @@ class LaunchReading:
         return scaled(parts, 1, element)
 
 
-def _elements_of(member: Field) -> list[str]:
-    """The names of a member's elements: its own, or those of an array."""
-    return [member.name] if member.count is None else [f"{member.name}[{index}]" for index in range(member.count)]
-
-
-def _texts_of(text: str, count: int | None) -> list[str]:
-    """The host's words for the elements of a member."""
-    return [text] if count is None else [f"{text}[{index}]" for index in range(count)]
+def _elements_of(name: str, count: int | None) -> list[str]:
+    """A member by itself, or each element of an array."""
+    return [name] if count is None else [f"{name}[{index}]" for index in range(count)]
 
 
 def _is_block(node: ast.expr) -> bool:

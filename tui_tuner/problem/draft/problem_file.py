@@ -38,6 +38,7 @@ from tui_tuner.problem.syntax import code_only
 
 NO_AMENDMENTS = Amendments()
 _MOST_LINES = 3
+_HEADERS = (".cuh", ".h", ".hpp", ".inl")
 
 
 def scaffold(
@@ -59,7 +60,7 @@ def scaffold(
     Raises:
         ProblemError: the file cannot be read, holds no kernel that can be launched, or several and none is named.
     """
-    language = LANGUAGES.get(source_path.suffix)
+    language = language_of(source_path)
     if language is None:
         hint = f"known endings: {', '.join(LANGUAGES)}"
         raise ProblemError(f"the ending of {source_path} says no language", hint=hint)
@@ -102,7 +103,7 @@ def _constants(code: str, file: Path, kernel: str, language: Language) -> list[D
 
 def ranked_kernels(source_path: Path) -> list[str]:
     """The kernels of a file, those first that seem to do the most work; those launched in a single block come last."""
-    language = LANGUAGES.get(source_path.suffix)
+    language = language_of(source_path)
     if language is None:
         return []
     source = text_of(source_path)
@@ -114,6 +115,19 @@ def ranked_kernels(source_path: Path) -> list[str]:
 
     found = sorted(find_kernels(source, language), key=lambda one: (is_small(one.name), -work_of(one)))
     return [one.name for one in found]
+
+
+def language_of(file: Path) -> Language | None:
+    """The language that a file's ending says; CUDA for a header too."""
+    return "cuda" if file.suffix in _HEADERS else LANGUAGES.get(file.suffix)
+
+
+def file_of_kernels(file: Path) -> Path:
+    """The file, or the first header beside it that it includes and that has kernels, where it has none itself."""
+    if language_of(file) != "cuda" or not file.is_file() or ranked_kernels(file):
+        return file
+    headers = [one for one in local_headers(text_of(file), file) if one.suffix in _HEADERS]
+    return next((one for one in headers if ranked_kernels(one)), file)
 
 
 def text_of(file: Path, instead: str = "give a kernel's file") -> str:
@@ -136,7 +150,7 @@ def _sizes_of(
 ) -> DraftedSizes:
     if launch is not None and "problem_size" in launch.keys:
         return drafted_sizes(launch, signature, amendments)
-    extents = extents_of(signature)
+    extents = extents_of(signature, amendments.doublings)
     fixed = () if launch is None else [name for name, value in launch.values.items() if not isinstance(value, str)]
     names = [name for name in size_names(signature) if name not in fixed] or ["n"]
     names += () if launch is None else launch.sizes

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from tui_tuner.problem.draft.drafted import DraftedLaunch
-from tui_tuner.problem.draft.guesses import is_guarded
+from tui_tuner.problem.draft.guesses import SMALL, is_guarded, scaled
 from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.signature import KernelSignature
 
@@ -28,8 +28,6 @@ _OF_FILTERS = re.compile(
 )
 _USUAL_FILTER = 9
 """What is taken for the extent of a filter, which no array is as long as."""
-_SMALL = 32
-"""A size below is no extent, or cannot be halved."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +39,7 @@ class Amendments:
         filled: outputs that are filled before each launch, as the kernel writes them in part.
         positive: whether arrays of fractions hold no negative numbers, of which the kernel makes what is no number.
         halvings: how often the sizes of the emulator are halved once more.
+        doublings: how often the sizes that are timed are doubled, as far as they are guesses; below zero, halved.
         tested: what the sizes of the tests are to those that are timed.
         stated_too: whether numbers that the source states are sizes, which the emulator has smaller.
     """
@@ -49,6 +48,7 @@ class Amendments:
     filled: frozenset[str] = frozenset()
     positive: bool = False
     halvings: int = 0
+    doublings: int = 0
     tested: Tested = ""
     stated_too: bool = False
 
@@ -65,33 +65,59 @@ class DraftedSizes:
 
 def drafted_sizes(launch: DraftedLaunch, signature: KernelSignature, amendments: Amendments) -> DraftedSizes:
     """Sizes for a launch that was read from the host's code."""
-    timed = _timed(launch)
-    emulated = dict(timed)
+    emulated, guessed = _usual(launch)
+    timed = {name: scaled(size, amendments.doublings) if name in guessed else size for name, size in emulated.items()}
     while _is_large(launch, emulated, _EMULATED_THREADS, _EMULATED_ELEMENTS) and _halved(launch, emulated):
         pass
     for _ in range(amendments.halvings):
         _halved(launch, emulated)
     how = amendments.tested or ("odd" if is_guarded(signature) else "half")
-    return DraftedSizes(timed, _tested(launch, timed, how), emulated, _tested(launch, emulated, how))
+    sizes = (timed, _tested(launch, timed, how), emulated, _tested(launch, emulated, how))
+    return DraftedSizes(*(_whole(launch, one) for one in sizes))
 
 
-def _timed(launch: DraftedLaunch) -> dict[str, int]:
-    extents = frozenset(re.findall(r"\w+", " ".join([*launch.keys.get("problem_size", ()), *launch.shapes.values()])))
+def _whole(launch: DraftedLaunch, sizes: Mapping[str, int]) -> dict[str, int]:
+    """Sizes of which those that the host divides without a remainder have none: the nearest below, or the least."""
+    whole = dict(sizes)
+    for name, text in launch.multiples.items():
+        by = int(_value(text, whole))
+        if by > 1:
+            whole[name] = max(by, whole[name] // by * by)
+    return whole
+
+
+def _usual(launch: DraftedLaunch) -> tuple[dict[str, int], set[str]]:
+    """The host's sizes, or usual ones; and which of them are guesses at how large a problem is."""
+    extents = _extents(launch)
     timed = {name: number or 1 for name, number in launch.sizes.items()}
     guessed = {name for name, number in launch.sizes.items() if number is None and name in extents}
     if not launch.are_fixed and not guessed and max(_threads(launch, timed), _elements(launch, timed)) < _LEAST:
-        guessed = {name for name in extents & timed.keys() if timed[name] >= _SMALL}
+        guessed = {name for name in extents & timed.keys() if timed[name] >= SMALL}
     few = {name: 3 for name in guessed if _FEW.fullmatch(name)}
     few |= {name: _USUAL_FILTER for name in guessed if _OF_FILTERS.fullmatch(name)}
     guessed -= few.keys()
-    timed |= dict.fromkeys(guessed, _USUAL.get(max(len(guessed), len(launch.keys.get("problem_size", ()))), 128))
+    timed |= dict.fromkeys(guessed, _USUAL.get(_degree(launch, guessed, timed), 128))
     timed |= few
     bounds = {name for name, number in launch.sizes.items() if number is None} & {*map(str, launch.values.values())}
     timed |= dict.fromkeys(bounds - extents, _USUAL[2])
     most = _MOST_GUESSED if guessed else _MOST_ELEMENTS
     while _is_large(launch, timed, math.inf, most) and _halved(launch, timed, launch.stated):
         pass
-    return timed
+    return timed, guessed
+
+
+def _extents(launch: DraftedLaunch) -> frozenset[str]:
+    """The sizes that arrays or threads are made of."""
+    return frozenset(re.findall(r"\w+", " ".join([*launch.keys.get("problem_size", ()), *launch.shapes.values()])))
+
+
+def _degree(launch: DraftedLaunch, names: Collection[str], sizes: Mapping[str, int]) -> int:
+    """With which power of these sizes the arrays grow, and the threads: 2 for a matrix, 1 for several vectors."""
+    few, many = ({**sizes, **dict.fromkeys(names, size)} for size in (2**10, 2**11))
+    texts = [*launch.shapes.values(), "*".join(f"({text})" for text in launch.keys.get("problem_size", ()))]
+    growth = [_value(text, many) / max(1.0, _value(text, few)) for text in texts if text]
+    degree = max((round(math.log2(one)) for one in growth if one > 1), default=1)
+    return max(degree, 1 if launch.shapes else len(names))
 
 
 def _tested(launch: DraftedLaunch, sizes: Mapping[str, int], how: Tested) -> dict[str, int]:
@@ -99,17 +125,19 @@ def _tested(launch: DraftedLaunch, sizes: Mapping[str, int], how: Tested) -> dic
         return dict(sizes)
 
     def other(value: int) -> int:
-        if value < _SMALL:
+        if value < SMALL:
             return value
         return value * 3 // 4 - 1 if how == "odd" and not launch.are_fixed else value // 2
 
-    return {name: value if name in launch.stated else other(value) for name, value in sizes.items()}
+    extents = _extents(launch)
+    same = {name for name, number in launch.sizes.items() if number is not None and name not in extents}
+    return {name: value if name in same | launch.stated.keys() else other(value) for name, value in sizes.items()}
 
 
 def _halved(launch: DraftedLaunch, sizes: dict[str, int], but: Collection[str] = ()) -> bool:
     """Halve the largest size; whether there is one that can be."""
     largest = max(sizes.keys() - set(but), key=lambda name: (sizes[name], name), default=None)
-    if largest is None or launch.are_fixed or sizes[largest] < 2 * _SMALL:
+    if largest is None or launch.are_fixed or sizes[largest] < 2 * SMALL:
         return False
     sizes[largest] //= 2
     return True

@@ -25,7 +25,7 @@ from tui_tuner.problem.draft.guesses import (
 )
 from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL, ProposedFacts, ProposedFill
 from tui_tuner.problem.draft.sizes import Amendments, DraftedSizes
-from tui_tuner.problem.languages import COMPILED_LANGUAGES
+from tui_tuner.problem.languages import COMPILED_LANGUAGES, LANGUAGES
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
 
@@ -69,6 +69,8 @@ def lines_of(draft: Draft) -> Iterator[str]:
     yield "[kernel]"
     yield f"source = {json.dumps(file.name, ensure_ascii=False)}"
     yield f"name = {json.dumps(draft.name)}{_CHECK if signature.template else ''}"
+    if file.suffix not in LANGUAGES:
+        yield f'language = "{draft.language}"'
     if draft.language == "cuda" and local_headers(draft.source, file):
         yield f"compiler_options = {json.dumps([f'-I{file.parent.resolve()}'])}  # for the headers beside the kernel"
     yield ""

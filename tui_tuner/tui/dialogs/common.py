@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
+from textual.events import Key
 from textual.widgets import Button, Input, OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
@@ -52,9 +53,26 @@ class MessageDialog(Dialog[None]):
 
 
 class ResultDialog(MessageDialog):
-    """What came of the session; the keys of a replay, whose end it is, act here too."""
+    """What came of the session; the keys of a replay, whose end it is, act here too.
+
+    Args:
+        yields: whether a key of the panes closes it and acts there. Where a session has just ended it does not: what
+            is typed in that moment would take the result away unread.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [replace(each, action=f"app.{each.action}") for each in REPLAY_BINDINGS]
+
+    def __init__(self, title: Content, body: Content, *, yields: bool) -> None:
+        super().__init__(title, body)
+        self._yields = yields
+
+    def on_key(self, event: Key) -> None:
+        """Give way to a key of the panes."""
+        behind = self.app.screen_stack[-2].active_bindings
+        if self._yields and event.key in behind and event.key not in self.active_bindings:
+            event.stop()
+            self.dismiss(None)
+            self.app.simulate_key(event.key)
 
 
 class QuitDialog(Dialog[bool]):

@@ -296,7 +296,7 @@ incumbent's) over its values, each with the number of its failures; equal height
             self._draw_chart()
 
     def _draw(self) -> None:
-        self.border_subtitle = one_line(self._contents.draw(self._view_model, self._wanted, self._order))
+        self.write_below(self._contents.draw(self._view_model, self._wanted, self._order))
         if self._titled != self._order.title:  # one that is remembered may be known only now
             self.refresh_title()
         self.query_one(PinLines).show(self._pinned_rows, self._view_model, self._pin_key)

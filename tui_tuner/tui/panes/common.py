@@ -17,7 +17,7 @@ from textual.widget import Widget
 from tui_tuner.session.events import Event
 from tui_tuner.tui.jump import Target, top_left
 from tui_tuner.tui.panes.review import ReviewFacts
-from tui_tuner.tui.text.plain import clickable
+from tui_tuner.tui.text.plain import clickable, one_line
 from tui_tuner.tui.view_model import ViewModel
 
 
@@ -36,7 +36,7 @@ class PaneGrid(Container):
         self.active = 1
         self._visited_from: int | None = None
         self._beside_kernel = 2
-        self._mark(self.active, self._beside_kernel, update=False)
+        self._mark(self.active, self._beside_kernel)
 
     def compose(self) -> ComposeResult:
         """All panes, and what stands beside the first one while a source is reviewed."""
@@ -67,15 +67,14 @@ class PaneGrid(Container):
         """Make a pane the active one, before its focus: a hidden widget cannot have it."""
         self.active, self._visited_from = number, None
         self._beside_kernel = self._beside_kernel if number == 1 else number
-        second = self._beside_kernel if number == 1 else 1
-        self._mark(number, second, update=self.has_class("-kernel") == (number == 1))
-        self.set_class(number == 1, "-kernel")  # which styles all panes anew
+        self._mark(number, self._beside_kernel if number == 1 else 1)
+        self.app.stylesheet.update_nodes(self.children)  # what is in them has no style that depends on it
         self.post_message(self.Activated(number))
 
-    def _mark(self, active: int, second: int, *, update: bool) -> None:
+    def _mark(self, active: int, second: int) -> None:
+        self.set_class(active == 1, "-kernel", update=False)
         for pane in self._panes.values():
-            classes = {"-active": pane.number == active, "-second": pane.number == second}
-            pane.update_classes(classes, update=update)
+            pane.update_classes({"-active": pane.number == active, "-second": pane.number == second}, update=False)
 
     def go_to(self, number: int) -> None:
         """Activate a pane and give it the focus."""
@@ -129,6 +128,7 @@ class Pane(Vertical):
         super().__init__(id=f"pane-{number}", classes="pane")
         self.number = number
         self.title = title
+        self._below = ""
 
     def on_mount(self) -> None:
         """Write the border."""
@@ -143,6 +143,12 @@ class Pane(Vertical):
         """Write the border's title: the number, the name and what the pane adds."""
         name = clickable(Content.from_markup(f"[b]{self.number}[/b] {self.title}"), f"screen.pane({self.number})")
         self.border_title = Content.assemble(name, self.title_extra())
+
+    def write_below(self, words: str) -> None:
+        """Write the border's subtitle; a widget whose border is written is drawn anew, with all that is in it."""
+        if words != self._below:
+            self._below = words
+            self.border_subtitle = one_line(words)
 
     def title_extra(self) -> Content:
         """What stands behind the name in the border."""

@@ -27,7 +27,7 @@ from tui_tuner.tui.panes.common import Pane
 from tui_tuner.tui.subject import SubjectView
 from tui_tuner.tui.text.diff import DiffView
 from tui_tuner.tui.text.highlighting import apply_language, apply_theme
-from tui_tuner.tui.text.plain import clickable, one_line
+from tui_tuner.tui.text.plain import clickable
 from tui_tuner.tui.view_model import ViewModel
 
 SourceView = Literal["source", "diff", "best"]
@@ -260,7 +260,7 @@ beside it; `{review}` shows all panes, and it again, `{facts}` goes there and ba
             words[:0] = [f"against {self._against}"] if self._view_model.review is not None else []
             hunk = self.diff.hunk
             words = words if hunk is None else [f"hunk {hunk + 1}/{self.diff.hunks}", *words]
-        self.border_subtitle = one_line(" · ".join(words))
+        self.write_below(" · ".join(words))
 
     @property
     def selected_hunk(self) -> str:

@@ -57,6 +57,7 @@ class How(Vertical):
                 options.append((str(value), str(value)))
             picker.set_options(options)
             picker.value = value
+            picker.mutate_reactive(type(picker).value)  # the same value may have other words by now
 
     def inputs(self) -> list[Widget]:
         """The fields in their order."""

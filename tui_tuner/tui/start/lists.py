@@ -20,6 +20,12 @@ from tui_tuner.tui.text.plain import one_line
 _W = TypeVar("_W", bound=Widget)
 _AROUND = 6
 """Cells of a line that are the list's frame, its padding and its scroll bar."""
+WHAT_COMES = (
+    "Enter tunes the kernel: what is proposed is built in a sandbox, checked against a reference and timed in turns"
+    " with the best so far. You are asked before each step, and q leaves at any time. The kernel's file stays as it is;"
+    " the result lies in tuner-runs/."
+)
+"""Told to whoever has no runs yet."""
 
 
 class ChoiceList(OptionList):
@@ -61,12 +67,6 @@ def titled(widget: _W, title: str) -> _W:
 def kernels_title(kernels: Sequence[object]) -> str:
     """Of the list of kernels; where there are none, how their files end."""
     return "Kernels" if kernels else f"Kernels: no {' '.join(LANGUAGES)}"
-
-
-def runs_title(runs: Sequence[object], kernels: Sequence[object]) -> str:
-    """Of the list of runs; where there are none, how one begins."""
-    none = "Runs: none yet; Enter on a kernel begins one" if kernels else "Runs: none yet"
-    return "Runs" if runs else none
 
 
 def select(options: OptionList, index: int) -> None:

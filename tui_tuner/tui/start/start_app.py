@@ -36,7 +36,7 @@ from tui_tuner.tui.jump import JumpScreen, Target, gone_to, option_targets
 from tui_tuner.tui.key_line import KeyLine
 from tui_tuner.tui.keys import START_BINDINGS, TEXTUALS, checked_keymap, command_words, names_of_keys
 from tui_tuner.tui.start.how import How
-from tui_tuner.tui.start.lists import ChoiceList, kernel_line, kernels_title, run_lines, runs_title, select, titled
+from tui_tuner.tui.start.lists import WHAT_COMES, ChoiceList, kernel_line, kernels_title, run_lines, select, titled
 from tui_tuner.tui.start.start_world import RunCard, StartWorld
 from tui_tuner.tui.starting import BREAKPOINTS, HEIGHTS, know_size
 from tui_tuner.tui.text.plain import plain
@@ -121,6 +121,7 @@ class StartApp(InTurn[list[str]]):
             yield titled(ChoiceList(*lines, id="kernels", compact=True, markup=False), kernels_title(lines))
             yield How()
         yield titled(ChoiceList(id="runs", compact=True, markup=False), "Runs")
+        yield Static(WHAT_COMES, id="what-comes", markup=False)
         yield Static(id="command", markup=False)
         yield KeyLine()
 
@@ -179,7 +180,8 @@ class StartApp(InTurn[list[str]]):
 
     def _list_runs(self) -> None:
         self._cards = [] if self._world is None else self._world.runs()
-        self._runs.border_title = runs_title(self._cards, self._kernels_here)
+        self._runs.border_title = "Runs" if self._cards else "Runs: none yet"
+        self.query_one("#what-comes").display = bool(self._kernels_here) and not self._cards
         self._show_runs()
 
     def _show_runs(self) -> None:

@@ -21,7 +21,7 @@ from pathlib import Path
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.build.compilers import nvrtc_child
 from tui_tuner.evaluate.build.compilers.base import BuildRefusal, Headers, Recipe, checked_name, include_paths, macros
-from tui_tuner.evaluate.build.compilers.late_blocks import with_late_blocks
+from tui_tuner.evaluate.build.compilers.late_warps import with_late_warps
 from tui_tuner.evaluate.build.compilers.symbols import kernel_resources, kernel_symbol
 from tui_tuner.evaluate.results import Failure, FailureKind, Resources
 from tui_tuner.evaluate.toolkit import WITH_LINES, toolkit_programs
@@ -92,7 +92,7 @@ class Nvcc:
 
     def recipe(self, candidate: Candidate, configuration: Configuration, options: Sequence[str]) -> Recipe:
         """Compile to a cubin; a template is instantiated from a file of its own."""
-        candidate, options = with_late_blocks(candidate, options)
+        candidate, options = with_late_warps(candidate, options)
         files, main = {SOURCE: candidate.source}, SOURCE
         if "<" in checked_name(candidate.kernel):
             files[INSTANCE], main = _instantiation(candidate.kernel), INSTANCE
@@ -213,7 +213,7 @@ class Nvrtc:
 
     def recipe(self, candidate: Candidate, configuration: Configuration, options: Sequence[str]) -> Recipe:
         """Compile to a cubin in a Python of ours that is confined like any compiler."""
-        candidate, options = with_late_blocks(candidate, options)
+        candidate, options = with_late_warps(candidate, options)
         command = (
             *(sys.executable, "-I", str(_CHILD), str(self.packages), self.release),
             *(

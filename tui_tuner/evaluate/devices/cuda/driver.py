@@ -149,6 +149,7 @@ class Driver:
     """
 
     def __init__(self) -> None:
+        self._pinned: list[np.ndarray] = []
         try:
             library = ctypes.CDLL(LIBRARY)
             self._functions = {name: getattr(library, name) for name in SIGNATURES}
@@ -292,8 +293,11 @@ class Driver:
         self.call("cuMemcpyDtoH_v2", array.ctypes.data, address, array.nbytes)
 
     def pin(self, array: np.ndarray) -> None:
-        """Lock the pages of a contiguous host array until the process ends."""
+        """Lock the pages of a contiguous host array until the process ends, and keep it: no copy may begin in memory
+        that is locked and end beyond it, as one of another array could that came to lie there.
+        """
         self.call("cuMemHostRegister_v2", array.ctypes.data, array.nbytes, 0)
+        self._pinned.append(array)
 
     def copy_async(self, target: int, source: int, nbytes: int, stream: int) -> None:
         """Queue a copy from device to device."""

@@ -46,8 +46,8 @@ _ALONE_LIMIT_S = 1.0
 _SHARED_BYTES, _SHARED_BYTES_OPTIN = 49152, 232448
 
 
-@dataclass(frozen=True)
-class _Library:
+@dataclass(frozen=True, eq=False)
+class _Library:  # of one load: each has children of its own
     artifact: Path
     symbol: str
 
@@ -91,7 +91,7 @@ class NativeDevice(Device):
         self._code = code
         self._strict = not allow_unconfined
         self._held = HeldChildren()
-        self._tried: dict[tuple[_Library, int, int], LoadedKernel] = {}
+        self._tried: dict[tuple[Path, str, int, int], Resources] = {}
         gnu = find_gnu(code.compiler)
         self._libraries, self.info = [gnu.program.parent.parent / n for n in ("lib", "lib64")], _device_info(code, gnu)
 
@@ -103,27 +103,26 @@ class NativeDevice(Device):
             SandboxError: the child cannot be confined.
         """
         library = _Library(artifact.resolve(), symbol)
-        self._held.end(lambda turn: turn.library == library)
         try:
             state = artifact.stat()
         except OSError as error:
             raise DeviceFault(FailureKind.LAUNCH, f"{artifact.name}: {error.strerror}") from error
-        tried = (library, state.st_mtime_ns, state.st_ino)
+        tried = (library.artifact, symbol, state.st_mtime_ns, state.st_ino)
         if tried not in self._tried:
             self._tried[tried] = self._try(library)
-        return self._tried[tried]
+        return LoadedKernel(library, self._tried[tried])
 
-    def _try(self, library: _Library) -> LoadedKernel:
+    def _try(self, library: _Library) -> Resources:
         child = self._child(library, [], _LOAD_TIMEOUT_S)
         child.step(_LOAD_TIMEOUT_S)
         ended = child.end()
         check_end(ended, [], _LOAD_TIMEOUT_S)
         shared_bytes = ended.report.page.shared_bytes if self._code.has_blocks else None
-        return LoadedKernel(library, Resources(shared_bytes=shared_bytes))
+        return Resources(shared_bytes=shared_bytes)
 
     def unload(self, kernel: LoadedKernel) -> None:
         """End the child in which it was timed; all others load it afresh."""
-        self._held.end(lambda turn: turn.library == kernel.handle)
+        self._held.end(lambda turn: turn.library is kernel.handle)
 
     def allocate(
         self, arguments: Sequence[KernelArgument], restored: frozenset[int], *, guard_end: bool = True

@@ -1,0 +1,130 @@
+"""What a bare start lists, at every size of the terminal."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from textual.widgets import Select, Static
+
+from tests.session.fakes import write_problem
+from tests.tui.at_start import look_at, shown
+from tests.tui.looking import screen_text
+from tui_tuner.app import overview
+from tui_tuner.journal.reading import RUNS
+from tui_tuner.tui.start.lists import run_lines
+from tui_tuner.tui.start.start_app import StartApp
+from tui_tuner.tui.start.start_world import Found, RunCard, StartWorld
+
+
+@pytest.mark.parametrize("size", [(60, 18), (80, 24), (200, 50)])
+async def test_where_there_is_no_kernel_it_is_said_what_one_is_and_nothing_is_offered(size: tuple[int, int]) -> None:
+    app = StartApp([], look_at([]))
+    async with app.run_test(size=size, notifications=True) as pilot:
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        lines = screen_text(app).split("\n")
+        assert "Kernels: no .cu .cl .c .cc .cpp" in lines[1]
+        assert any("Runs: none yet ──" in line for line in lines)
+        assert "$ tuner-tui DIRECTORY/KERNEL, or begin in the directory" in "\n".join(lines)
+        assert lines[-1].split() == ["^s", "save", "?", "help", "q", "quit"]
+        await pilot.press("y", "enter", "i")
+        assert app.is_running
+        assert not app._notifications
+
+
+@pytest.mark.usefixtures("_here")
+async def test_a_narrow_terminal_has_room_for_kernels_and_fields() -> None:
+    async with shown((40, 20)) as pilot:
+        for part in ("scale.cu", "other.cu", "device", "time", "cost in $", "▼", "$ tuner-tui"):
+            assert part in screen_text(pilot.app), part
+        assert all(widget.region in pilot.app.screen.region for widget in pilot.app.query(Select))
+        await pilot.resize_terminal(120, 36)
+        await pilot.pause()
+        assert pilot.app.query_one("#how").region.y == pilot.app.query_one("#kernels").region.y
+
+
+LONG = "opencl:0.0  a device whose name is longer than the field that it is picked in"
+
+
+@pytest.mark.usefixtures("_here")
+@pytest.mark.parametrize(("columns", "seen"), [(120, LONG), (40, LONG[:37] + "…")])
+async def test_what_a_picker_offers_is_one_line_each(columns: int, seen: str) -> None:
+    async def discover() -> Found:
+        return Found({"device": [("auto", "auto"), (LONG, "opencl:0.0")]})
+
+    async def look() -> StartWorld:
+        return replace(await overview.start_world(Path()), discover=discover)
+
+    app = StartApp(overview.kernels_in(Path()), look)
+    async with app.run_test(size=(columns, 30)) as pilot:
+        await app.workers.wait_for_complete()
+        app.query_one("#device", Select).focus()
+        await pilot.press("enter")
+        await pilot.pause()
+        assert seen in screen_text(app)
+
+
+NAME = "convolution2d_tiled-20261124-201508"
+LONG_RUNS = [
+    RunCard(Path(RUNS / NAME), "convolution2d_tiled.cu", "resumable", "2026-11-24T20:15:08", None, "autonomous"),
+    RunCard(Path(RUNS / "scale-1"), "scale.cu", "finished", "2026-11-20T12:00:00", 12.5, "one_prompt"),
+]
+
+
+@pytest.mark.parametrize(
+    ("width", "says", "leaves_out"),
+    [
+        (200, ["convolution2d_tiled.cu", "12.50x", "resumable", "2026-11-24 20:15", "autonomous"], []),
+        (120, ["convolution2d_tiled.cu", "12.50x", "resumable", "2026-11-24 20:15"], []),
+        (100, ["convolution2d_tiled.cu", "12.50x", "resumable"], ["2026-11-24 20:15", "autonomous"]),
+        (80, ["12.50x", "resumable"], ["convolution2d_tiled.cu", "2026-11-24 20:15", "autonomous"]),
+    ],
+)
+def test_the_name_of_a_run_has_its_width_before_the_columns_that_it_tells_as_well(
+    width: int, says: list[str], leaves_out: list[str]
+) -> None:
+    first, second = (line.plain for line in run_lines(LONG_RUNS, LONG_RUNS[0], width))
+    assert first.startswith("=  ")
+    assert first.endswith(NAME)
+    assert len(first) == len(second) <= width - 6
+    assert all(words in first + second for words in says)
+    assert not any(words in first + second for words in leaves_out)
+    assert run_lines([], None, width) == []
+
+
+@pytest.mark.usefixtures("_here")
+async def test_what_auto_stands_for_is_told_as_soon_as_it_is_known() -> None:
+    async def discover() -> Found:
+        return Found({"device": [("auto  CPU, no GPU", "auto")], "llm": [("auto  none: search", "auto")]})
+
+    async def look() -> StartWorld:
+        return replace(await overview.start_world(Path()), discover=discover)
+
+    app = StartApp(overview.kernels_in(Path()), look)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        assert "auto  CPU, no GPU" in screen_text(app)
+        assert "auto  none: search" in screen_text(app)
+        assert str(app.query_one("#command", Static).render()) == "$ tuner-tui scale.cu"
+
+
+@pytest.mark.parametrize(("runs", "is_told"), [([], True), (LONG_RUNS, False)])
+async def test_whoever_has_no_runs_is_told_what_comes(runs: list[RunCard], is_told: bool) -> None:
+    app = StartApp([(Path("scale.cu"), True)], look_at(runs))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        assert ("You are asked" in screen_text(app)) is is_told
+
+
+def test_kernels_with_a_problem_file_are_found_one_directory_below_where_there_are_none_here(tmp_path: Path) -> None:
+    for name in ("samples", ".hidden", "samples/deep"):
+        (tmp_path / name).mkdir()
+        write_problem(tmp_path / name)
+        (tmp_path / name / "other.cu").touch()
+    assert overview.kernels_in(tmp_path) == [(Path("samples/scale.cu"), True)]
+    (tmp_path / "mine.cu").touch()
+    assert overview.kernels_in(tmp_path) == [(Path("mine.cu"), False)]

@@ -1,0 +1,73 @@
+"""What the host makes the members of a structure of: in braces, or by `make_float2` and the like."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from tui_tuner.problem.structures import structures
+from tui_tuner.problem.syntax import closing, split_list
+
+_LISTED = re.compile(r"(?:[\w:]+\s*(?:<[^<>{}]*>)?\s*)?\{(.*)\}|make_\w+\s*\((.*)\)", re.DOTALL)
+
+
+class HostMembers:
+    """Reads the members that host code lists.
+
+    Args:
+        code: the host's, without comments and directives.
+        headers: that may declare structures too.
+    """
+
+    def __init__(self, code: str, headers: Sequence[str]) -> None:
+        self._code = code
+        self._codes = (code, *headers)
+
+    def made_of(self, variable: str, path: Sequence[str], start: int, end: int) -> tuple[str, str, int] | None:
+        """The type of a variable, or of a member of it, what was last listed for it, and where."""
+        target = r"\s*(?:\.|->)\s*".join(map(re.escape, (variable, *path)))
+        head = rf"(?<![\w.>]){target}\s*=\s*" if path else rf"\b(?P<type>\w+)(?:\s*<[^<>;{{}}]*>)?\s+{target}\s*=?\s*"
+        listed = r"(?:(?P<made>\w+)\s*(?:<[^<>;{}]*>\s*)?)?\{|make_(?P<vector>\w+)\s*\("
+        found = list(re.compile(rf"{head}(?:{listed})").finditer(self._code, start, end))
+        if not found:
+            return None
+        last = found[-1]
+        values = self._code[last.end() : closing(self._code, last.end() - 1, "(){}") - 1]
+        named = last["vector"] or last["made"]
+        return named or (self._type_of(variable, path, start, end) if path else last["type"]), values, last.start()
+
+    def picked(self, kind: str, values: str, path: Sequence[str]) -> str | None:
+        """What stands for a member, or one of a structure within it, among the values listed for a type."""
+        text: str | None = None
+        for position, name in enumerate(path):
+            types, given = self._types(kind), split_list(values)
+            place = [*types].index(name) if name in types else len(given)
+            if place >= len(given):
+                return None
+            text, kind = given[place], types[name]
+            inside = listed(text)
+            if inside is None and position + 1 < len(path):
+                return None
+            values = inside or ""
+        return text
+
+    def _type_of(self, variable: str, path: Sequence[str], start: int, end: int) -> str:
+        declared = re.compile(rf"\b(\w+)(?:\s*<[^<>;{{}}]*>)?\s+(?:\w+\s*,\s*)*{re.escape(variable)}\s*[;,={{(]")
+        found = list(declared.finditer(self._code, start, end))
+        kind = found[-1][1] if found else ""
+        for name in path:
+            kind = self._types(kind).get(name, "")
+        return kind
+
+    def _types(self, structure: str) -> dict[str, str]:
+        """The types of a structure's members by name, in order; of a vector's they are empty."""
+        if vector := re.fullmatch(r"[a-z]+([234])", structure):
+            return dict.fromkeys("xyzw"[: int(vector[1])], "")
+        known = next((one for code in self._codes if (one := structures(code).get(structure))), None)
+        return {member.name: re.findall(r"\w+", member.type_text)[-1] for member in known or ()}
+
+
+def listed(text: str) -> str | None:
+    """What stands in the braces that text is, or in the parentheses behind `make_float2`; None where it is neither."""
+    found = _LISTED.fullmatch(text.strip())
+    return None if found is None else found[1] or found[2] or ""

@@ -1,0 +1,143 @@
+"""Objects of the host that own a kernel's memory: of classes that the file declares, and tensors of PyTorch."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from tui_tuner.problem.draft.host_program import HostProgram
+from tui_tuner.problem.syntax import closing, split_list
+
+_MOST_STEPS = 6
+_TAKES = re.compile(r"\bcudaMalloc(?P<how>\w*)\s*(?:<[^<>]*>)?\s*\(")
+_ELEMENT = "sizeof(element)"
+"""The bytes of what a tensor holds, which is what the kernel's array holds."""
+
+
+class Taken(NamedTuple):
+    """Memory of so many bytes, or elements, as text that stands at a place."""
+
+    text: str
+    place: int
+
+
+class _Made(NamedTuple):
+    """An object's class, what its parameters and members stand for, and where it is made."""
+
+    body: str
+    meant: Mapping[str, str]
+    place: int
+
+
+class HostObjects:
+    """Reads what objects are made of where the host declares them."""
+
+    def __init__(self, program: HostProgram) -> None:
+        self._program = program
+        self._code = program.code
+
+    def memory(self, name: str, place: int) -> Taken | None:
+        """The bytes that an object takes, or a member of it, as in `image.data`."""
+        variable, _, member = name.replace("->", ".").partition(".")
+        made = self._made(variable, place)
+        if made is None:
+            return self._of_tensor(name, place)
+        own = re.compile(rf"&[\s(]*(?:this\s*->\s*)?{member}" if member else "&")
+        for call in _TAKES.finditer(made.body):
+            given = split_list(made.body[call.end() : closing(made.body, call.end() - 1, "()") - 1])
+            if len(given) > 1 and own.search(given[0]):
+                is_pitched = call["how"] == "Pitch" and len(given) == 4
+                text = f"({given[2]}) * ({given[3]})" if is_pitched else given[1]
+                return Taken(put_in(text, made.meant), made.place)
+        return None
+
+    def member(self, name: str, place: int) -> Taken | None:
+        """What `image.width` or `buffer.size()` is where the object is made; None where its class does not say."""
+        asked = re.fullmatch(r"(\w+)(?:\.|->)(\w+)(\(\))?", name)
+        made = None if asked is None else self._made(asked[1], place)
+        if asked is None or made is None:
+            return None
+        member = asked[2]
+        if asked[3]:
+            returned = re.search(
+                rf"\b{member}\s*\(\s*\)\s*(?:const\s*)?(?:noexcept\s*)?\{{\s*return\s+(\w+)\s*;", made.body
+            )
+            member = returned[1] if returned else ""
+        return Taken(made.meant[member], made.place) if member in made.meant else None
+
+    def _made(self, variable: str, place: int) -> _Made | None:
+        """How an object was made, followed to the callers of a function that is given it."""
+        for _ in range(_MOST_STEPS):
+            for kind, types, given, where in self._declared(variable, place):
+                body = self._class(kind)
+                meant = None if body is None else self._meant(kind, body, types, given)
+                if body is not None and meant is not None:
+                    return _Made(body, meant, where)
+            function = self._program.function_at(place)
+            passed = self._program.meaning(variable, place) if function else None
+            if function is None or variable not in function.parameters or passed is None:
+                return None
+            variable, place = passed[0].lstrip("&* "), passed[1]
+            if not variable.isidentifier():
+                return None
+        return None
+
+    def _declared(self, variable: str, place: int) -> Iterator[tuple[str, list[str], list[str], int]]:
+        """Class, template arguments, arguments and place of declarations of a name, the last one first."""
+        others = r"(?:\w+\s*[({][^(){};]*[)}]\s*,\s*)*"
+        declared = re.compile(rf"\b(\w+)\s*(?:<([^<>;]*)>)?\s+{others}{re.escape(variable)}\s*[({{]")
+        for found in reversed(list(declared.finditer(self._code, 0, place))):
+            end = closing(self._code, found.end() - 1, "(){}") - 1
+            yield found[1], split_list(found[2] or ""), split_list(self._code[found.end() : end]), found.start()
+
+    def _class(self, name: str) -> str | None:
+        declared = re.search(rf"\b(?:class|struct)\s+{re.escape(name)}\b[^;{{}}()]*\{{", self._code)
+        return None if declared is None else self._code[declared.end() : closing(self._code, declared.end() - 1, "{}")]
+
+    def _meant(self, kind: str, body: str, types: list[str], given: list[str]) -> dict[str, str] | None:
+        """What the parameters and members of a class stand for in an object that is made of these arguments."""
+        listed = re.search(rf"\btemplate\s*<([^<>{{}}]*)>\s*(?:class|struct)\s+{re.escape(kind)}\b", self._code)
+        names = [re.findall(r"\w+", one.partition("=")[0])[-1] for one in split_list(listed[1])] if listed else []
+        for made in re.finditer(rf"\b{kind}\s*\(([^(){{}};]*)\)\s*(?:noexcept\s*)?(?::([^{{;]*))?\{{", body):
+            parameters = [re.findall(r"\w+", one.partition("=")[0])[-1] for one in split_list(made[1])]
+            if len(parameters) != len(given):
+                continue
+            meant = {**dict(zip(names, types, strict=False)), **dict(zip(parameters, given, strict=True))}
+            inside = body[made.end() : closing(body, made.end() - 1, "{}")]
+            set_to = re.findall(r"(\w+)\s*\(([^()]*)\)", made[2] or "")
+            set_to += re.findall(r"(?:this\s*->\s*)?\b(\w+)\s*=(?!=)\s*([^;]*);", inside)
+            set_to += re.findall(r"\bcudaMallocPitch\s*\([^;,]*,\s*&\s*(\w+)\s*,([^;,]*),", inside)
+            for name, text in set_to:
+                meant.setdefault(name, put_in(text.strip(), meant))
+            return meant
+        return None
+
+    def _of_tensor(self, name: str, place: int) -> Taken | None:
+        """The elements of a tensor: as it is made, as many as another has, or as its `.size(0)` and so on are."""
+        plain = re.escape(name)
+        made = re.compile(
+            rf"\b{plain}\s*=\s*(?:torch|at)\s*::\s*(?:(?:zeros|ones|empty|full|rand|randn)\s*\(\s*\{{(?P<list>[^{{}}]*)\}}"
+            r"|(?:zeros|ones|empty|full|rand|randn)_like\s*\(\s*(?P<like>\w+))"
+        )
+        for found in reversed(list(made.finditer(self._code, 0, place))):
+            if found["like"]:
+                return self._of_tensor(found["like"], found.start()) if found["like"] != name else None
+            return Taken(" * ".join([*(f"({one})" for one in split_list(found["list"])), _ELEMENT]), found.start())
+        function = self._program.function_at(place)
+        if function is None or name not in function.parameters:
+            return None
+        body = self._code[function.start : function.end]
+        asked = {int(one) for one in re.findall(rf"\b{plain}\s*\.\s*size\s*\(\s*(\d)\s*\)", body)}
+        if not asked or asked != set(range(max(asked) + 1)) or len(asked) < 2:
+            return None
+        named = {int(at): one for one, at in re.findall(rf"\b(\w+)\s*=\s*{plain}\s*\.\s*size\s*\(\s*(\d)\s*\)", body)}
+        extents = [named.get(at, f"{name}.size({at})") for at in sorted(asked)]
+        return Taken(" * ".join([*extents, _ELEMENT]), place)
+
+
+def put_in(text: str, meant: Mapping[str, str]) -> str:
+    """Text with what its names stand for."""
+    words = re.split(r"(\b[A-Za-z_]\w*)", text)
+    put = "".join(f"({meant[one]})" if one in meant else one for one in words)
+    return re.sub(r"\(\((\w[\w\s]*)\)\)", r"(\1)", put)

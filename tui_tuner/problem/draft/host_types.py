@@ -1,0 +1,78 @@
+"""What a compiler works out for a template that the host launches without arguments: the types of what it passes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tui_tuner.problem.c_types import dtype_of, type_aliases
+from tui_tuner.problem.draft.host_launches import HostLaunch
+from tui_tuner.problem.draft.host_memory import named
+from tui_tuner.problem.draft.host_program import HostProgram
+from tui_tuner.problem.signature import KernelSignature
+from tui_tuner.problem.structures import structures
+
+_MOST_STEPS = 6
+_TYPE = r"(?:(?:unsigned|signed|long|short)\s+)*[A-Za-z_][\w:]*(?:\s*<[^<>;(){}]*>)?"
+_NUMBERS = ((r"[-+]?\d+", "int"), (r"[-+]?[\d.]+(?:e[-+]?\d+)?f", "float"), (r"[-+]?[\d.]+(?:e[-+]?\d+)?", "double"))
+
+
+def deduced(program: HostProgram, signature: KernelSignature, launch: HostLaunch) -> list[str]:
+    """The types for a kernel's template parameters, in order, as far as the first that its arguments do not say."""
+    found: list[str] = []
+    for text in signature.template:
+        name = re.findall(r"\w+", text.partition("=")[0])[-1]
+        given = [
+            (argument, parameter.pointer)
+            for argument, parameter in zip(launch.arguments, signature.parameters, strict=False)
+            if re.findall(r"\w+", re.sub(r"\b(?:const|__restrict\w*)\b", "", parameter.type_text)) == [name]
+        ]
+        types = (_type_of(program, argument, launch.place, pointed) for argument, pointed in given)
+        kind = next((one for one in types if one), "")
+        if not kind:
+            break
+        found.append(kind)
+    return found
+
+
+def _type_of(program: HostProgram, text: str, place: int, pointed: bool) -> str:
+    """The type of what stands at a place, or of what it points to; empty where it cannot be told."""
+    for _ in range(_MOST_STEPS):
+        made = re.fullmatch(rf"({_TYPE})\s*(?:\{{.*\}}|\(.*\))", text.strip(), re.DOTALL)
+        if made is not None and not pointed and not any(one.name == made[1] for one in program.functions):
+            return _plain(made[1])
+        number = next((kind for mark, kind in _NUMBERS if re.fullmatch(mark, text.strip())), "")
+        name = named(text) if pointed else text.strip()
+        if number or not name.isidentifier():
+            return number
+        kind = next((one for one in _declared(program, name, place, pointed) if _is_type(program, one)), "")
+        function, meaning = program.function_at(place), program.meaning(name, place)
+        if kind or function is None or name not in function.parameters or meaning is None:
+            return kind
+        text, place = meaning  # of a type that the function's own template leaves open
+    return ""
+
+
+def _declared(program: HostProgram, name: str, place: int, pointed: bool) -> Iterator[str]:
+    """What stands for a type before a name, the last one before a place first, those of its function before others."""
+    star = r"\s*\*\s*(?:const\s+|__restrict\w*\s+)*" if pointed else r"\s+"
+    more = r"(?:\w+\s*(?:=[^,;()]*)?,\s*\*\s*)*" if pointed else r"(?:\w+\s*(?:=[^,;()]*)?,\s*)*"
+    plain = re.compile(rf"(?<![\w.>])({_TYPE}){star}{more}{re.escape(name)}\s*[=;,)({{\[]")
+    holder = re.compile(
+        rf"\b\w+\s*<\s*({_TYPE})\s*>\s*&?\s*(?:\w+\s*(?:\([^()]*\)|=[^,;]*)?\s*,\s*)*{re.escape(name)}\b"
+    )
+    function = program.function_at(place)
+    start = 0 if function is None else function.start
+    for begins, ends in ((start, place), (0, start)):
+        for pattern in (plain, holder) if pointed else (plain,):
+            for found in reversed(list(pattern.finditer(program.code, begins, ends))):
+                yield _plain(found[1])
+
+
+def _is_type(program: HostProgram, kind: str) -> bool:
+    known = dtype_of(kind, "cuda", type_aliases(program.code))[0] is not None
+    return known or kind.partition("<")[0] in structures(program.code)
+
+
+def _plain(kind: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"\s*([<>,:])\s*", r"\1", kind.strip()))
