@@ -22,8 +22,8 @@ _NOTHING = re.compile(r"a kernel that computes nothing would pass the check of '
 _MOST_LINES = 3
 MOST_HALVINGS = 8
 _MOST_GROWN = 8
-_MOST_ELEMENTS_GROWN = 2**24
-"""Arrays on the processor have fewer than a sixteenth at first: what leaves this many was led by a wrong index."""
+_MOST_ELEMENTS_ALIKE = 2**24
+"""Of arrays that all are larger than taken for: what still touches what is before them has an index that is wrong."""
 _BEHIND = re.compile(r"touched memory (\d+) bytes past the end of argument (\d+)")
 _BEFORE = re.compile(r"touched memory (\d+) bytes before the start of argument (\d+)")
 """What is far behind the end of one array may be before another."""
@@ -55,6 +55,8 @@ def _all_grown(made: Amendments, argument: Argument, problem: Problem) -> Amendm
     """The amendments with twice as many elements at least for all arrays that were taken for as large as this one."""
     alike = [one for one in problem.arguments if one.shape is not None and one.shape == argument.shape]
     elements = math.prod(shape_of(argument, problem.sizes)) if argument.shape is not None else 0
+    if elements >= _MOST_ELEMENTS_ALIKE:
+        return None
     grown = {one.name: _grown(one, elements * _width(one), problem) for one in alike}
     if not grown or None in grown.values():
         return None
@@ -77,8 +79,7 @@ def _grown(argument: Argument, beyond: int, problem: Problem) -> str | None:
     }
     choices |= {str(times * elements): (True, times, ()) for times in (2, 3, 4, 8)}
     values = {text: value for text in choices if (value := _elements(text, sizes)) is not None}
-    most = min(_MOST_GROWN * needed, _MOST_ELEMENTS_GROWN)
-    enough = [text for text, value in values.items() if max(needed, elements + 1) <= value <= most]
+    enough = [text for text, value in values.items() if max(needed, elements + 1) <= value <= _MOST_GROWN * needed]
     return min(enough, key=lambda text: (choices[text][0], values[text], len(text)), default=None)
 
 
