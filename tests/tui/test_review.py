@@ -236,3 +236,14 @@ async def test_no_other_diff_is_shown_while_that_of_large_sources_is_made(monkey
         await pilot.pause()
         assert view.hunks == 0
         assert "working the changes out" in screen_text(app)
+
+
+@pytest.mark.parametrize("columns", [None, 54, 60])
+def test_signs_that_are_two_cells_wide_keep_every_row_in_its_width_and_lose_nothing(columns: int | None) -> None:
+    words = "// größe 日本語のコメントのための長い行です🚀 end"
+    picture = diff_picture("int a;\n", f"int a;\n{words}\n\tint b;\n", "cuda", columns=columns)
+    rows = picture.content.split("\n")[1:]
+    assert "".join(row.plain.rpartition("+ ")[2] for row in rows).replace(" ", "").find(words.replace(" ", "")) >= 0
+    widths = {row.cell_length for row in rows}
+    assert len(widths) == 1
+    assert columns is None or max(widths) <= columns

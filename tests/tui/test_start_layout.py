@@ -45,6 +45,12 @@ async def test_a_narrow_terminal_has_room_for_kernels_and_fields() -> None:
         assert pilot.app.query_one("#how").region.y == pilot.app.query_one("#kernels").region.y
 
 
+@pytest.mark.usefixtures("_here")
+async def test_a_terminal_that_is_too_low_for_all_of_it_shows_the_keys() -> None:
+    async with shown((40, 12)) as pilot:
+        assert screen_text(pilot.app).splitlines()[-1].split()[-2:] == ["q", "quit"]
+
+
 LONG = "opencl:0.0  a device whose name is longer than the field that it is picked in"
 
 

@@ -75,3 +75,21 @@ def test_a_start_screen_writes_its_first_picture_once(tmp_path: Path) -> None:
     before = child.before or b""
     child.close(force=True)
     assert before.count(b"kernels in") == 1
+
+
+def test_what_is_typed_while_the_start_screen_makes_room_is_left_to_the_screen_of_the_session(tmp_path: Path) -> None:
+    environment = {**os.environ, "TERM": "xterm-256color", "HOME": str(tmp_path)}
+    child = pexpect.spawn(
+        sys.executable,
+        ["-m", "tests.tui.start_in_terminal"],
+        cwd=str(ROOT),
+        env=environment,
+        dimensions=(36, 120),
+        timeout=LIMIT_S,
+    )
+    child.expect("Runs: none yet")
+    child.send("\r")
+    child.expect("ending")
+    child.send("3j")
+    child.expect("left .* b'3j'")
+    child.expect(pexpect.EOF)

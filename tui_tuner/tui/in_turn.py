@@ -2,22 +2,43 @@
 
 Textual hands keys on as they come: of those that a slow line brings together, or somebody types fast, the first may
 open a line to type into, and what was meant for that line would still reach the pane: `/status` would skip a step.
-What is typed before there is anything to act on waits for it, as in a shell.
+What is typed before there is anything to act on waits for it, as in a shell, also while one app makes room for another.
 """
 
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 
 from textual.app import App, ReturnType
+from textual.driver import Driver
+from textual.drivers.linux_driver import LinuxDriver
 from textual.events import Event, Key, Paste
 from textual.message_pump import MessagePump
 
 _MOST_S = 1.0
 """So long a widget is waited for at most: one that goes meanwhile never answers."""
+
+
+class _LeavingDriver(LinuxDriver):
+    """Leaves to who comes next what it has not read: Textual 8.2 throws that away, twice while it ends."""
+
+    hands_on = False
+
+    def disable_input(self) -> None:
+        """Textual's own, without that where the terminal is handed on."""
+        if not self.hands_on:
+            super().disable_input()
+        elif self._key_thread is not None:
+            signal.signal(signal.SIGWINCH, signal.SIG_DFL)
+            self._disable_mouse_support()
+            self.exit_event.set()
+            self._key_thread.join()
+            self.exit_event.clear()
+            self._key_thread = None
 
 
 class InTurn(App[ReturnType]):
@@ -27,6 +48,18 @@ class InTurn(App[ReturnType]):
         super().__init__()
         self._typed: deque[Key | Paste] = deque()
         self._follower: asyncio.Task[None] | None = None
+
+    def get_driver_class(self) -> type[Driver]:
+        """Textual's own, able to hand the terminal on."""
+        chosen = super().get_driver_class()
+        return _LeavingDriver if chosen is LinuxDriver else chosen
+
+    def hand_on(self, result: ReturnType) -> None:
+        """End, and read nothing more: what is typed from now on is for whoever has the terminal next."""
+        self.exit(result)
+        if isinstance(self._driver, _LeavingDriver):
+            self._driver.hands_on = True
+            self._driver.disable_input()
 
     def must_wait(self, key: str) -> bool:
         """Whether a key has nothing to act on yet; it and all that follows wait until `hear` is called."""

@@ -225,7 +225,7 @@ class StartApp(InTurn[list[str]]):
     @on(OptionList.OptionSelected)
     def _begin(self) -> None:
         if words := self._shown_words():
-            self.exit(words)
+            self.hand_on(words)
 
     @on(Input.Submitted)
     def action_leave_field(self) -> None:
@@ -257,7 +257,7 @@ class StartApp(InTurn[list[str]]):
     def action_run(self, command: str) -> None:
         """Resume, replay or watch the selected run."""
         if self._card is not None:
-            self.exit([command, str(self._card.path)])
+            self.hand_on([command, str(self._card.path)])
 
     @work(exclusive=True, exit_on_error=False, group="form", description="the problem file")
     async def action_problem(self) -> None:

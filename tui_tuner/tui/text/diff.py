@@ -11,6 +11,7 @@ from functools import cache
 from itertools import zip_longest
 from typing import Literal, NamedTuple
 
+from rich.cells import cell_len, chop_cells
 from textual import work
 from textual.app import ComposeResult
 from textual.containers import ScrollableContainer
@@ -47,11 +48,8 @@ def _same(start: int, length: int, *, first: bool, last: bool) -> list[DiffRow]:
     head = 0 if first else CONTEXT
     tail = 0 if last else CONTEXT
     hidden = length - head - tail
-    if hidden <= 1:
-        return [DiffRow("same", start + index + 1) for index in range(length)]
-    top = [DiffRow("same", start + index + 1) for index in range(head)]
-    bottom = [DiffRow("same", start + length - tail + index + 1) for index in range(tail)]
-    return [*top, DiffRow("fold", start + head + 1, hidden), *bottom]
+    rows = [DiffRow("same", start + index + 1) for index in range(length)]
+    return rows if hidden <= 1 else [*rows[:head], DiffRow("fold", start + head + 1, hidden), *rows[length - tail :]]
 
 
 def diff_rows(old: list[str], new: list[str]) -> list[DiffRow]:
@@ -100,10 +98,11 @@ def _row(row: DiffRow, text: Content, digits: int, width: int, tinted: bool) -> 
 
 
 def _parts(line: str, width: int) -> Iterator[tuple[int, int]]:
-    """Where the parts of a line begin and end that fit a width; a word is broken where it is half of it."""
+    """Where the parts of a line begin and end that fit so many cells; a word is broken where it is half of them."""
     start = 0
-    while len(line) - start > width:
-        places = range(start + width // 2, start + width)
+    while cell_len(line[start:]) > width:
+        most = len(chop_cells(line[start:], width)[0])
+        places = range(start + most // 2, start + most)
         end = 1 + max((at for at in places if not (line[at].isalnum() or line[at] == "_")), default=places[-1])
         yield start, end
         start = end
@@ -216,7 +215,7 @@ def diff_picture(old: str, new: str, language: str, *, tinted: bool = True, colu
     old_lines, new_lines = _lines(old), _lines(new)
     rows = diff_rows(old_lines, new_lines)
     painter = _Painter(old_lines, new_lines, language, tinted=tinted)
-    width = max((len(line) for line in old_lines + new_lines), default=0)
+    width = max(map(cell_len, old_lines + new_lines), default=0)
     half = 0 if columns is None else painter.half(columns, width)
     added, removed = changed_lines(rows)
     lines = [Content.styled(f"+{added} -{removed} lines", "$foreground-muted")]
