@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 import os
 import shlex
 import sys
@@ -284,8 +283,6 @@ async def replay(chosen: argparse.Namespace) -> int:
         setup: SessionSetup = loaded(subject_of(header_of(chosen.run)).replay)(chosen.run)
         return setup
 
-    if chosen.speed is not None and not 0 < chosen.speed < math.inf:
-        chosen.parser.error("--speed must be above 0")
     front_end = replace(front_end_of(chosen), plays=True, speed=chosen.speed, at=chosen.at)
     return await show(begin, front_end, str(chosen.run))
 

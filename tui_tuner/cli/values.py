@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +29,14 @@ def seconds(text: str) -> float:
 
 
 def factor(text: str) -> float:
-    """A factor, as in 2x."""
+    """A factor above 0, as in 2x."""
     try:
-        return float(text.removesuffix("x"))
+        number = float(text.removesuffix("x"))
     except ValueError:
-        raise argparse.ArgumentTypeError(f"'{text}' is no factor; write 2x") from None
+        number = 0.0
+    if not 0 < number < math.inf:
+        raise argparse.ArgumentTypeError(f"'{text}' is no factor; write 2x")
+    return number
 
 
 def directory(text: str) -> Path:
