@@ -57,6 +57,9 @@ def edit(file: str, old: str, new: str) -> None:
     Path(file).write_text(text.replace(old, new))
 
 
+RECORDED = str(samples_directory() / "recorded/one_prompt-matmul")
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
@@ -77,14 +80,14 @@ def edit(file: str, old: str, new: str) -> None:
         (["scale.cu", "--auto", "--max-time", "0s"], "--max-time: input should be greater than 0"),
         (["scale.cu", "--auto", "--target", "fast"], "--target: 'fast' is no factor; write 2x"),
         (["scale.cu", "--auto", "--target", "1x"], "--target: input should be greater than 1, it is 1"),
-        (["scale.cu", "--auto", "--target", "nan"], "--target: input should be"),
-        (["scale.cu", "--auto", "--target", "inf"], "--target: input should be a finite number"),
+        (["scale.cu", "--auto", "--target", "nan"], "--target: 'nan' is no factor; write 2x"),
+        (["scale.cu", "--auto", "--target", "inf"], "--target: 'inf' is no factor; write 2x"),
         (["scale.cu", "--auto", "--max-cost", "inf"], "--max-cost: input should be a finite number"),
         (["scale.cu", "--auto", "--max-evals", "1" + "0" * 30], "--max-evals: input should be less than or equal to"),
         (["scale.cu", "--auto", "--run-dir", ""], "--run-dir: names no directory"),
         (["scale.cu", "--auto", "--max-evals", "0"], "--max-evals: input should be greater than or equal to 1"),
         (["scale.cu", "--auto", "--max-cost", "-1"], "--max-cost: input should be greater than or equal to 0"),
-        (["resume", "run", "--auto", "--max-evals", "0"], "--max-evals: input should be"),
+        (["resume", RECORDED, "--auto", "--max-evals", "0"], "--max-evals: input should be"),
         (["scale.cu", "--auto", "--max-calls", "-1"], "--max-calls: input should be greater than or equal to 0"),
         (["resume", "run", "--auto", "--max-calls", "some"], "--max-calls"),
         (["scale.cu", "--auto", "--strategy", "one_promt"], "did you mean 'one_prompt'?"),
@@ -327,10 +330,12 @@ def test_a_mark_of_byte_order_is_no_mistake_and_a_nul_character_is_called_one(
 
 
 def test_without_a_terminal_auto_is_asked_for_before_a_run_is_begun(here: TuneHere) -> None:
-    for arguments in (["scale.cu"], ["resume", "run"], ["replay", "run"]):
+    for arguments in (["scale.cu"], ["resume", RECORDED], ["replay", RECORDED]):
         ended = here(*arguments)
         assert (ended.code, ended.out) == (2, "")
         assert "add --auto" in ended.err
+    for command in ("resume", "replay"):  # which would be no help there
+        assert here(command, "run").err.startswith("tuner-tui: run: no run is there")
     assert not Path("tuner-runs").exists()
 
 
