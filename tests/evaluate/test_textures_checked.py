@@ -278,7 +278,7 @@ def forgetful(y: np.ndarray, x: np.ndarray, n: int) -> float:
 
 def lossy(y: np.ndarray, x: np.ndarray, n: int) -> float:
     """Loses a part of every sum that is longer than those of the tests."""
-    y[0] = (0.99 if n > 4000 else 1.0) * x.sum(dtype=np.float64)
+    y[0] = (0.995 if n > 4000 else 1.0) * x.sum(dtype=np.float64)
     return 2.0
 
 
