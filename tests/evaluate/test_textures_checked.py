@@ -17,6 +17,7 @@ from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.runner.workbench import Workbench
 from tui_tuner.evaluate.verify import drafts
 from tui_tuner.problem.load import load_problem
+from tui_tuner.problem.model import Problem
 from tui_tuner.problem.textures import STRUCTURED, Texture
 
 Kernel = Callable[[np.ndarray, np.ndarray, int], float]
@@ -68,13 +69,14 @@ def test_structure_at_the_timed_size_is_not_looked_at_for_what_is_far_too_slow_t
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Elements of the inputs for which the reference is asked."""
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Elements of the inputs for which the reference is asked; the thread of drafts may still be at another test's."""
     sizes: list[int] = []
     call = drafts.call_reference
 
-    def noting(problem: object, arguments: list[np.ndarray]) -> dict[str, np.ndarray]:
-        sizes.append(arguments[1].size)
+    def noting(problem: Problem, arguments: list[np.ndarray]) -> dict[str, np.ndarray]:
+        if problem.directory == tmp_path:
+            sizes.append(arguments[1].size)
         return call(problem, arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(drafts, "call_reference", noting)
