@@ -14,7 +14,7 @@ import numpy as np
 from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words
 from tui_tuner.problem.model import Language, Member
 from tui_tuner.problem.structures import Member as Declared
-from tui_tuner.problem.structures import structures
+from tui_tuner.problem.structures import structures, template_of
 
 MOST_ELEMENTS = 64
 """Of all members together; CUDA passes 4 KB at most."""
@@ -79,7 +79,7 @@ def fields_of(
     known, aliases = structures(code), type_aliases(code)
     if words[0] not in known:
         return None
-    aliases |= _template_of(words[0], given, code)
+    aliases |= _given_to(words[0], given, code)
     members = known[words[0]]
     if members is None:
         pointer = _pointer_in(words[0], code)
@@ -100,11 +100,10 @@ def fields_of(
     return tuple(fields)
 
 
-def _template_of(structure: str, given: str, code: str) -> dict[str, str]:
+def _given_to(structure: str, given: str, code: str) -> dict[str, str]:
     """What the parameters of a class template stand for where it is used with these arguments."""
-    listed = re.search(rf"\btemplate\s*<([^<>{{}}]*)>\s*(?:struct|class)\s+{re.escape(structure)}\b", code)
-    names = [re.findall(r"\w+", one.partition("=")[0])[-1] for one in listed[1].split(",")] if listed else []
-    return dict(zip(names, (" ".join(one.split()) for one in given.rstrip("> ").split(",")), strict=False))
+    arguments = (" ".join(one.split()) for one in given.rstrip("> ").split(","))
+    return dict(zip(template_of(structure, code), arguments, strict=False))
 
 
 def _of_vector(name: str, width: int, language: Language) -> tuple[Field, ...] | None:

@@ -22,6 +22,7 @@ from tui_tuner.problem.syntax import (
     functions,
     identifiers,
     launch_bounds_at,
+    name_in,
     parameters_of,
     parse_code,
     strip_definitions,
@@ -227,7 +228,7 @@ def _instantiated(kernel: KernelSignature, arguments: list[str], source: str, la
             f"kernel '{kernel.name}' has {len(kernel.template)} template parameters, not {len(arguments)}",
             hint=f"line {kernel.line} of the source: template<{', '.join(kernel.template)}>",
         )
-    names = [re.findall(r"\w+", text.partition("=")[0])[-1] for text in kernel.template]
+    names = [name_in(text) for text in kernel.template]
     defaults = [text.partition("=")[2].strip() for text in kernel.template]
     values = list(chain(arguments, defaults[len(arguments) :]))
     aliases = type_aliases(code_only(source)) | dict(zip(names, values, strict=True))

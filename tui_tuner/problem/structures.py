@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from tui_tuner.problem.syntax import closing
+from tui_tuner.problem.syntax import closing, name_in, split_list
 
 _HEAD = re.compile(
     r"(?P<typedef>\btypedef\s+)?\b(?:struct|class)\b(?P<head>[^;{}()=<>]*(?:\([^;{}]*\)[^;{}()=<>]*)?)\{"
@@ -36,6 +36,12 @@ def structures(code: str) -> dict[str, list[Member] | None]:
         members = None if ":" in one["head"] or _ATTRIBUTE.search(one["head"]) else _members(code[one.end() : end - 1])
         found |= dict.fromkeys(names, members)
     return found
+
+
+def template_of(structure: str, code: str) -> list[str]:
+    """The names of the parameters of a class template; none of a class that is no template."""
+    listed = re.search(rf"\btemplate\s*<([^<>{{}}]*)>\s*(?:struct|class)\s+{re.escape(structure)}\b", code)
+    return [name_in(one) for one in split_list(listed[1])] if listed else []
 
 
 def _members(body: str) -> list[Member] | None:

@@ -221,6 +221,12 @@ def split_list(text: str) -> list[str]:
     return [" ".join(part.split()) for part in parts if part.strip()]
 
 
+def name_in(declaration: str) -> str:
+    """The name that a declaration gives, as N in `int N = 4`; empty where it gives none."""
+    words = re.findall(r"\w+", declaration.partition("=")[0].partition("[")[0])
+    return words[-1] if words else ""
+
+
 def with_macro(text: str, name: str, parameters: str, body: str) -> str:
     """The uses of a macro in a text, replaced by what it stands for."""
     names = [one.strip() for one in parameters.strip("()").split(",")]

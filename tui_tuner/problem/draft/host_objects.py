@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from tui_tuner.problem.draft.host_program import HostProgram
-from tui_tuner.problem.syntax import closing, split_list
+from tui_tuner.problem.structures import template_of
+from tui_tuner.problem.syntax import closing, name_in, split_list
 
 _MOST_STEPS = 6
 _TAKES = re.compile(r"\bcudaMalloc(?P<how>\w*)\s*(?:<[^<>]*>)?\s*\(")
@@ -97,10 +98,9 @@ class HostObjects:
 
     def _meant(self, kind: str, body: str, types: list[str], given: list[str]) -> dict[str, str] | None:
         """What the parameters and members of a class stand for in an object that is made of these arguments."""
-        listed = re.search(rf"\btemplate\s*<([^<>{{}}]*)>\s*(?:class|struct)\s+{re.escape(kind)}\b", self._code)
-        names = [re.findall(r"\w+", one.partition("=")[0])[-1] for one in split_list(listed[1])] if listed else []
+        names = template_of(kind, self._code)
         for made in re.finditer(rf"\b{kind}\s*\(([^(){{}};]*)\)\s*(?:noexcept\s*)?(?::([^{{;]*))?\{{", body):
-            parameters = [re.findall(r"\w+", one.partition("=")[0])[-1] for one in split_list(made[1])]
+            parameters = [name_in(one) for one in split_list(made[1])]
             if len(parameters) != len(given):
                 continue
             meant = {**dict(zip(names, types, strict=False)), **dict(zip(parameters, given, strict=True))}

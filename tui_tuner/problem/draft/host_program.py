@@ -13,7 +13,7 @@ from tui_tuner.problem.draft.c_expressions import SIZEOF, NotArithmetic, arithme
 from tui_tuner.problem.draft.host_loops import raised
 from tui_tuner.problem.draft.host_members import HostMembers
 from tui_tuner.problem.structures import structures
-from tui_tuner.problem.syntax import closing, constant_of, spaces, split_list, with_macro
+from tui_tuner.problem.syntax import closing, constant_of, name_in, spaces, split_list, with_macro
 
 _FUNCTION = re.compile(
     r"\b(?P<name>\w+)\s*\((?P<parameters>[^(){};]*(?:=[^(){};]*\([^(){};]*\)[^(){};]*)*)\)\s*(?:const\s*)?\{"
@@ -80,7 +80,7 @@ class HostProgram:
         for one in _FUNCTION.finditer(self.code):
             if one["name"] not in _CONTROL and (not found or one.start() >= found[-1].end):
                 parts = split_list(one["parameters"])
-                names, defaults = tuple(map(_declared, parts)), tuple(part.partition("=")[2].strip() for part in parts)
+                names, defaults = tuple(map(name_in, parts)), tuple(part.partition("=")[2].strip() for part in parts)
                 end = closing(self.code, one.end() - 1, "{}")
                 found.append(HostFunction(one["name"], names, defaults, one.start(), one.end(), end))
         return found
@@ -171,7 +171,7 @@ class HostProgram:
     def template_names(self, function: HostFunction) -> list[str]:
         """The parameters of a function's template; none where it is no template."""
         listed = re.search(r"\btemplate\s*<([^<>{}]*)>[^;{}<>]*$", self.code[: function.start])
-        return [] if listed is None else [_declared(one) for one in split_list(listed[1])]
+        return [] if listed is None else [name_in(one) for one in split_list(listed[1])]
 
     def _type_given(self, name: str, place: int) -> str:
         """The type that a function template is called with for one of its parameters; any other name as it is."""
@@ -324,8 +324,3 @@ def _first_item(text: str) -> str:
 
 def _plain(text: str) -> str:
     return " ".join(text.replace("\\\n", " ").replace("\\\r\n", " ").split())
-
-
-def _declared(parameter: str) -> str:
-    words = re.findall(r"\w+", parameter.partition("=")[0].partition("[")[0])
-    return words[-1] if words else ""

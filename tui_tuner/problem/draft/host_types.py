@@ -11,6 +11,7 @@ from tui_tuner.problem.draft.host_memory import named
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.signature import KernelSignature
 from tui_tuner.problem.structures import structures
+from tui_tuner.problem.syntax import name_in
 
 _MOST_STEPS = 6
 _TYPE = r"(?:(?:unsigned|signed|long|short)\s+)*[A-Za-z_][\w:]*(?:\s*<[^<>;(){}]*>)?"
@@ -21,7 +22,7 @@ def deduced(program: HostProgram, signature: KernelSignature, launch: HostLaunch
     """The types for a kernel's template parameters, in order, as far as the first that its arguments do not say."""
     found: list[str] = []
     for text in signature.template:
-        name = re.findall(r"\w+", text.partition("=")[0])[-1]
+        name = name_in(text)
         given = [
             (argument, parameter.pointer)
             for argument, parameter in zip(launch.arguments, signature.parameters, strict=False)

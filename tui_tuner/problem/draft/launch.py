@@ -29,7 +29,7 @@ from tui_tuner.problem.draft.worked_out import (
     with_numbers,
 )
 from tui_tuner.problem.signature import KernelSignature
-from tui_tuner.problem.syntax import code_only, split_list
+from tui_tuner.problem.syntax import code_only, name_in, split_list
 from tui_tuner.problem.tunables import why_no_size
 
 _SHARED = re.compile(r"\b__shared__\s+[\w\s:]+?\b\w+\s*((?:\[[^\]]+\]\s*)+);")
@@ -203,7 +203,7 @@ class _Drafting:
     def _template_makes_block(self, literal: Sequence[str]) -> bool:
         """Whether the block may have to do with the numbers of the template: not where the kernel asks for its own."""
         body, words = self._signature.body, re.compile(r"[A-Za-z_]\w*")
-        own = {found[-1] for one in self._signature.template if (found := words.findall(one.partition("=")[0]))}
+        own = {name_in(one) for one in self._signature.template}
         if not own & {*words.findall(body)} and "threadIdx" in body:
             return False
         extents = [evaluated(node, {}) or 1 for _, node in self._block if node is not None]

@@ -34,7 +34,7 @@ from tui_tuner.problem.languages import COMPILED_LANGUAGES, LANGUAGES
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import KernelParameter, KernelSignature, find_kernel, find_kernels
 from tui_tuner.problem.structures import structures
-from tui_tuner.problem.syntax import code_only
+from tui_tuner.problem.syntax import code_only, name_in
 
 NO_AMENDMENTS = Amendments()
 _MOST_LINES = 3
@@ -177,7 +177,7 @@ def _chosen_name(source: str, language: Language, kernel: str | None, file: Path
 
 def _is_function(parameter: KernelParameter, signature: KernelSignature) -> bool:
     """Whether the kernel calls a parameter whose type is its template's."""
-    types = [re.findall(r"\w+", text.partition("=")[0])[-1] for text in signature.template]
+    types = [name_in(text) for text in signature.template]
     called = re.search(rf"\b{re.escape(parameter.name or '?')}\s*\(", signature.body)
     return called is not None and not parameter.pointer and type_words(parameter.type_text)[-1] in types
 
