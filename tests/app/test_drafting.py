@@ -135,7 +135,7 @@ def test_a_function_of_c_that_touches_more_than_was_drafted_has_its_arrays_grown
 class Processor:
     """Trials of a session without a GPU."""
 
-    async def doublings(self, drafted):
+    async def doublings(self, problem, drafted):
         return 0, math.inf
 
 
@@ -591,8 +591,8 @@ def test_sizes_that_nobody_states_suit_the_gpu(tmp_path, number, size, tested, w
         async def outcome(self, problem, _):
             return TrialResult(None)
 
-        async def doublings(self, drafted):
-            assert drafted(0).sizes == {"width": 1024, "height": 1024}
+        async def doublings(self, problem, drafted):
+            assert problem.sizes == drafted(0).sizes == {"width": 1024, "height": 1024}
             return number, 0.25
 
     held = asyncio.run(Amending(file, problem_of(file), Fitting()).held())

@@ -146,7 +146,7 @@ async def test_guessed_sizes_are_doubled_until_a_launch_keeps_the_gpu_busy(
         return problem.model_copy(update={"sizes": {"n": base << number if number >= 0 else base >> -number}})
 
     async with tried(benches, "cuda") as places:
-        number, took = await places.doublings(drafted)
+        number, took = await places.doublings(drafted(0), drafted)
     assert drafted(number).sizes == {"n": size}
     assert (took == timed(size).launch_ms) or number == 0
     assert set(benches.asked) == {"cuda:0"}
@@ -156,5 +156,5 @@ async def test_guessed_sizes_are_doubled_until_a_launch_keeps_the_gpu_busy(
 async def test_without_a_gpu_sizes_stay(tried: Tried, problem: Problem) -> None:
     benches = Benches({}, missing="cuda:0")
     async with tried(benches, "cuda") as places:
-        assert (await places.doublings(lambda _: problem))[0] == 0
+        assert (await places.doublings(problem, lambda _: problem))[0] == 0
     assert benches.asked == []

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from tui_tuner.app.needed import MOST_HALVINGS, NOT_FINITE, amended_for, is_late, needed
+from tui_tuner.app.needed import MOST_HALVINGS, NOT_FINITE, amended_for, needed
 from tui_tuner.errors import ProblemError
-from tui_tuner.evaluate.trials import TrialResult, Trials
+from tui_tuner.evaluate.trials import TrialResult, Trials, is_late
 from tui_tuner.format import time_words
 from tui_tuner.problem.draft.guesses import constants_of_host
 from tui_tuner.problem.draft.problem_file import NO_AMENDMENTS, scaffold
@@ -102,7 +102,9 @@ class Amending:
             ProblemError: none does.
         """
         held, made = await self._held(), self._made
-        number, took_ms = await self._trials.doublings(lambda by: self._draft(replace(made, doublings=by)).problem)
+        number, took_ms = await self._trials.doublings(
+            held.problem, lambda by: self._draft(replace(made, doublings=by)).problem
+        )
         if number == 0:
             return held
         said = f"sizes {'doubled' if number > 0 else 'halved'} until a launch took {time_words(took_ms)}"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import combinations_with_replacement
 
-from tui_tuner.evaluate.results import FailureKind
+from tui_tuner.evaluate.trials import is_late
 from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words
 from tui_tuner.problem.draft.sizes import Amendments
 from tui_tuner.problem.expressions import ExpressionError, evaluate
@@ -66,9 +66,7 @@ def _all_grown(made: Amendments, argument: Argument, problem: Problem) -> Amendm
 def _grown(argument: Argument, beyond: int, problem: Problem) -> str | None:
     """The least product of sizes, times a small number, that holds what was touched behind an array."""
     sizes = problem.sizes
-    elements = 1
-    for extent in shape_of(argument, sizes):
-        elements *= extent
+    elements = math.prod(shape_of(argument, sizes))
     needed = elements + beyond // _width(argument) + 1
     extents = [name for name, value in sizes.items() if value >= 8]
     products = [names for degree in (1, 2, 3, 4) for names in combinations_with_replacement(extents, degree)]
@@ -93,11 +91,6 @@ def _elements(text: str, sizes: Mapping[str, int]) -> int | None:
 
 def _width(argument: Argument) -> int:
     return int(re.sub(r"\D", "", argument.dtype) or 8) // 8
-
-
-def is_late(reason: str) -> bool:
-    """Whether the kernel as given did not end in time."""
-    return reason.startswith(FailureKind.TIMEOUT)
 
 
 def needed(reason: str, problem: Problem) -> str:

@@ -70,8 +70,8 @@ class Trials:
         device = "emulator" if is_emulated else language
         self._bench = _Bench(options, device, "the emulator" if is_emulated else "this processor")
         self._session, self._language = options, language
-        self._timing: _Bench | None = None
-        self._has_gpu = True
+        self._gpu: _Bench | None = None
+        self._may_have_gpu = True
 
     @property
     def where(self) -> str:
@@ -85,8 +85,8 @@ class Trials:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._bench.close()
-        if self._timing is not None and self._timing is not self._bench:
-            await self._timing.close()
+        if self._gpu is not None and self._gpu is not self._bench:
+            await self._gpu.close()
 
     async def outcome(self, problem: Problem, tests: Sequence[Test]) -> TrialResult:
         """Run the kernel as given at tests, as every candidate would be, and see whether that can be checked.
@@ -99,50 +99,52 @@ class Trials:
         """
         trial = problem.with_tests(tests)
         result = await self._bench.outcome(trial)
-        if result.is_built or self._bench.is_gpu or (gpu := await self._gpu(problem)) is None:
+        if result.is_built or self._bench.is_gpu or (gpu := await self._gpu_for(problem)) is None:
             return result
         on_gpu = await gpu.outcome(trial)
-        left, self._bench = (self._bench, gpu) if on_gpu.is_built else (gpu, self._bench)
-        await left.close()
-        return on_gpu if on_gpu.is_built else result
+        if not on_gpu.is_built:
+            return result
+        await self._bench.close()
+        self._bench = gpu
+        return on_gpu
 
-    async def doublings(self, drafted: Callable[[int], Problem]) -> tuple[int, float]:
+    async def doublings(self, problem: Problem, drafted: Callable[[int], Problem]) -> tuple[int, float]:
         """How often the sizes of a draft are best doubled, so that a launch keeps a GPU busy and is soon over.
 
         Args:
-            drafted: the problem with its sizes doubled so often; below zero, halved.
+            problem: as it was drafted.
+            drafted: the same with its sizes doubled so often; below zero, halved.
 
         Returns:
             That number, and what a launch takes then, ms; 0 where the session has no GPU, or none helps.
         """
         best = 0, math.inf
         number, towards = 0, 0
+        if (gpu := await self._gpu_for(problem)) is None:
+            return best
         for _ in range(_MOST_FITTED):
-            problem = drafted(number)
-            result = await self._on_gpu(problem)
-            took = None if result is None else _launch_ms(result)
+            result = await gpu.outcome(problem.with_tests([Test(sizes={})]), is_timed=True)
+            took = _launch_ms(result)
             if took is None:
                 break
-            best = number, took
-            step = _step(took)
+            best, step = (number, took), _step(took)
+            if step == 0 or step * towards < 0:
+                break
             following = drafted(number + step)
             is_too_large = step > 0 and array_bytes(following, {}) > _MOST_BYTES
-            if step == 0 or step * towards < 0 or is_too_large or following.sizes == problem.sizes:
+            if is_too_large or following.sizes == problem.sizes:
                 break
-            number, towards = number + step, step
+            problem, number, towards = following, number + step, step
         return best if math.isfinite(best[1]) else (0, math.inf)
 
-    async def _on_gpu(self, problem: Problem) -> TrialResult | None:
-        """The kernel as given run and timed at the sizes that are timed; None where a session would take no GPU."""
-        if self._timing is None and self._has_gpu:
-            self._timing = self._bench if self._bench.is_gpu else await self._gpu(problem)
-            self._has_gpu = self._timing is not None
-        if self._timing is None:
-            return None
-        return await self._timing.outcome(problem.with_tests([Test(sizes={})]), is_timed=True)
+    async def _gpu_for(self, problem: Problem) -> _Bench | None:
+        """The GPU that a session would take, opened once; None where it would take none."""
+        if self._gpu is None and self._may_have_gpu:
+            self._gpu = await self._opened_gpu(problem)
+            self._may_have_gpu = self._gpu is not None
+        return self._gpu
 
-    async def _gpu(self, problem: Problem) -> _Bench | None:
-        """The GPU that a session would take; None where it would take none."""
+    async def _opened_gpu(self, problem: Problem) -> _Bench | None:
         try:
             selection, _ = await choose_device(self._session.device, self._language)
         except UserError:
@@ -161,8 +163,12 @@ class Trials:
 
 def _launch_ms(result: TrialResult) -> float | None:
     """What a launch took, ms; infinity where it was not waited for, None where the kernel fails."""
-    is_late = (result.reason or "").startswith(FailureKind.TIMEOUT)
-    return math.inf if is_late else result.launch_ms
+    return math.inf if is_late(result.reason or "") else result.launch_ms
+
+
+def is_late(reason: str) -> bool:
+    """Whether the kernel as given did not end in time."""
+    return reason.startswith(FailureKind.TIMEOUT)
 
 
 def _step(took_ms: float) -> int:
