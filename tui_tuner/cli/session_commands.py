@@ -204,14 +204,13 @@ async def resume(chosen: argparse.Namespace) -> int:
     from tui_tuner.app.showing import show
 
     chosen.run = run_of(chosen)
-    header_of(chosen.run)  # what is no run is told before a terminal is asked for
+    header = header_of(chosen.run)  # what is no run is told before a terminal is asked for
 
     async def begin() -> SessionSetup:
         from tui_tuner.session_options import SessionOptions
         from tui_tuner.settings import load_settings
 
         changed(SessionOptions(), chosen)
-        header = header_of(chosen.run)
         settings = load_settings(beside=_file_of(header, chosen.run))
         about = subject_of(header)
         if chosen.from_last_good:
@@ -274,13 +273,13 @@ async def replay(chosen: argparse.Namespace) -> int:
     """
     from tui_tuner.app.showing import show
 
-    header_of(chosen.run)  # what is no run is told before a terminal is asked for
+    header = header_of(chosen.run)  # what is no run is told before a terminal is asked for
 
     async def begin() -> SessionSetup:
         from tui_tuner.settings import load_settings
 
         load_settings()  # a mistake in them is told, though nothing of them is used
-        setup: SessionSetup = loaded(subject_of(header_of(chosen.run)).replay)(chosen.run)
+        setup: SessionSetup = loaded(subject_of(header).replay)(chosen.run)
         return setup
 
     front_end = replace(front_end_of(chosen), plays=True, speed=chosen.speed, at=chosen.at)

@@ -166,9 +166,8 @@ class Workbench:
         self._pin((self._timed, *self._structured))
         asked = {data.texture: data.bounds for data in (self._timed, *self._structured)}
         bounds = asked.get(fault.data.texture if fault.data.texture in textures else Texture.NOISE)
-        is_founded = bounds is None or any(bounds[i].is_wider(than) for i, than in fault.data.bounds.items())
-        self._drafts.doubt(is_founded=is_founded)
-        return is_founded
+        self._drafts.in_doubt = bounds is None or any(bounds[i].is_wider(than) for i, than in fault.data.bounds.items())
+        return self._drafts.in_doubt
 
     def _reason(self, fault: DeviceFault | ResultMismatch, executable: Executable) -> DeviceFault | ResultMismatch:
         """The fault, or what is behind it: that a launch leaves its arrays, which only the other side's guard shows."""

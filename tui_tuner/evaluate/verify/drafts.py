@@ -169,9 +169,9 @@ class Drafts:
         """Another draft with a texture, which only the first array has that can."""
         return self._textured(index, texture, lambda: list(noise), first_only=True)
 
-    def doubt(self, *, is_founded: bool = True) -> None:
-        """Ask the reference at the timed size from now on, unless it takes far too long; or no longer."""
-        self.in_doubt = is_founded and self._timed_reference_s < PATIENT_REFERENCE_S
+    def doubt(self) -> None:
+        """Ask the reference at the timed size from now on, unless it takes far too long."""
+        self.in_doubt = self._timed_reference_s < PATIENT_REFERENCE_S
         self._announced.clear()
 
     def asks_reference(self, index: int, texture: Texture) -> bool:
