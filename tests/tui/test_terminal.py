@@ -14,19 +14,24 @@ LIMIT_S = 200
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_the_users_editor_gets_the_terminal_and_its_result_is_the_decision(tmp_path: Path) -> None:
-    editor = tmp_path / "editor"
-    editor.write_text('#!/bin/sh\nsleep 0.5\necho "// edited by hand" >> "$1"\n')
-    editor.chmod(0o755)
-    environment = {**os.environ, "EDITOR": str(editor), "TERM": "xterm-256color", "HOME": str(tmp_path)}
-    child = pexpect.spawn(
+def spawned(module: str, home: Path, directory: Path = ROOT, **more: str) -> pexpect.spawn[bytes]:
+    """A module's program in a terminal of its own of 36 lines and 120 columns."""
+    environment = {**os.environ, "TERM": "xterm-256color", "HOME": str(home), **more}
+    return pexpect.spawn(
         sys.executable,
-        ["-m", "tests.tui.in_terminal"],
-        cwd=str(ROOT),
+        ["-m", module],
+        cwd=str(directory),
         env=environment,
         dimensions=(36, 120),
         timeout=LIMIT_S,
     )
+
+
+def test_the_users_editor_gets_the_terminal_and_its_result_is_the_decision(tmp_path: Path) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\nsleep 0.5\necho "// edited by hand" >> "$1"\n')
+    editor.chmod(0o755)
+    child = spawned("tests.tui.in_terminal", tmp_path, EDITOR=str(editor))
     child.expect("awaits you")
     child.expect(pexpect.TIMEOUT, timeout=1.0)
     child.send("e")
@@ -46,11 +51,7 @@ A_SECOND_OF_CLOCK = 100
 
 @pytest.mark.parametrize("keys", ["", "q"], ids=["waiting", "behind a dialog"])
 def test_a_screen_that_waits_writes_its_clock_and_nothing_else(tmp_path: Path, keys: str) -> None:
-    environment = {**os.environ, "TERM": "xterm-256color", "HOME": str(tmp_path)}
-    child = pexpect.spawn(
-        sys.executable, ["-m", "tests.tui.in_terminal"], cwd=str(ROOT), env=environment, dimensions=(36, 120),
-        timeout=LIMIT_S,
-    )  # fmt: skip
+    child = spawned("tests.tui.in_terminal", tmp_path)
     child.expect("awaits you")
     child.send(keys)
     is_quiet = any(_written(child) < WINDOW_S * A_SECOND_OF_CLOCK for _ in range(10))
@@ -67,10 +68,7 @@ def _written(child: pexpect.spawn[bytes]) -> int:
 
 def test_a_start_screen_writes_its_first_picture_once(tmp_path: Path) -> None:
     """Over a slow line every picture more is a second of waiting."""
-    environment = {**os.environ, "TERM": "xterm-256color", "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
-    child = pexpect.spawn(
-        sys.executable, ["-m", "tui_tuner"], cwd=str(tmp_path), env=environment, dimensions=(36, 120), timeout=LIMIT_S
-    )
+    child = spawned("tui_tuner", tmp_path, tmp_path, PYTHONPATH=str(ROOT))
     child.expect("Runs: none yet")
     before = child.before or b""
     child.close(force=True)
@@ -78,15 +76,7 @@ def test_a_start_screen_writes_its_first_picture_once(tmp_path: Path) -> None:
 
 
 def test_what_is_typed_while_the_start_screen_makes_room_is_left_to_the_screen_of_the_session(tmp_path: Path) -> None:
-    environment = {**os.environ, "TERM": "xterm-256color", "HOME": str(tmp_path)}
-    child = pexpect.spawn(
-        sys.executable,
-        ["-m", "tests.tui.start_in_terminal"],
-        cwd=str(ROOT),
-        env=environment,
-        dimensions=(36, 120),
-        timeout=LIMIT_S,
-    )
+    child = spawned("tests.tui.start_in_terminal", tmp_path)
     child.expect("Runs: none yet")
     child.send("\r")
     child.expect("ending")
