@@ -17,6 +17,17 @@ def test_the_message_is_the_first_error_in_one_form_whichever_part_of_the_compil
     assert compile_failure(gcc, WORK, ()).message == "kernel.cu:3:10: fatal error: nix.h: No such file or directory"
 
 
+def test_what_a_header_lacks_that_an_option_names_is_told():
+    """Not what stands in a file there that is none, as one that a candidate includes to have it quoted."""
+    user = Path("/home/user/project/kernels")
+    log = "In file included from kernel.cu:1:\n{0}:3:10: fatal error: ggml.h: No such file or directory\n    3 | secret"
+
+    told = compile_failure(log.format(user / "common.cuh"), WORK, (user,))
+
+    assert "common.cuh:3:10: fatal error: ggml.h: No such file or directory" in told.message
+    assert "secret" not in compile_failure(log.format(user / "password.txt"), WORK, (user,)).detail
+
+
 def test_a_message_about_a_foreign_file_is_dropped_with_the_lines_it_quotes():
     log = (
         "In file included from kernel.cu:1:\n"

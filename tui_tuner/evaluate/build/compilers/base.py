@@ -178,6 +178,7 @@ MAX_CHARACTERS = 4000
 MAX_LINE = 500
 
 _HEADER_ROOTS = (Path("/usr/include"), Path("/usr/lib/gcc"))
+_HEADER_ENDINGS = frozenset({".h", ".hh", ".hpp", ".hxx", ".cuh", ".inl"})
 _PLACE = re.compile(
     r"^(?P<file>[^\s:()][^:()]*)(?:\((?P<line>\d+)\)|:(?P<gcc_line>\d+)(?::\d+)?)\s*:\s*"
     r"(?=(?:fatal |catastrophic |internal )?(?:error|warning|note|remark))",
@@ -240,8 +241,8 @@ def _is_ours(file: str, directory: Path, roots: Sequence[Path]) -> bool:
     if "/" not in file:
         return True  # in the work directory, or no file at all
     path = Path(os.path.normpath(file))
-    in_toolkit = "include" in path.parts and any(path.is_relative_to(root) for root in roots)
-    return in_toolkit or path.is_relative_to(directory)
+    is_header = "include" in path.parts or path.suffix in _HEADER_ENDINGS
+    return path.is_relative_to(directory) or (is_header and any(path.is_relative_to(root) for root in roots))
 
 
 def _uniform(place: re.Match[str]) -> str:
