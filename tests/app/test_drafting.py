@@ -103,6 +103,37 @@ def test_what_a_kernel_lacks_is_named_with_what_to_write(tmp_path):
     assert (caught.value.file, caught.value.line) == (file, 2)
 
 
+def test_headers_are_found_from_where_a_project_names_them(tmp_path):
+    """As `#include "solver/gpu/convert.h"` in solver/gpu/x.cu, and what such a header takes from include/ above it."""
+    (tmp_path / "solver" / "gpu").mkdir(parents=True)
+    (tmp_path / "include").mkdir()
+    (tmp_path / "include" / "types.h").write_text("typedef float number;\n")
+    (tmp_path / "solver" / "gpu" / "convert.h").write_text('#include "types.h"\n#include "solver/gpu/near.h"\n')
+    (tmp_path / "solver" / "gpu" / "near.h").write_text("#define HALF number(.5)\n")
+    file = tmp_path / "solver" / "gpu" / "halve.cu"
+    file.write_text(
+        '#include "solver/gpu/convert.h"\n__global__ void halve(number *to, const number *from, int n)\n{\n'
+        "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) to[i] = from[i] * HALF;\n}\n"
+        "void run(number *to, number *from, int n) { halve<<<(n + 127) / 128, 128>>>(to, from, n); }\n"
+    )
+
+    written = drafted(file)
+
+    assert written.problem.kernel.compiler_options == [f"-I{tmp_path}", f"-I{tmp_path / 'include'}"]
+    assert "run on the emulator as given" in written.doubts[0]
+
+
+def test_a_header_that_another_lacks_is_named(tmp_path):
+    (tmp_path / "ours.h").write_text('#include "theirs.h"\n')
+    file = tmp_path / "lacking.cu"
+    file.write_text(
+        '#include "ours.h"\n__global__ void k(int *to, int n) { if (threadIdx.x < n) to[threadIdx.x] = n; }\n'
+        "int main() { k<<<1, 32>>>(0, 32); }\n"
+    )
+    with pytest.raises(ProblemError, match=r"k\(\) does not build; not found: theirs\.h"):
+        drafted(file)
+
+
 GEMM = """
 void gemm(int n, int m, int k, const float *a, const float *b, float *c)
 {

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tui_tuner.app.needed import MOST_HALVINGS, NOT_FINITE, amended_for, needed
 from tui_tuner.errors import ProblemError
+from tui_tuner.evaluate.build.compilers.base import include_paths
 from tui_tuner.evaluate.trials import TrialResult, Trials, is_late
 from tui_tuner.format import time_words
 from tui_tuner.problem.draft.guesses import constants_of_host
@@ -242,9 +243,9 @@ class Amending:
             ProblemError: what the kernel needs is not there.
         """
         reason = trial.reason or ""
-        names = re.findall(r"^[ \t]*#[ \t]*include[ \t]*[\"<]([^\">\n]+)", written.problem.source_text, re.MULTILINE)
-        lost = [name for name in names if f"{name}: No such file" in reason]
-        lost += missing_headers(written.problem.source_text, (self._file.parent,))
+        kernel = written.problem.kernel
+        lost = re.findall(r"(\S+): No such file or directory", reason)
+        lost += missing_headers(written.problem.source_text, include_paths(kernel.compiler_options))
         unknown = _UNKNOWN.search(reason)
         if lost and (unknown or "No such file" in reason):
             said = f": {unknown[1] or unknown[2]} is not known" if unknown else ""

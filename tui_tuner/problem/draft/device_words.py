@@ -1,4 +1,4 @@
-"""What words the device's part of a file reads, and which headers beside it."""
+"""What words the device's part of a file reads, and which headers of its project."""
 
 from __future__ import annotations
 
@@ -18,15 +18,56 @@ _STATED = re.compile(
 _ASKED = re.compile(r"^[ \t]*#[ \t]*(?:ifn?def|undef)[ \t]+\w+", re.MULTILINE)
 
 
+_MOST_HEADERS = 200
+_MOST_ABOVE = 6
+
+
 def local_headers(source: str, file: Path) -> list[Path]:
-    """The headers beside a file that it includes."""
-    text = device_code(source, (file.parent,))
-    return [path for name in _LOCAL.findall(text) if (path := file.parent / name).is_file()]
+    """The headers of its project that a file includes."""
+    around = _around(file)
+    names = _LOCAL.findall(device_code(source, tuple(around)))
+    return [found for name in names if (found := _first(name, around)) is not None]
+
+
+def header_directories(source: str, file: Path) -> list[Path]:
+    """From where the headers of its project are included: by the file itself, and by these headers.
+
+    That is the file's own directory, one above it, or an `include` in one of these.
+    """
+    around = _around(file)
+    found: list[Path] = []
+    seen: list[tuple[Path, str]] = []
+    waiting = [(file, name) for name in _LOCAL.findall(device_code(source, tuple(around)))]
+    while waiting and len(seen) < _MOST_HEADERS:
+        includer, name = waiting.pop()
+        beside = includer.parent / name
+        header = beside if includer != file and beside.is_file() else _first(name, around)
+        if header is None or (header, name) in seen:
+            continue
+        seen.append((header, name))
+        if header != beside or includer == file:
+            found.append(next(one for one in around if one / name == header))
+        waiting += [(header, one) for one in _LOCAL.findall(header.read_text("utf-8", "replace"))]
+    return [one for one in around if one in found]
+
+
+def _around(file: Path) -> list[Path]:
+    """Where the project of a file may have its headers, the nearest first; never the user's home, or the root."""
+    own = file.parent.resolve()
+    above = [one for one in (own, *own.parents[:_MOST_ABOVE]) if one not in (Path.home(), Path(own.anchor))]
+    return [own, *(place for one in above for place in (one, one / "include") if place != own)]
+
+
+def _first(name: str, directories: list[Path]) -> Path | None:
+    """The first of the directories' headers of this name."""
+    if ".." in Path(name).parts:
+        return None
+    return next((one / name for one in directories if (one / name).is_file()), None)
 
 
 def words_of_device(source: str, file: Path, signature: KernelSignature) -> frozenset[str]:
     """The words of the device's code, and of the macros and constants that it reads; names of arguments are none."""
-    code = device_code(code_only(source), (file.parent,))
+    code = device_code(code_only(source), tuple(header_directories(source, file)))
     stated = {one["name"] or one["constant"]: one["text"] or one["value"] for one in _STATED.finditer(code)}
     words = {*re.findall(r"\w+", _STATED.sub("", _ASKED.sub("", code)))}
     while more := {word for name in stated.keys() & words for word in re.findall(r"\w+", stated[name])} - words:

@@ -11,7 +11,7 @@ from tui_tuner.errors import ProblemError
 from tui_tuner.problem.by_value import Unknown, fields_of
 from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words
 from tui_tuner.problem.check_arguments import why_not_passable
-from tui_tuner.problem.draft.device_words import local_headers
+from tui_tuner.problem.draft.device_words import header_directories, local_headers
 from tui_tuner.problem.draft.drafted import DraftedLaunch
 from tui_tuner.problem.draft.guesses import (
     DraftedConstant,
@@ -97,7 +97,7 @@ def _constants(code: str, file: Path, kernel: str, language: Language) -> list[D
     if language != "cuda":
         return []
     headers = [text_of(header) for header in local_headers(code, file)]
-    words = re.findall(r"\w+", code_only(device_code(code, (file.parent,), kernel)))
+    words = re.findall(r"\w+", code_only(device_code(code, tuple(header_directories(code, file)), kernel)))
     return [one for one in drafted_constants(code, headers) if words.count(one.name) > 1]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tui_tuner.problem.draft.device_words import local_headers
+from tui_tuner.problem.draft.device_words import header_directories
 from tui_tuner.problem.draft.drafted import DraftedLaunch
 from tui_tuner.problem.draft.guesses import (
     AXES,
@@ -71,8 +71,8 @@ def lines_of(draft: Draft) -> Iterator[str]:
     yield f"name = {json.dumps(draft.name)}{_CHECK if signature.template else ''}"
     if file.suffix not in LANGUAGES:
         yield f'language = "{draft.language}"'
-    if draft.language == "cuda" and local_headers(draft.source, file):
-        yield f"compiler_options = {json.dumps([f'-I{file.parent.resolve()}'])}  # for the headers beside the kernel"
+    if draft.language == "cuda" and (places := header_directories(draft.source, file)):
+        yield f"compiler_options = {json.dumps([f'-I{one}' for one in places])}  # for the headers of its project"
     yield ""
     yield "[sizes]  # names for the expressions below, with the values that are timed"
     for name, value in draft.sizes.timed.items():
