@@ -56,6 +56,23 @@ CASES = {
         "int main() { int w = 640, h = 480; Picture out(w, h, 1); run(out); }",
         {"sizes": {"w": 640, "h": 480}, "to": ["w * h"], "pitch": "w"},
     ),
+    "members of the program's options that are set at once": (
+        SCALE + "struct Options { int rows, columns; Options(int c, char **v) { rows = columns = 300;"
+        " if (c > 1) rows = columns = atoi(v[1]); } };\n"
+        f"int main(int c, char **v) {{ Options o(c, v); int n = o.rows * o.columns; {DATA}"
+        " k<<<(n + 255) / 256, 256>>>(to, from, n); }",
+        {"sizes": {"n": 90000}, "to": ["n"]},
+    ),
+    "a launch that a macro of a macro makes, for a kind and a type of the host's template": (
+        "enum class Kind { ALL, HALF };\n"
+        f"template <typename T, typename I, Kind KIND> __global__ void k(T *to, const T *from, I n) {{ {ONE}"
+        " if (i < n) to[i] = from[i] * (KIND == Kind::ALL ? 1 : 2); }\n"
+        "#define RUN(kind, each) k<T, I, \\\n kind><<<(n + each - 1) / each, each>>>( \\\n to, from, n)\n"
+        "#define CHOOSE(kind) switch (kind) { case Kind::ALL: RUN(Kind::ALL, 128); break; default: RUN(kind, 64); }\n"
+        f"template <typename T, typename I> void run(I n) {{ {DATA} CHOOSE(Kind::HALF) }}\n"
+        "int main() { run<float, int>(5000); }",
+        {"name": "k<float,int,Kind::ALL>", "sizes": {"n": 5000}, "defaults": {"block_size_x": 128}, "to": ["n"]},
+    ),
     "tensors, by their sizes, by a list and like others": (
         f"__global__ void k(const float *from, float *sums, float *to, int n, int d) {{ {ONE}"
         " if (i < n) { to[i * d] = from[i * d]; sums[i] = d; } }\n"
@@ -84,6 +101,13 @@ CASES = {
         " if (i < n) to[i] = from[i] * s[d]; }\nint main(int c, char **v) { int n = atoi(v[1]), d = atoi(v[2]);"
         f" {DATA} k<<<(n + 63) / 64, 64, d * 32 * sizeof(float)>>>(to, from, n, d); }}",
         {"sizes": {"n": 1048576, "d": 256}, "shared_memory": "d * 32 * 4"},
+    ),
+    "a size from outside that makes a block's share of the elements smaller": (
+        f"#define BLOCK 256\n__global__ void k({SCALED}, int edge) {{ int i = blockIdx.x * (BLOCK - 2 * edge)"
+        " + threadIdx.x - edge; if (i >= 0 && i < n) to[i] = from[i]; }\n"
+        f"int main(int c, char **v) {{ int edge = atoi(v[1]), n = atoi(v[2]), each = BLOCK - 2 * edge; {DATA}"
+        " k<<<n / each + (n % each == 0 ? 0 : 1), BLOCK>>>(to, from, n, edge); }",
+        {"sizes": {"n": 1 << 20, "edge": 64}, "grid_div_x": ["BLOCK - 2 * edge"]},
     ),
     "sizes that are whole multiples on the emulator too": (
         f"__global__ void k(float *to, const float *from, int n) {{ {ONE} if (i * 48 < n) to[i] = from[i]; }}\n"
@@ -304,12 +328,12 @@ CASES = {
         " k<T><<<n / 64, 64, 64 * sizeof(T)>>>(to, n); }\nint main() { run<double>(4096); }",
         {"name": "k<double>", "shared_memory": "512", "to": ["n"]},
     ),
-    "the extent of a filter, and a small number by its name": (
-        f"__global__ void k(float *to, const float *by, int maskWidth, int n, float eps) {{ {ONE}"
-        " to[i] = by[i % maskWidth]; }\n"
+    "the extent of a filter, and a small number and bounds by their names": (
+        f"__global__ void k(float *to, const float *by, int maskWidth, int n, float eps, float minvalue, float vMax) {{"
+        f" {ONE} to[i] = by[i % maskWidth]; }}\n"
         "void run(int n, int maskWidth, float eps) { cudaMalloc(&to, n * 4); cudaMalloc(&by, maskWidth * 4);"
-        " k<<<n / 64, 64>>>(to, by, maskWidth, n, eps); }",
-        {"sizes": {"n": 1 << 20, "maskWidth": 9}, "by": ["maskWidth"], "eps": 1e-5},
+        " k<<<n / 64, 64>>>(to, by, maskWidth, n, eps, *min_element(h, h + n), *max_element(h, h + n)); }",
+        {"sizes": {"n": 1 << 20, "maskWidth": 9}, "by": ["maskWidth"], "eps": 1e-5, "minvalue": -2.0, "vMax": 2.0},
     ),
     "types that macros stand for, and constant memory of structures": (
         "#define REAL double\nstruct Tap { float at, by; };\n__constant__ __device__ Tap taps[8];\n"

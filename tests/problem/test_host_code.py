@@ -57,7 +57,7 @@ def kernel(tmp_path):
 def test_what_only_the_host_runs_is_blanked_line_for_line(kernel):
     text = device_code(WITH_HOST, (kernel.parent,))
     assert text.count("\n") == WITH_HOST.count("\n")
-    for gone in ("main", "<<<", "load(", "check(", "host()", "helper_cuda", "theirs.h"):
+    for gone in ("main", "<<<", "load(", "struct Wide", "check(", "host()", "helper_cuda", "theirs.h"):
         assert gone in WITH_HOST
         assert gone not in text
     for kept in (
@@ -65,7 +65,6 @@ def test_what_only_the_host_runs_is_blanked_line_for_line(kernel):
         '"ours.h"',
         "twice(float v)",
         "four()",
-        "struct Wide",
         'extern "C" __global__',
         "Point;",
     ):
@@ -77,6 +76,18 @@ def test_a_class_that_asks_the_runtime_is_the_hosts():
     both = "struct Both { float v; __device__ float get() { return v; } void up() { cudaMalloc(&p, 4); } };\n"
     source = f"{timer}{both}__global__ void k(float *v) {{ v[0] = 1; }}\nint main() {{ k<<<1, 1>>>(v); }}\n"
     assert ("Timer" in device_code(source), "Both" in device_code(source)) == (False, True)
+
+
+def test_a_class_that_nothing_else_names_is_left_out_with_what_it_needs_of_the_host():
+    options = "struct Options {\n  int n;\n  Options(int c, char **v) { n = getopt(c, v, optarg); }\n};\n"
+    pair = "template <typename T> struct Pair { T a, b; T sum() const { return a + b; } };\n"
+    source = (
+        f"{options}{pair}__global__ void k(Pair<float> *v) {{ v[0].a = 1; }}\n"
+        "int main(int c, char **v) { Options o(c, v); k<<<1, 1>>>(v); }\n"
+    )
+    text = device_code(source)
+    assert ("Options" in text, "Pair" in text) == (False, True)
+    assert text.count("\n") == source.count("\n")
 
 
 def test_a_source_without_host_code_stays_as_it_is():

@@ -26,6 +26,7 @@ _KERNEL = re.compile(
     r"(?:template\s*<[^{}()<>]*>\s*)?(?:extern\s*\"[^\"]*\"\s*|static\s+)*__global__(?:\s+\w+(?:\s*\([^()]*\))?)*?"
     r"\s+(?P<name>\w+)\s*\([^(){};]*\)\s*\{"
 )
+_CLASS = re.compile(r"(?:template\s*<[^{}()<>]*>\s*)?\b(?:struct|class)\s+(?P<name>\w+)[^;{}()=]*\{")
 _LIBRARIES = {
     r"cooperative_groups.*": r"\bcooperative_groups\b",
     r"cub/.*": r"\bcub\s*::",
@@ -59,8 +60,9 @@ def has_host_code(code: str) -> bool:
 def device_code(source: str, directories: tuple[Path, ...] = (), kernel: str = "") -> str:
     """The source with what only the host runs blanked, line for line; a source without such code stays as it is.
 
-    That is functions and prototypes without a word of the device, classes of the host, headers of host
-    libraries, and headers that stand in none of the directories, nor where compilers or the system have theirs.
+    That is functions and prototypes without a word of the device, classes of the host and others that nothing names,
+    headers of host libraries, and headers that stand in none of the directories, nor where compilers or the system
+    have theirs.
 
     Args:
         kernel: the only one that is wanted; others that nothing on the device names are left out too, and headers that
@@ -70,6 +72,7 @@ def device_code(source: str, directories: tuple[Path, ...] = (), kernel: str = "
     if not has_host_code(code):
         return source
     source = _blanked(source, _host_parts(code))
+    source = _blanked(source, _unnamed_classes(code_only(source)))
     if kernel:
         source = _blanked(source, _other_kernels(code_only(source), kernel.partition("<")[0]))
         words = code_only(_INCLUDE.sub("", source))
@@ -82,6 +85,17 @@ def _blanked(source: str, parts: Iterator[tuple[int, int]]) -> str:
     for first, after in parts:
         source = source[:first] + spaces(source[first:after]) + source[after:]
     return source
+
+
+def _unnamed_classes(code: str) -> Iterator[tuple[int, int]]:
+    """Where classes with functions of the host begin and end that nothing else names, as one of a program's options."""
+    for found in _CLASS.finditer(code):
+        end = _closing_brace(code, found.end() - 1)
+        own = code[found.start() : end]
+        word = re.compile(rf"\b{found['name']}\b")
+        is_alone = code[end:].lstrip().startswith(";") and len(word.findall(code)) == len(word.findall(own))
+        if is_alone and "(" in own and not _OF_THE_DEVICE.search(own):
+            yield found.start(), end
 
 
 def _other_kernels(code: str, kernel: str) -> Iterator[tuple[int, int]]:

@@ -38,6 +38,16 @@ def structures(code: str) -> dict[str, list[Member] | None]:
     return found
 
 
+def enumerators(code: str) -> dict[str, list[str]]:
+    """The names that each enumeration of code without comments lists, as they are written outside of it."""
+    found: dict[str, list[str]] = {}
+    for one in re.finditer(r"\benum\s+(?P<scoped>class\s+|struct\s+)?(?P<name>\w+)[^;{}()]*\{(?P<body>[^{}]*)\}", code):
+        names = [text.partition("=")[0].strip() for text in one["body"].split(",")]
+        scope = f"{one['name']}::" if one["scoped"] else ""
+        found[one["name"]] = [scope + name for name in names if name.isidentifier()]
+    return found
+
+
 def template_of(structure: str, code: str) -> list[str]:
     """The names of the parameters of a class template; none of a class that is no template."""
     listed = re.search(rf"\btemplate\s*<([^<>{{}}]*)>\s*(?:struct|class)\s+{re.escape(structure)}\b", code)

@@ -32,18 +32,23 @@ class HostLaunch:
 
 
 def launches(program: HostProgram, kernel: str) -> Iterator[HostLaunch]:
-    """The launches of a kernel, by its name or a pointer that is set to it, in the order of the file."""
+    """The launches of a kernel, by its name or a pointer that is set to it, in the order of the file.
+
+    Those of macros come after the others.
+    """
     code = program.code
     name = re.escape(kernel)
     pointers = re.findall(rf"\b(\w+)\s*\)?\s*(?:\([^()]*\)\s*)?=\s*&?\s*{name}\s*[;,]", code)
     called = "|".join([name, *map(re.escape, dict.fromkeys(pointers))])
     launch = re.compile(rf"\b(?:{called})\s*(<[^<>]*>)?\s*<\s?<\s?<(.*?)>\s?>\s?>\s*\(", re.DOTALL)
     yield from _launches_by_a_call(code, rf"\b(?:{called})\b")
-    for found in launch.finditer(code):
-        given = split_list(found[2])
-        end = closing(code, found.end() - 1, "()")
-        template = re.match(r"<[^<>]*>", found[1] or "")
-        yield _launch(code, found.start(), template, given, tuple(split_list(code[found.end() : end - 1])))
+    for text, place in ((code, None), *program.uses_of_macros("<<<")):
+        for found in launch.finditer(text):
+            given = split_list(found[2])
+            end = closing(text, found.end() - 1, "()")
+            template = re.match(r"<[^<>]*>", found[1] or "")
+            arguments = tuple(split_list(text[found.end() : end - 1]))
+            yield _launch(code, found.start() if place is None else place, template, given, arguments)
 
 
 def _launch(

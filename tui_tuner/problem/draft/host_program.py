@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,7 +12,7 @@ from tui_tuner.problem.c_types import dtype_of
 from tui_tuner.problem.draft.c_expressions import SIZEOF, NotArithmetic, arithmetic, folded, is_called_by_name
 from tui_tuner.problem.draft.host_loops import raised
 from tui_tuner.problem.draft.host_members import HostMembers
-from tui_tuner.problem.structures import structures
+from tui_tuner.problem.structures import enumerators, structures
 from tui_tuner.problem.syntax import closing, constant_of, name_in, spaces, split_list, with_macro
 
 _FUNCTION = re.compile(
@@ -142,12 +142,14 @@ class HostProgram:
         return None
 
     def template_argument(self, text: str, place: int) -> str:
-        """A type, or a number as the host has it; of a type that the host's own template leaves open a guess.
+        """A type, an enumerator, or a number as the host has it; of a type that the host's own leaves open a guess.
 
-        Empty for what is neither.
+        Empty for what is none of these.
         """
+        text = re.sub(r"^\((.*)\)$", r"\1", text)  # as a macro has it that was put in
         plain = re.sub(r"^(un)?signed(?=\w)", r"\g<0> ", text)
         is_known = text.partition("<")[0] in structures(self.code)
+        is_known |= any(text in names for names in enumerators(self.code).values())
         if text in ("true", "false") or dtype_of(plain, "cuda", {})[0] is not None or is_known:
             return plain
         is_open = re.search(rf"\b(?:typename|class)\s+{re.escape(text)}\s*[,>]", self.code)
@@ -246,6 +248,14 @@ class HostProgram:
                 if parameters and re.search(rf"\b{name}\s*\(", text):
                     text = with_macro(text, name, parameters, body)
         return text
+
+    def uses_of_macros(self, mark: str) -> Iterator[tuple[str, int]]:
+        """The uses of macros with arguments that come to text with a mark in it: that text, and where each stands."""
+        marked = {name for name, (_, text) in self._macros.items() if mark in text}
+        marked |= {name for name, (_, text) in self._macros.items() if marked & {*re.findall(r"\w+", text)}}
+        for name in marked:
+            for found in re.finditer(rf"\b{name}\s*\(", self.code):
+                yield self.expanded(self.code[found.start() : closing(self.code, found.end() - 1, "()")]), found.start()
 
     @cached_property
     def _called(self) -> dict[str, tuple[str | None, str]]:

@@ -103,6 +103,7 @@ def _usual(launch: DraftedLaunch) -> tuple[dict[str, int], set[str]]:
     timed |= few
     bounds = {name for name, number in launch.sizes.items() if number is None} & {*map(str, launch.values.values())}
     timed |= dict.fromkeys(bounds - extents, _USUAL[2])
+    _make_room(launch, timed)
     shared = str(launch.keys.get("shared_memory", ""))
     others = timed.keys() - re.findall(r"\w+", shared)
     while shared and _value(shared, timed | launch.defaults) > _MOST_SHARED and _halved(launch, timed, others):
@@ -111,6 +112,17 @@ def _usual(launch: DraftedLaunch) -> tuple[dict[str, int], set[str]]:
     while _is_large(launch, timed, math.inf, most) and _halved(launch, timed, launch.stated):
         pass
     return timed, guessed
+
+
+def _make_room(launch: DraftedLaunch, timed: dict[str, int]) -> None:
+    """Halve sizes from outside that leave a block nothing to do, as borders of what it computes."""
+    for key, texts in launch.keys.items():
+        names = [name for name in re.findall(r"\w+", " ".join(texts)) if launch.sizes.get(name, 0) is None]
+        while key.startswith("grid_div") and names and _value(texts[0], timed | launch.defaults) < 1:
+            largest = max(names, key=lambda name: timed[name])
+            if timed[largest] < 2:
+                break
+            timed[largest] //= 2
 
 
 def _extents(launch: DraftedLaunch) -> frozenset[str]:

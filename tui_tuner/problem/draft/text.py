@@ -30,6 +30,12 @@ from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
 
 _CHECK = "  # a guess: check"
+_USUAL_FRACTIONS = {
+    r"(?i:eps(?:ilon)?|tol(?:erance)?)": "1e-5",
+    r"(?i:min|low).*|.*(?:_min|Min|_low|Low)": "-2.0",
+    r"(?i:max|high).*|.*(?:_max|Max|_high|High)": "2.0",
+}
+"""What is taken for a scalar of such a name; most of the numbers that arrays are filled with lie between the bounds."""
 
 
 @dataclass(frozen=True)
@@ -261,7 +267,7 @@ def _valued(key: str, name: str, dtype: str | None, draft: Draft) -> tuple[str, 
     if name in draft.sizes.timed:
         return f'"{name}"', ""
     is_float = dtype is None or dtype.startswith("float")
-    usual = "1e-5" if re.fullmatch(r"eps(?:ilon)?|tol(?:erance)?", name, re.IGNORECASE) else "1.5"
+    usual = next((number for words, number in _USUAL_FRACTIONS.items() if re.fullmatch(words, name)), "1.5")
     return usual if is_float else "1", _CHECK
 
 
