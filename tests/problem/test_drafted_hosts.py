@@ -81,6 +81,14 @@ CASES = {
         "x.data_ptr<float>(), sums.data_ptr<float>(), y.data_ptr<float>(), n, d); }",
         {"from": ["x_size_0 * n * d"], "sums": ["x_size_0 * n"], "to": ["x_size_0 * n * d"], "n": "n"},
     ),
+    "tensors of which nothing is asked, beside the one whose sizes are": (
+        f"__global__ void k(const float *q, const float *v, float *to, int n, int d) {{ {ONE}"
+        " if (i < n) to[i] = q[i * d] + v[i * d]; }\n"
+        "torch::Tensor run(torch::Tensor q, torch::Tensor v, torch::Tensor to) { int n = q.size(0), d = q.size(1);"
+        " TORCH_CHECK(to.numel() == n); k<<<(n + 63) / 64, 64>>>("
+        "q.data_ptr<float>(), v.data_ptr<float>(), to.data_ptr<float>(), n, d); }",
+        {"q": ["n * d"], "v": ["n * d"], "to": ["n"]},
+    ),
     "types that a compiler works out": (
         "template <typename T> struct Axpb { T a; __device__ T operator()(T x) const { return a * x; } };\n"
         f"template <typename T, typename F> __global__ void k(T *to, const T *from, int n, F f) {{ {ONE}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -204,8 +204,7 @@ def _check_values(problem: Problem, place: KeyLocations) -> None:
 
 def _at_sizes(message: str, argument: Argument, index: int, sizes: dict[str, int], place: KeyLocations) -> ProblemError:
     key = "shape" if argument.shape is not None else "value" if argument.members is None else "members"
-    hint = f"at the sizes {', '.join(f'{name} = {value}' for name, value in sizes.items())}"
-    return place.error(f"argument '{argument.name}': {message}", "arguments", index, key, hint=hint)
+    return place.error(f"argument '{argument.name}': {message}", "arguments", index, key, hint=_at(sizes))
 
 
 @dataclass(frozen=True)
@@ -305,7 +304,7 @@ def _fill_faults(argument: Argument, fill: InputFill, at: Problem) -> Iterator[T
         try:
             bounds_of(argument, at.sizes)
         except ExpressionError as error:
-            yield TestFault(path, f"'{argument.name}': {error}", _at(at))
+            yield TestFault(path, f"'{argument.name}': {error}", _at(at.sizes))
 
 
 def _size_faults(problem: Problem, test: Test) -> Iterator[TestFault]:
@@ -323,20 +322,20 @@ def _value_faults(at: Problem) -> Iterator[TestFault]:
         try:
             check_value(argument, at.sizes)
         except ExpressionError as error:
-            yield TestFault(("sizes",), f"argument '{argument.name}': {error}", _at(at))
+            yield TestFault(("sizes",), f"argument '{argument.name}': {error}", _at(at.sizes))
     try:
         geometry(at.launch, at.sizes, at.default_configuration)
     except ExpressionError as error:
-        yield TestFault(("sizes",), f"the launch: {error}", _at(at))
+        yield TestFault(("sizes",), f"the launch: {error}", _at(at.sizes))
     for amount in () if at.work is None else (at.work.flops, at.work.bytes):
         try:
             value = evaluate(amount, at.sizes)
         except ExpressionError as error:
-            yield TestFault(("sizes",), f"the work: {error}", _at(at))
+            yield TestFault(("sizes",), f"the work: {error}", _at(at.sizes))
         else:
             if isinstance(value, str) or value < 0:
-                yield TestFault(("sizes",), f"the work is {value!r}: an amount is a number from 0 up", _at(at))
+                yield TestFault(("sizes",), f"the work is {value!r}: an amount is a number from 0 up", _at(at.sizes))
 
 
-def _at(at: Problem) -> str:
-    return f"at the sizes {', '.join(f'{name} = {value}' for name, value in at.sizes.items()) or 'of the kernel'}"
+def _at(sizes: Mapping[str, int]) -> str:
+    return f"at the sizes {', '.join(f'{name} = {value}' for name, value in sizes.items()) or 'of the kernel'}"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from tui_tuner.problem.draft.host_program import HostProgram
+from tui_tuner.problem.draft.host_program import HostFunction, HostProgram
 from tui_tuner.problem.structures import template_of
 from tui_tuner.problem.syntax import closing, name_in, split_list
 
@@ -128,13 +128,25 @@ class HostObjects:
         function = self._program.function_at(place)
         if function is None or name not in function.parameters:
             return None
-        body = self._code[function.start : function.end]
-        asked = {int(one) for one in re.findall(rf"\b{plain}\s*\.\s*size\s*\(\s*(\d)\s*\)", body)}
-        if not asked or asked != set(range(max(asked) + 1)) or len(asked) < 2:
-            return None
-        named = {int(at): one for one, at in re.findall(rf"\b(\w+)\s*=\s*{plain}\s*\.\s*size\s*\(\s*(\d)\s*\)", body)}
-        extents = [named.get(at, f"{name}.size({at})") for at in sorted(asked)]
-        return Taken(" * ".join([*extents, _ELEMENT]), place)
+        sized = {one: extents for one in function.parameters if (extents := self._sizes_asked(one, function))}
+        if name in sized or len(sized) != 1 or re.search(rf"\b{plain}\s*\.\s*(?:size|numel)", self._body(function)):
+            extents = sized.get(name, [])
+        else:  # nothing is asked of it: it is as large as the one tensor that is
+            (extents,) = sized.values()
+        return Taken(" * ".join([*extents, _ELEMENT]), place) if extents else None
+
+    def _sizes_asked(self, tensor: str, function: HostFunction) -> list[str]:
+        """What a function calls the extents of a tensor, where it asks for all of them; else nothing."""
+        asked = re.compile(rf"(?:\b(\w+)\s*=\s*)?\b{re.escape(tensor)}\s*\.\s*size\s*\(\s*(\d)\s*\)")
+        found = {
+            int(one[2]): one[1] for one in sorted(asked.finditer(self._body(function)), key=lambda one: bool(one[1]))
+        }
+        if len(found) < 2 or sorted(found) != list(range(len(found))):
+            return []
+        return [found[at] or f"{tensor}.size({at})" for at in sorted(found)]
+
+    def _body(self, function: HostFunction) -> str:
+        return self._code[function.start : function.end]
 
 
 def put_in(text: str, meant: Mapping[str, str]) -> str:
