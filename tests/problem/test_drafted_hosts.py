@@ -73,6 +73,24 @@ CASES = {
         "int main() { run<float, int>(5000); }",
         {"name": "k<float,int,Kind::ALL>", "sizes": {"n": 5000}, "defaults": {"block_size_x": 128}, "to": ["n"]},
     ),
+    "a function among the arguments of the template": (
+        "static __device__ float add(float a, float b) { return a + b; }\n"
+        "static __device__ float multiply(float a, float b) { return a * b; }\n"
+        f"template <float (*op)(const float, const float), typename T> __global__ void k(T *to, const T *from, int n)"
+        f" {{ {ONE} if (i < n) to[i] = op(from[i], 2); }}\n"
+        "template <float (*f)(float, float)> struct Of { template <typename T> void operator()(T *to, T *from, int n)"
+        " { k<f, T><<<n / 64, 64>>>(to, from, n); } };\n"
+        "template <float (*f)(float, float)> void run(int n) { float *to, *from;"
+        f" {DATA} k<f><<<n / 64, 64>>>(to, from, n); }}\n"
+        "int main() { int n = 4096; run<multiply>(n); }",
+        {"name": "k<multiply,float>", "to": ["n"], "sizes": {"n": 4096}},
+    ),
+    "a function and a kind that no launch names": (
+        "enum Kind { SUM, MOST };\n__device__ float twice(float a) { return a + a; }\n"
+        "template <float (*op)(float), Kind kind, int R> __global__ void k(float *to)"
+        " { to[threadIdx.x] = op(kind + R); }",
+        {"name": "k<twice, SUM, 16>"},
+    ),
     "tensors, by their sizes, by a list and like others": (
         f"__global__ void k(const float *from, float *sums, float *to, int n, int d) {{ {ONE}"
         " if (i < n) { to[i * d] = from[i * d]; sums[i] = d; } }\n"

@@ -221,10 +221,14 @@ def split_list(text: str) -> list[str]:
     return [" ".join(part.split()) for part in parts if part.strip()]
 
 
+POINTER_TO_FUNCTION = re.compile(r"\(\s*[*&]\s*(?P<name>\w+)\s*\)\s*\((?P<parameters>[^()]*)\)")
+
+
 def name_in(declaration: str) -> str:
-    """The name that a declaration gives, as N in `int N = 4`; empty where it gives none."""
+    """The name that a declaration gives, as N in `int N = 4` and f in `float (*f)(int)`; empty where it gives none."""
     words = re.findall(r"\w+", declaration.partition("=")[0].partition("[")[0])
-    return words[-1] if words else ""
+    pointer = POINTER_TO_FUNCTION.search(declaration)
+    return pointer["name"] if pointer else words[-1] if words else ""
 
 
 def with_macro(text: str, name: str, parameters: str, body: str) -> str:

@@ -11,7 +11,8 @@ from typing import NamedTuple
 from tui_tuner.problem.c_types import dtype_of, type_aliases
 from tui_tuner.problem.draft.host_program import OPEN_TYPE, HostProgram
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
-from tui_tuner.problem.syntax import closing, code_only, declares_constant, split_list
+from tui_tuner.problem.structures import enumerators
+from tui_tuner.problem.syntax import POINTER_TO_FUNCTION, closing, code_only, declares_constant, split_list
 from tui_tuner.problem.tunables import why_no_size
 
 AXES = "xyz"
@@ -176,11 +177,27 @@ def most_threads(signature: KernelSignature) -> int:
     return min(1024, int(first)) if first.isdecimal() and int(first) else 1024
 
 
-def template_arguments(signature: KernelSignature) -> str:
+def template_arguments(signature: KernelSignature, source: str) -> str:
     """Arguments for the template parameters that have no default, as in "<float, 16>"."""
-    needed = [text for text in signature.template if "=" not in text]
-    arguments = [_TEMPLATE_ARGUMENTS.get(text.split()[0], "16") for text in needed]
+    code = code_only(source)
+    arguments = [_template_argument(text, code) for text in signature.template if "=" not in text]
     return f"<{', '.join(arguments)}>" if signature.template else ""
+
+
+def _template_argument(text: str, code: str) -> str:
+    """An argument for a template parameter: the first function or enumerator that it can be, else what is usual."""
+    kind = text.split(maxsplit=1)[0]
+    if (pointer := POINTER_TO_FUNCTION.search(text)) is not None:
+        wanted = len(split_list(pointer["parameters"]))
+        functions = [one for one in HostProgram(code).functions if len(one.parameters) == wanted]
+        of_device = (one.name for one in functions if "__device__" in _head(code, one.start))
+        return next(of_device, "nullptr")
+    return next(iter(enumerators(code).get(kind, [])), _TEMPLATE_ARGUMENTS.get(kind, "16"))
+
+
+def _head(code: str, name: int) -> str:
+    """What stands before the name of a function since the last statement."""
+    return code[max(code.rfind(mark, 0, name) for mark in ";{}") + 1 : name]
 
 
 class DraftedConstant(NamedTuple):

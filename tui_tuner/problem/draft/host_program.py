@@ -142,14 +142,16 @@ class HostProgram:
         return None
 
     def template_argument(self, text: str, place: int) -> str:
-        """A type, an enumerator, or a number as the host has it; of a type that the host's own leaves open a guess.
+        """A type, enumerator, function, or number as the host has it; of a type that its own leaves open a guess.
 
         Empty for what is none of these.
         """
         text = re.sub(r"^\((.*)\)$", r"\1", text)  # as a macro has it that was put in
         plain = re.sub(r"^(un)?signed(?=\w)", r"\g<0> ", text)
         is_known = text.partition("<")[0] in structures(self.code)
-        is_known |= any(text in names for names in enumerators(self.code).values())
+        is_known |= any(
+            text in names for names in (*enumerators(self.code).values(), [one.name for one in self.functions])
+        )
         if text in ("true", "false") or dtype_of(plain, "cuda", {})[0] is not None or is_known:
             return plain
         is_open = re.search(rf"\b(?:typename|class)\s+{re.escape(text)}\s*[,>]", self.code)

@@ -1,4 +1,4 @@
-"""What a compiler works out for a template that the host launches without arguments: the types of what it passes."""
+"""What a compiler works out for a template whose arguments a launch leaves out: the types of what it passes."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _TYPE = r"(?:(?:unsigned|signed|long|short)\s+)*[A-Za-z_][\w:]*(?:\s*<[^<>;(){}]
 _NUMBERS = ((r"[-+]?\d+", "int"), (r"[-+]?[\d.]+(?:e[-+]?\d+)?f", "float"), (r"[-+]?[\d.]+(?:e[-+]?\d+)?", "double"))
 
 
-def deduced(program: HostProgram, signature: KernelSignature, launch: HostLaunch) -> list[str]:
-    """The types for a kernel's template parameters, in order, as far as the first that its arguments do not say."""
+def deduced(program: HostProgram, signature: KernelSignature, launch: HostLaunch, after: int) -> list[str]:
+    """The types for a kernel's template parameters after so many, up to the first that its arguments do not say."""
     found: list[str] = []
-    for text in signature.template:
+    for text in signature.template[after:]:
         name = name_in(text)
         given = [
             (argument, parameter.pointer)

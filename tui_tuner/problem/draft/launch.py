@@ -124,7 +124,9 @@ class _Drafting:
         return fraction(node, self._roots if isinstance(node, ast.Name) else self._usual)
 
     def fits(self) -> bool:
-        """Whether a number among the template's arguments is an extent of the block, if there is one."""
+        """Whether the template's arguments can be told, and a number among them is an extent of the block."""
+        if self._launch.template and not self._template():
+            return False
         given = re.findall(r"\b\d+\b", self._template())
         return not given or bool({str(evaluated(node, self._roots)) for _, node in self._block if node} & set(given))
 
@@ -249,7 +251,7 @@ class _Drafting:
 
     def _template(self) -> str:
         given = split_list(self._launch.template[1:-1])
-        given += deduced(self._program, self._signature, self._launch) if not given else []
+        given += deduced(self._program, self._signature, self._launch, len(given))
         said = [self._program.template_argument(one, self._launch.place) for one in given]
         return f"<{','.join(said)}>" if said and all(said) else ""
 

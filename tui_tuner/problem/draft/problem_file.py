@@ -172,7 +172,7 @@ def _chosen_name(source: str, language: Language, kernel: str | None, file: Path
         hint = f"choose one with --kernel NAME: {', '.join(found)}"
         raise ProblemError(f"there are {len(found)} kernels in this file", hint=hint, file=file)
     name = next(iter(found), "") if kernel is None else kernel
-    return name + template_arguments(found[name]) if name in found else name
+    return name + template_arguments(found[name], source) if name in found else name
 
 
 def _is_function(parameter: KernelParameter, signature: KernelSignature) -> bool:
