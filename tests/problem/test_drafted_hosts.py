@@ -135,6 +135,15 @@ CASES = {
         " k<<<n / each + (n % each == 0 ? 0 : 1), BLOCK>>>(to, from, n, edge); }",
         {"sizes": {"n": 1 << 20, "edge": 64}, "grid_div_x": ["BLOCK - 2 * edge"]},
     ),
+    "how far a filter goes at once, and what is added around an image": (
+        "__global__ void k(float *to, const float *from, int H, int W, int kernel_size, int stride, int padding) {"
+        f" {ONE} int j = blockIdx.y * blockDim.y + threadIdx.y; if (i < W && j < H) to[j * W + i] = from[i]; }}\n"
+        "void run(const float *from, float *to, int H, int W, int kernel_size, int stride, int padding) {"
+        " int h = (H + 2 * padding - kernel_size) / stride + 1, w = (W + 2 * padding - kernel_size) / stride + 1;"
+        " dim3 b(16, 16), g((w + 15) / 16, (h + 15) / 16);"
+        " k<<<g, b>>>(to, from, H, W, kernel_size, stride, padding); }",
+        {"sizes": {"H": 1024, "W": 1024, "kernel_size": 9, "stride": 1, "padding": 1}},
+    ),
     "sizes that are whole multiples on the emulator too": (
         f"__global__ void k(float *to, const float *from, int n) {{ {ONE} if (i * 48 < n) to[i] = from[i]; }}\n"
         f"int main() {{ int n = 48 * 2000; assert(n % 96 == 0); {DATA} k<<<n / 48 / 64, 64>>>(to, from, n); }}",

@@ -28,6 +28,8 @@ _OF_FILTERS = re.compile(
     r"(?:(?:filter|mask|kernel|conv|window|stencil|k)_?(?:width|height|size|dim|length|len|w|h|radius|r)|k_?size|radius)",
     re.IGNORECASE,
 )
+_OF_STEPS = re.compile(r"(?:.*_)?(?:stride|step|dilation|pad(?:ding)?)(?:_?[xyhwd])?", re.IGNORECASE)
+"""Names of how far a filter goes at once, and of what is added around an array, where what is left is divided."""
 _USUAL_FILTER = 9
 """What is taken for the extent of a filter, which no array is as long as."""
 
@@ -98,6 +100,8 @@ def _usual(launch: DraftedLaunch) -> tuple[dict[str, int], set[str]]:
         guessed = {name for name in extents & timed.keys() if timed[name] >= SMALL}
     few = {name: 3 for name in guessed if _FEW.fullmatch(name)}
     few |= {name: _USUAL_FILTER for name in guessed if _OF_FILTERS.fullmatch(name)}
+    divided = " ".join([*launch.keys.get("problem_size", ()), *launch.shapes.values()])
+    few |= {name: 1 for name in guessed if _OF_STEPS.fullmatch(name) and re.search(rf"//.*\b{name}\b", divided)}
     guessed -= few.keys()
     timed |= dict.fromkeys(guessed, _USUAL.get(_degree(launch, guessed, timed), 128))
     timed |= few
