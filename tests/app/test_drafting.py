@@ -267,6 +267,56 @@ def test_a_size_at_which_outputs_are_no_number_is_given_up(tmp_path):
     assert "elements of 'to' are no number" in held.doubts[1]
 
 
+TILES = """\
+#define TILE 64
+__global__ void sums(float *to, const float *from, int n)
+{
+    __shared__ float tile[TILE];
+    int i = blockIdx.x * TILE + threadIdx.x;
+    if (i < n) {
+        float sum = 0;
+        for (int t = 0; t < n; t += TILE) {
+            if (t + threadIdx.x < n) tile[threadIdx.x] = from[t + threadIdx.x];
+            __syncthreads();
+            for (int j = 0; j < TILE; j++) sum += tile[j] * from[i];
+            __syncthreads();
+        }
+        to[i] = sum;
+    }
+}
+int main(int c, char **v)
+{
+    int n = 5000;
+    cudaMalloc(&to, n * sizeof(float));
+    cudaMalloc(&from, n * sizeof(float));
+    sums<<<(n + TILE - 1) / TILE, TILE>>>(to, from, n);
+}
+"""
+
+
+def test_a_kernel_whose_last_block_reads_shared_memory_that_nobody_wrote_is_drafted_at_whole_blocks(tmp_path):
+    file = tmp_path / "sums.cu"
+    file.write_text(TILES)
+    held = drafted(file)
+    sizes = [held.problem.sizes, held.problem.on_emulator().sizes, held.problem.on_emulator().tests[0].sizes]
+    assert {one["n"] % 1024 for one in sizes} == {0}
+    assert "sizes are whole multiples of any block: with others it makes what is no number" in held.doubts
+
+
+def test_outputs_with_elements_that_are_no_number_are_told(tmp_path):
+    file = tmp_path / "root.c"
+    file.write_text("void root(int n, const float *x, float *y) { for (int i = 0; i < n; i++) y[i] = sqrtf(x[i]); }\n")
+
+    class Never(Processor):
+        where, long_s = "this processor", 1.0
+
+        async def outcome(self, *_):
+            return TrialResult(None, seconds=0.1, no_numbers=frozenset({"y"}))
+
+    held = asyncio.run(Amending(file, problem_of(file), Never()).held())
+    assert "elements of y are no number, as of negative roots, or of shared memory that nobody wrote" in held.doubts
+
+
 ROOTS = """\
 namespace ours { namespace inner {
 template <typename T> __device__ void step(T *to, T *from, int i, int n)

@@ -125,8 +125,8 @@ class Amending:
                 if (stated := self._with_stated_sizes(problem)) is not None:
                     written = stated
                     continue
-            if trial.reason is None and trial.no_numbers and not self._made.positive:
-                written, trial = await self._without_negative(written, trial)
+            if trial.reason is None and trial.no_numbers:
+                written, trial = await self._with_numbers(written, trial)
             if trial.reason is None and not problem.sizes:
                 return replace(written, doubts=self._said(problem, "at its only size", trial))
             if trial.reason is None:
@@ -147,15 +147,17 @@ class Amending:
             return await self._at_other_sizes(written, trial.no_numbers)
         raise self._refused(trial)
 
-    async def _without_negative(self, written: Written, trial: TrialResult) -> tuple[Written, TrialResult]:
-        """The draft without negative inputs, and its trial, where fewer outputs hold what is no number then."""
-        positive = replace(self._made, positive=True)
-        other = self._draft(positive)
-        again = await self._trials.outcome(other.problem.on_emulator(), [Test(sizes={})])
-        if again.reason is not None or not again.no_numbers < trial.no_numbers:
-            return written, trial
-        self._made = positive
-        return other, again
+    async def _with_numbers(self, written: Written, trial: TrialResult) -> tuple[Written, TrialResult]:
+        """The draft without negative inputs, or at whole blocks, and its trial, where more outputs are numbers then."""
+        for other in (replace(self._made, positive=True), replace(self._made, whole=True)):
+            changed = self._draft(other)
+            if changed.text == written.text:
+                continue
+            again = await self._trials.outcome(changed.problem.on_emulator(), [Test(sizes={})])
+            if again.reason is None and again.no_numbers < trial.no_numbers:
+                self._made = other
+                return changed, again
+        return written, trial
 
     def _with_stated_sizes(self, problem: Problem) -> Written | None:
         """The draft with the numbers that the source states made smaller too; None where that changes nothing."""
@@ -232,6 +234,13 @@ class Amending:
         if self._made.filled:
             said = said.replace("every output is written", "what is written is what is compared")
             more.append(f"written in part, the rest keeps what it held: {', '.join(sorted(self._made.filled))}")
+        if self._made.whole:
+            more.append("sizes are whole multiples of any block: with others it makes what is no number")
+        if trial.no_numbers:
+            names = ", ".join(sorted(trial.no_numbers))
+            more.append(
+                f"elements of {names} are no number, as of negative roots, or of shared memory that nobody wrote"
+            )
         for name, (changed, of) in trial.hardly_changed.items():
             more.append(f"a launch changes {changed} of {of} elements of {name}: see that threads and scalars suit it")
         return (said, *more)

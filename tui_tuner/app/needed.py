@@ -106,7 +106,7 @@ def needed(reason: str, problem: Problem) -> str:
     if "not even right against itself" in reason:
         return (
             "two runs of it differ: its threads race, as where threads of a warp read what others of it write with no "
-            "__syncwarp() between, or the sizes are none that it can do"
+            "__syncwarp() between, it reads shared memory that nobody wrote, or the sizes are none that it can do"
         )
     if any(words in reason for words in ("past the end", "before the start", "belongs to no argument", "impossible")):
         mixed = next(_of_several_types(problem), None)

@@ -20,6 +20,8 @@ _MOST_ELEMENTS, _MOST_GUESSED = 2**29, 2**24
 _USUAL = {1: 2**20, 2: 1024}
 """Sizes that the host does not say, by how many there are."""
 _EMULATED_THREADS, _EMULATED_ELEMENTS = 2**14, 2**20
+_WHOLE_BLOCKS = {1: 1024, 2: 128}
+"""What the extents of blocks divide, by how many axes of threads there are."""
 _MOST_SHARED = 48 * 2**10
 """Bytes that every device has for a block without being asked for more."""
 _FEW = re.compile(r"(?:n_?|num_?)?(?:channels?|components?|comps?|bands?)|ch|nch", re.IGNORECASE)
@@ -42,6 +44,7 @@ class Amendments:
         shapes: elements of arrays that are others than drafted.
         filled: outputs that are filled before each launch, as the kernel writes them in part.
         positive: whether arrays of fractions hold no negative numbers, of which the kernel makes what is no number.
+        whole: whether sizes are whole multiples of any block, as others leave what is no number in outputs.
         halvings: how often the sizes of the emulator are halved once more.
         doublings: how often the sizes that are timed are doubled, as far as they are guesses; below zero, halved.
         tested: what the sizes of the tests are to those that are timed.
@@ -51,6 +54,7 @@ class Amendments:
     shapes: Mapping[str, str] = field(default_factory=dict)
     filled: frozenset[str] = frozenset()
     positive: bool = False
+    whole: bool = False
     halvings: int = 0
     doublings: int = 0
     tested: Tested = ""
@@ -70,6 +74,12 @@ class DraftedSizes:
 def drafted_sizes(launch: DraftedLaunch, signature: KernelSignature, amendments: Amendments) -> DraftedSizes:
     """Sizes for a launch that was read from the host's code, with arrays as large as running it showed."""
     launch = replace(launch, shapes={**launch.shapes, **amendments.shapes})
+    if amendments.whole:
+        axes = launch.keys.get("problem_size", ())
+        by = str(_WHOLE_BLOCKS[min(len(axes), 2)])
+        launch = replace(
+            launch, multiples={**dict.fromkeys([one for one in axes if one in launch.sizes], by), **launch.multiples}
+        )
     emulated, guessed = _usual(launch)
     timed = {name: scaled(size, amendments.doublings) if name in guessed else size for name, size in emulated.items()}
     while _is_large(launch, emulated, _EMULATED_THREADS, _EMULATED_ELEMENTS) and _halved(launch, emulated):
