@@ -73,6 +73,12 @@ CASES = {
         "int main() { run<float, int>(5000); }",
         {"name": "k<float,int,Kind::ALL>", "sizes": {"n": 5000}, "defaults": {"block_size_x": 128}, "to": ["n"]},
     ),
+    "a launch that a macro makes of the kernel's name and all that it is given": (
+        SCALE
+        + "#define LAUNCH(kernel, blocks, threads, ...) kernel<<<blocks, threads, 0, stream>>>(__VA_ARGS__); check()\n"
+        f"int main() {{ int n = 5000; {DATA} LAUNCH(k, (n + 127) / 128, 128, to, from, n); }}",
+        {"sizes": {"n": 5000}, "defaults": {"block_size_x": 128}, "to": ["n"], "problem_size": ["n"]},
+    ),
     "a function among the arguments of the template": (
         "static __device__ float add(float a, float b) { return a + b; }\n"
         "static __device__ float multiply(float a, float b) { return a * b; }\n"

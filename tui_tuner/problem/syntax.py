@@ -233,17 +233,17 @@ def name_in(declaration: str) -> str:
 
 def with_macro(text: str, name: str, parameters: str, body: str) -> str:
     """The uses of a macro in a text, replaced by what it stands for."""
-    names = [one.strip() for one in parameters.strip("()").split(",")]
+    names = [one.strip().replace("...", "__VA_ARGS__") for one in parameters.strip("()").split(",")]
     place = 0
     while (found := re.compile(rf"\b{name}\s*\(").search(text, place)) is not None:
         end = closing(text, found.end() - 1, "()")
         given = split_list(text[found.end() : end - 1])
         place = found.end()
-        if len(given) == len(names):
-            meant = dict(zip(names, given, strict=True))
-            inside = "".join(
-                f"({meant[word]})" if word in meant else word for word in re.split(r"(\b[A-Za-z_]\w*)", body)
-            )
+        meant = {one: f"({value})" for one, value in zip(names, given, strict=False)}
+        if names[-1] == "__VA_ARGS__":
+            meant[names[-1]] = ", ".join(given[len(names) - 1 :])
+        if len(given) == len(names) or "__VA_ARGS__" in meant:
+            inside = "".join(meant.get(word, word) for word in re.split(r"(\b[A-Za-z_]\w*)", body))
             text = f"{text[: found.start()]}({inside}){text[end:]}"
             place = found.start() + len(inside) + 2
     return text

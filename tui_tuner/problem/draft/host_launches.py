@@ -40,7 +40,7 @@ def launches(program: HostProgram, kernel: str) -> Iterator[HostLaunch]:
     name = re.escape(kernel)
     pointers = re.findall(rf"\b(\w+)\s*\)?\s*(?:\([^()]*\)\s*)?=\s*&?\s*{name}\s*[;,]", code)
     called = "|".join([name, *map(re.escape, dict.fromkeys(pointers))])
-    launch = re.compile(rf"\b(?:{called})\s*(<[^<>]*>)?\s*<\s?<\s?<(.*?)>\s?>\s?>\s*\(", re.DOTALL)
+    launch = re.compile(rf"\b(?:{called})\s*(<[^<>]*>)?\s*\)?\s*<\s?<\s?<(.*?)>\s?>\s?>\s*\(", re.DOTALL)
     yield from _launches_by_a_call(code, rf"\b(?:{called})\b")
     for text, place in ((code, None), *program.uses_of_macros("<<<")):
         for found in launch.finditer(text):
