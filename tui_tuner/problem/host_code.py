@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -26,6 +27,7 @@ _KERNEL = re.compile(
     r"(?:template\s*<[^{}()<>]*>\s*)?(?:extern\s*\"[^\"]*\"\s*|static\s+)*__global__(?:\s+\w+(?:\s*\([^()]*\))?)*?"
     r"\s+(?P<name>\w+)\s*\([^(){};]*\)\s*\{"
 )
+_WORD, _ENDS = re.compile(r"\w+"), re.compile(r"\s*;")
 _CLASS = re.compile(r"(?:template\s*<[^{}()<>]*>\s*)?\b(?:struct|class)\s+(?P<name>\w+)[^;{}()=]*\{")
 _LIBRARIES = {
     r"cooperative_groups.*": r"\bcooperative_groups\b",
@@ -89,12 +91,13 @@ def _blanked(source: str, parts: Iterator[tuple[int, int]]) -> str:
 
 def _unnamed_classes(code: str) -> Iterator[tuple[int, int]]:
     """Where classes with functions of the host begin and end that nothing else names, as one of a program's options."""
+    words = Counter(_WORD.findall(code))
     for found in _CLASS.finditer(code):
         end = _closing_brace(code, found.end() - 1)
         own = code[found.start() : end]
-        word = re.compile(rf"\b{found['name']}\b")
-        is_alone = code[end:].lstrip().startswith(";") and len(word.findall(code)) == len(word.findall(own))
-        if is_alone and "(" in own and not _OF_THE_DEVICE.search(own):
+        if "(" not in own or _OF_THE_DEVICE.search(own) or not _ENDS.match(code, end):
+            continue
+        if words[found["name"]] == _WORD.findall(own).count(found["name"]):
             yield found.start(), end
 
 
