@@ -90,6 +90,14 @@ def test_a_class_that_nothing_else_names_is_left_out_with_what_it_needs_of_the_h
     assert text.count("\n") == source.count("\n")
 
 
+def test_a_header_whose_name_no_file_can_have_is_missing(tmp_path):
+    source = (
+        f'#include "{"a" * 5000}.h"\n__global__ void k(float *v) {{ v[0] = 1; }}\nint main() {{ k<<<1, 1>>>(v); }}\n'
+    )
+    assert "#include" not in device_code(source, (tmp_path,))
+    assert len(missing_headers(source, (tmp_path,))) == 1
+
+
 def test_a_source_without_host_code_stays_as_it_is():
     source = '#include "missing.h"\nfloat helper(float v) { return v; }\n__global__ void k(float *v) { v[0] = 1; }\n'
     assert device_code(source) == source

@@ -125,7 +125,7 @@ def _is_missing(include: re.Match[str], directories: Sequence[Path]) -> bool:
         directories = (*directories, *_SYSTEM)
     known = _OF_CUDA if include["quoted"] else _OF_COMPILERS
     has_ending = "." in name or include["quoted"]  # which headers of C++ itself have not
-    return bool(has_ending) and not known.fullmatch(name) and not any(_is_file(one / name) for one in directories)
+    return bool(has_ending) and not known.fullmatch(name) and not any(is_header(one / name) for one in directories)
 
 
 def missing_headers(source: str, directories: Sequence[Path]) -> list[str]:
@@ -135,8 +135,12 @@ def missing_headers(source: str, directories: Sequence[Path]) -> list[str]:
     return [name for name in names if not _HOST_ONLY.fullmatch(name)]
 
 
-def _is_file(path: Path) -> bool:
-    return ".." not in path.parts and path.is_file()
+def is_header(path: Path) -> bool:
+    """Whether there is a file of this name, which goes up no directory."""
+    try:
+        return ".." not in path.parts and path.is_file()
+    except OSError:  # no name of a file
+        return False
 
 
 def _host_parts(code: str) -> Iterator[tuple[int, int]]:

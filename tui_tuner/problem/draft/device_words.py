@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tui_tuner.problem.host_code import device_code
+from tui_tuner.problem.host_code import device_code, is_header
 from tui_tuner.problem.signature import KernelSignature
 from tui_tuner.problem.syntax import code_only
 
@@ -36,18 +36,19 @@ def header_directories(source: str, file: Path) -> list[Path]:
     """
     around = _around(file)
     found: list[Path] = []
-    seen: list[tuple[Path, str]] = []
     waiting = [(file, name) for name in _LOCAL.findall(device_code(source, tuple(around)))]
-    while waiting and len(seen) < _MOST_HEADERS:
+    seen = {name for _, name in waiting}
+    while waiting:
         includer, name = waiting.pop()
         beside = includer.parent / name
-        header = beside if includer != file and beside.is_file() else _first(name, around)
-        if header is None or (header, name) in seen:
+        header = beside if includer != file and is_header(beside) else _first(name, around)
+        if header is None:
             continue
-        seen.append((header, name))
         if header != beside or includer == file:
             found.append(next(one for one in around if one / name == header))
-        waiting += [(header, one) for one in _LOCAL.findall(header.read_text("utf-8", "replace"))]
+        more = dict.fromkeys(_LOCAL.findall(header.read_text("utf-8", "replace"))) if len(seen) < _MOST_HEADERS else ()
+        waiting += [(header, one) for one in more if one not in seen]
+        seen.update(more)
     return [one for one in around if one in found]
 
 
@@ -60,9 +61,7 @@ def _around(file: Path) -> list[Path]:
 
 def _first(name: str, directories: list[Path]) -> Path | None:
     """The first of the directories' headers of this name."""
-    if ".." in Path(name).parts:
-        return None
-    return next((one / name for one in directories if (one / name).is_file()), None)
+    return next((one / name for one in directories if is_header(one / name)), None)
 
 
 def words_of_device(source: str, file: Path, signature: KernelSignature) -> frozenset[str]:
