@@ -123,15 +123,20 @@ def test_headers_are_found_from_where_a_project_names_them(tmp_path):
     assert "run on the emulator as given" in written.doubts[0]
 
 
-def test_a_header_that_another_lacks_is_named(tmp_path):
-    (tmp_path / "ours.h").write_text('#include "theirs.h"\n')
+@pytest.mark.parametrize(
+    ("header", "hint"),
+    [("theirs.h", "put the header beside the kernel"), ("cublas_v2.h", "use a CUDA GPU, or keep the header and what")],
+)
+def test_a_header_that_another_lacks_is_named(tmp_path, header, hint):
+    (tmp_path / "ours.h").write_text(f'#include "{header}"\n')
     file = tmp_path / "lacking.cu"
     file.write_text(
         '#include "ours.h"\n__global__ void k(int *to, int n) { if (threadIdx.x < n) to[threadIdx.x] = n; }\n'
         "int main() { k<<<1, 32>>>(0, 32); }\n"
     )
-    with pytest.raises(ProblemError, match=r"k\(\) does not build; not found: theirs\.h"):
+    with pytest.raises(ProblemError, match=rf"k\(\) does not build; not found: {re.escape(header)}") as caught:
         drafted(file)
+    assert hint in caught.value.hint
 
 
 GEMM = """

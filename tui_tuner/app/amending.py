@@ -17,7 +17,7 @@ from tui_tuner.problem.draft.guesses import constants_of_host
 from tui_tuner.problem.draft.problem_file import NO_AMENDMENTS, scaffold
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts
 from tui_tuner.problem.draft.sizes import Amendments, Tested
-from tui_tuner.problem.host_code import missing_headers
+from tui_tuner.problem.host_code import is_of_host_library, missing_headers
 from tui_tuner.problem.inputs import array_bytes
 from tui_tuner.problem.load import Written, problem_in_text
 from tui_tuner.problem.model import Problem, Test
@@ -263,6 +263,11 @@ class Amending:
                 f"put the header beside the kernel; or write the draft with: {self._init}, "
                 'and name the header\'s directory in [kernel]: compiler_options = ["-I/its/directory"]'
             )
+            if all(map(is_of_host_library, lost)):
+                hint = (
+                    f"{self._trials.where} has no such library: use a CUDA GPU, or keep the header and what needs it "
+                    "from these builds, by #ifndef kernel_tuner and #endif around them"
+                )
             raise ProblemError(message, hint=hint, file=self._file, line=self._line)
         line = next(iter(reason.splitlines()), "no reason")
         return replace(written, doubts=(f"{NOT_RUN}: {self._trials.where} cannot build it ({line})",))

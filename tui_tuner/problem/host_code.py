@@ -115,7 +115,7 @@ def _without(include: re.Match[str], idle: str) -> str:
 
 
 def _kept(include: re.Match[str], directories: Sequence[Path]) -> str:
-    host_only = _HOST_ONLY.fullmatch(include["quoted"] or include["angled"])
+    host_only = is_of_host_library(include["quoted"] or include["angled"])
     return spaces(include.group()) if host_only or _is_missing(include, directories) else include.group()
 
 
@@ -132,7 +132,12 @@ def missing_headers(source: str, directories: Sequence[Path]) -> list[str]:
     """The headers that a source includes and that are nowhere, but for those of host libraries."""
     found = [one for one in _INCLUDE.finditer(source) if _is_missing(one, directories)]
     names = [one["quoted"] or one["angled"] for one in found]
-    return [name for name in names if not _HOST_ONLY.fullmatch(name)]
+    return [name for name in names if not is_of_host_library(name)]
+
+
+def is_of_host_library(header: str) -> bool:
+    """Whether a header is one of a library that hosts call, as cuBLAS."""
+    return _HOST_ONLY.fullmatch(header) is not None
 
 
 def is_header(path: Path) -> bool:
