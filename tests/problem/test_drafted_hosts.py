@@ -79,6 +79,17 @@ CASES = {
         f"int main() {{ int n = 5000; {DATA} LAUNCH(k, (n + 127) / 128, 128, to, from, n); }}",
         {"sizes": {"n": 5000}, "defaults": {"block_size_x": 128}, "to": ["n"], "problem_size": ["n"]},
     ),
+    "a count of blocks that is kept to a limit": (
+        SCALE + f"int main() {{ int n = 5000, blocks = (n + 127) / 128; cudaDeviceProp prop; {DATA}"
+        " if (blocks > prop.maxGridSize[0]) { blocks = prop.maxGridSize[0]; } k<<<blocks, 128>>>(to, from, n); }",
+        {"problem_size": ["n"], "sizes": {"n": 5000}, "defaults": {"block_size_x": 128}},
+    ),
+    "a loop over the grid that a macro makes": (
+        "#define EACH(i, n) for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < (n); i += blockDim.x * gridDim.x)\n"
+        f"__global__ void k({SCALED}) {{ EACH(i, n) {{ to[i] = from[i]; }} }}\n"
+        f"int main() {{ int n = 5000; {DATA} k<<<(n + 127) / 128, 128>>>(to, from, n); }}",
+        {"tunables": ["block_size_x"], "defaults": {"block_size_x": 128}, "tested": {"n": 3749}},
+    ),
     "a function among the arguments of the template": (
         "static __device__ float add(float a, float b) { return a + b; }\n"
         "static __device__ float multiply(float a, float b) { return a * b; }\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 
@@ -231,7 +231,20 @@ def name_in(declaration: str) -> str:
     return pointer["name"] if pointer else words[-1] if words else ""
 
 
-def with_macro(text: str, name: str, parameters: str, body: str) -> str:
+def with_macros(text: str, macros: Mapping[str, tuple[str | None, str]]) -> str:
+    """Text with macros put in, three times within each other at most.
+
+    Args:
+        macros: parameters as written and text, by name; those without parameters are left alone.
+    """
+    for _ in range(3):
+        for name, (parameters, body) in macros.items():
+            if parameters and re.search(rf"\b{name}\s*\(", text):
+                text = _with_macro(text, name, parameters, body)
+    return text
+
+
+def _with_macro(text: str, name: str, parameters: str, body: str) -> str:
     """The uses of a macro in a text, replaced by what it stands for."""
     names = [one.strip().replace("...", "__VA_ARGS__") for one in parameters.strip("()").split(",")]
     place = 0
@@ -239,7 +252,8 @@ def with_macro(text: str, name: str, parameters: str, body: str) -> str:
         end = closing(text, found.end() - 1, "()")
         given = split_list(text[found.end() : end - 1])
         place = found.end()
-        meant = {one: f"({value})" for one, value in zip(names, given, strict=False)}
+        values = (value if value.isidentifier() else f"({value})" for value in given)
+        meant = dict(zip(names, values, strict=False))
         if names[-1] == "__VA_ARGS__":
             meant[names[-1]] = ", ".join(given[len(names) - 1 :])
         if len(given) == len(names) or "__VA_ARGS__" in meant:

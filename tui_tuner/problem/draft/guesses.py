@@ -97,7 +97,10 @@ def extents_of(signature: KernelSignature, doublings: int = 0) -> Extents:
 
 def is_guarded(signature: KernelSignature) -> bool:
     """Whether the kernel looks as if it could do with sizes that no block divides."""
-    return re.search(r"\bif\b|\bwhile\b|\bfor\s*\([^;]*;\s*\w+\s*<\s*\w+\s*;\s*\w+\s*\+=", signature.body) is not None
+    return (
+        re.search(r"\bif\b|\bwhile\b|\bfor\s*\([^;]*;\s*\w+\s*<[\s(]*\w+[\s)]*;\s*\w+\s*\+=", signature.body)
+        is not None
+    )
 
 
 def outputs(signature: KernelSignature) -> dict[str, bool]:
@@ -243,10 +246,11 @@ def constants_of_host(source: str) -> list[str]:
 
 
 def with_called(signature: KernelSignature, source: str) -> KernelSignature:
-    """The kernel with the bodies of the functions that it calls behind its own, in the words of the calls."""
+    """The kernel with its macros put in, and behind that the bodies of functions that it calls, in the calls' words."""
     code = code_only(source)
-    body = signature.body
-    for function in reversed(HostProgram(code).functions):  # who is called stands before who calls
+    program = HostProgram(code)
+    body = program.without_macros(signature.body)
+    for function in reversed(program.functions):  # who is called stands before who calls
         for call in list(re.finditer(rf"\b{function.name}\s*(?:<[^<>;]*>)?\s*\(", body))[:_MOST_CALLS]:
             given = split_list(body[call.end() : closing(body, call.end() - 1, "()") - 1])
             if len(given) == len(function.parameters) and function.name != signature.name:

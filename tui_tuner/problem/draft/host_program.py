@@ -13,7 +13,7 @@ from tui_tuner.problem.draft.c_expressions import SIZEOF, NotArithmetic, arithme
 from tui_tuner.problem.draft.host_loops import raised
 from tui_tuner.problem.draft.host_members import HostMembers
 from tui_tuner.problem.structures import enumerators, structures
-from tui_tuner.problem.syntax import closing, constant_of, name_in, spaces, split_list, with_macro
+from tui_tuner.problem.syntax import closing, constant_of, name_in, spaces, split_list, with_macros
 
 _FUNCTION = re.compile(
     r"\b(?P<name>\w+)\s*\((?P<parameters>[^(){};]*(?:=[^(){};]*\([^(){};]*\)[^(){};]*)*)\)\s*(?:const\s*)?\{"
@@ -203,7 +203,9 @@ class HostProgram:
 
     def _set_between(self, name: str, start: int, end: int) -> tuple[str, int] | None:
         found = [
-            one for one in _assignments(name).finditer(self.code, start, end) if not re.match(r"\s*[{[]", one["text"])
+            one
+            for one in _assignments(name).finditer(self.code, start, end)
+            if not re.match(r"\s*[{[]", one["text"]) and not self._is_limit(name, one)
         ]
         if found and (count := raised(self.code, name, found[-1].end(), end)) is not None:
             return count, found[-1].start()
@@ -211,6 +213,12 @@ class HostProgram:
             if self.is_arithmetic(_first_item(one["text"])):
                 return _first_item(one["text"]), one.start()
         return (_first_item(found[-1]["text"]), found[-1].start()) if found else None
+
+    def _is_limit(self, name: str, assigned: re.Match[str]) -> bool:
+        """Whether a name is only kept to a limit, as in `if (blocks > most) blocks = most;`."""
+        before = self.code[self.code.rfind(";", 0, assigned.start()) + 1 : assigned.start()]
+        limit = re.escape(assigned["text"].strip())
+        return re.search(rf"\bif\s*\(\s*{re.escape(name)}\s*[<>]=?\s*{limit}\s*\)\s*\{{?\s*$", before) is not None
 
     def is_arithmetic(self, text: str) -> bool:
         """Whether text can be read as arithmetic at all."""
@@ -244,12 +252,12 @@ class HostProgram:
         return None
 
     def expanded(self, text: str) -> str:
+        """Text with the macros that take arguments, and functions that are one expression of theirs, put in."""
+        return with_macros(text, self._called)
+
+    def without_macros(self, text: str) -> str:
         """Text with the macros that take arguments put in."""
-        for _ in range(3):
-            for name, (parameters, body) in self._called.items():
-                if parameters and re.search(rf"\b{name}\s*\(", text):
-                    text = with_macro(text, name, parameters, body)
-        return text
+        return with_macros(text, {name: one for name, one in self._macros.items() if one[0]})
 
     def uses_of_macros(self, mark: str) -> Iterator[tuple[str, int]]:
         """The uses of macros with arguments that come to text with a mark in it: that text, and where each stands."""

@@ -27,7 +27,7 @@ _MOST_SHARED = 48 * 2**10
 _FEW = re.compile(r"(?:n_?|num_?)?(?:channels?|components?|comps?|bands?)|ch|nch", re.IGNORECASE)
 """Names of sizes that are a few, as the colours of a pixel: kernels have room for no more."""
 _OF_FILTERS = re.compile(
-    r"(?:(?:filter|mask|kernel|conv|window|stencil|k)_?(?:width|height|size|dim|length|len|w|h|radius|r)|k_?size|radius)",
+    r"(?:(?:filter|mask|kernel|conv|window|stencil|k)_?(?:width|height|depth|rows?|cols?|columns?|size|dim|length|len|w|h|radius|r)|k_?size|radius)",
     re.IGNORECASE,
 )
 _OF_STEPS = re.compile(r"(?:.*_)?(?:stride|step|dilation|pad(?:ding)?)(?:_?[xyhwd])?", re.IGNORECASE)
