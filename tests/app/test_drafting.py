@@ -139,6 +139,16 @@ def test_a_header_that_another_lacks_is_named(tmp_path, header, hint):
     assert hint in caught.value.hint
 
 
+def test_what_a_compiler_says_of_a_draft_names_the_users_file(tmp_path):
+    file = tmp_path / "copied.cu"
+    file.write_text(
+        "https://example.org/copied\n#include <cstdio>\n"
+        "__global__ void k(int *to, int n) { if (threadIdx.x < n) to[threadIdx.x] = n; }\n"
+        "int main() { k<<<1, 32>>>(0, 32); }\n"
+    )
+    assert re.match(r"not run before: .* cannot build it \(copied\.cu:1:", drafted(file).doubts[0])
+
+
 GEMM = """
 void gemm(int n, int m, int k, const float *a, const float *b, float *c)
 {

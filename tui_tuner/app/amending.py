@@ -11,6 +11,7 @@ from pathlib import Path
 from tui_tuner.app.needed import MOST_HALVINGS, NOT_FINITE, amended_for, needed
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.build.compilers.base import include_paths
+from tui_tuner.evaluate.given import with_name_of
 from tui_tuner.evaluate.trials import TrialResult, Trials, is_late
 from tui_tuner.format import time_words
 from tui_tuner.problem.draft.guesses import constants_of_host
@@ -269,7 +270,7 @@ class Amending:
                     "from these builds, by #ifndef kernel_tuner and #endif around them"
                 )
             raise ProblemError(message, hint=hint, file=self._file, line=self._line)
-        line = next(iter(reason.splitlines()), "no reason")
+        line = with_name_of(self._file, next(iter(reason.splitlines()), "no reason"))
         return replace(written, doubts=(f"{NOT_RUN}: {self._trials.where} cannot build it ({line})",))
 
     def _refused(self, trial: TrialResult) -> ProblemError:

@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from tui_tuner.errors import MachineError, ProblemError, UserError
 from tui_tuner.evaluate.results import Build, Failure, FailureKind
@@ -149,7 +150,7 @@ async def _built(problem: Problem, make: MakeExecutable) -> Failure | tuple[Buil
         failure = build.failure
         source = problem.directory / problem.kernel.source
         words = "" if failure is None else f"{failure.message}\n{failure.detail}".strip()
-        detail = re.sub(rf"\bkernel{re.escape(source.suffix)}(?=:)", source.name, words)  # as builds call every source
+        detail = with_name_of(source, words)
         raise ProblemError(f"the kernel as given does not build: {detail}", file=source)
     return build, executable
 
@@ -198,3 +199,8 @@ def dropped_line(problem: Problem, test: Test, reason: str) -> str:
     """The test and why it is dropped, as in "n=33: illegal access: ..."."""
     label = label_of({**problem.sizes, **test.sizes}, test.inputs)
     return f"{label}: {reason.replace(f'at {label}: ', '').replace(f'at {label} ', '')}"
+
+
+def with_name_of(source: Path, words: str) -> str:
+    """What a compiler said, which builds give every source under one name, with the name of the user's file."""
+    return re.sub(rf"\bkernel{re.escape(source.suffix)}(?=:)", source.name, words)
