@@ -27,16 +27,20 @@ if TYPE_CHECKING:
 
 
 class MessageDialog(Dialog[None]):
-    """A text to read."""
+    """A text to read.
+
+    Args:
+        large: whether it takes most of the screen's width.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,enter,q", "close", "Close", tooltip="Go back to the panes.")
     ]
 
-    def __init__(self, title: Content, body: Content, *, large: bool = False) -> None:
+    def __init__(self, title: Content, body: Content | Paragraphs, *, large: bool = False) -> None:
         super().__init__()
         self._title = title
-        self._body = body
+        self._body = body if isinstance(body, Paragraphs) else Paragraphs(body)
         self._size_class = "-large" if large else ""
 
     def compose(self) -> ComposeResult:
@@ -44,7 +48,7 @@ class MessageDialog(Dialog[None]):
         with Vertical(classes=f"dialog {self._size_class}"):
             yield Static(self._title, markup=False, classes="dialog-title")
             with VerticalScroll(classes="dialog-body"):
-                yield Paragraphs(self._body)
+                yield self._body
             yield Static(keys_shown({"esc": ("close", "close")}), markup=False, classes="dialog-keys")
 
     def action_close(self) -> None:

@@ -90,9 +90,9 @@ def run_lines(cards: Sequence[RunCard], marked: RunCard | None, width: int) -> l
     columns = [
         (0, _column(("=" if card == marked else "" for card in cards), least=1)),
         (1, _column(card.kernel for card in cards)),
-        (0, _column(("" if card.speedup is None else f"{card.speedup:.2f}x" for card in cards), right=True)),
+        (0, _column((card.gain for card in cards), right=True)),
         (0, _column(card.state for card in cards)),
-        (2, _column(card.created[:16].replace("T", " ") for card in cards)),
+        (2, _column(card.begun for card in cards)),
         (3, _column(card.strategy for card in cards)),
         (0, _column(card.path.name for card in cards)),
     ]

@@ -106,13 +106,17 @@ class Paragraphs(Widget):
         self._content = content
         self.refresh(layout=True)
 
+    def lines(self, width: int) -> Content:
+        """The text in lines of so many cells."""
+        return laid_out(self._content, width)
+
     def get_content_height(self, _container: Size, _viewport: Size, width: int) -> int:
         """As many lines as the text takes."""
-        return laid_out(self._content, width).plain.count("\n") + 1
+        return self.lines(width).plain.count("\n") + 1
 
     def render(self) -> Content:
         """The lines."""
-        return laid_out(self._content, self.content_size.width)
+        return self.lines(self.content_size.width)
 
 
 class ChangingLine(Widget):
