@@ -79,6 +79,14 @@ async def test_the_terminals_width_decides(size: tuple[int, int], beside: bool) 
 
 
 @pytest.mark.usefixtures("_here")
+def test_of_a_run_that_cannot_be_read_it_is_told_why() -> None:
+    (Path(RUNS) / "one" / "journal.jsonl").write_text("no journal\n")
+    card = next(card for card in overview.run_cards(Path(RUNS)) if card.path.name == "one")
+    assert card.facts["state"] == "damaged"
+    assert "journal" in card.facts["damage"]
+
+
+@pytest.mark.usefixtures("_here")
 @pytest.mark.parametrize("damage", [{}, {"best": None}, {"best": {"timing": {"median": "much"}}}, {"device": 3}])
 def test_of_a_result_that_says_less_the_rest_is_told(damage: dict[str, object]) -> None:
     timing = {"timing": {"median": 0.5}}

@@ -76,7 +76,7 @@ def _card(run: Path) -> RunCard:
     try:
         header = header_of(run)
     except JournalError as error:
-        return RunCard(run, "?", "damaged", details=error.message)
+        return RunCard(run, "?", "damaged", details={"damage": error.message})
     result, kernel = result_of(run) or {}, kernel_of(header) or "?"
     over = result.get("status") not in (None, "interrupted")
     state = "running" if is_driven(run) else "finished" if over else "resumable"

@@ -128,7 +128,7 @@ class TunerApp(InTurn[str]):
         tell = self._run_shown.tell
         names = names_of_keys(self._keymap_wanted, self.get_key_display)
         screen = SessionScreen(view, self._desk, tell, self._clock, self.look_file, names)
-        screen.is_replay = self._player is not None
+        screen.replayed = None if self._player is None else self._player.where
         screen.keeps_device = lambda: getattr(self._run_shown, "keeps_device", False)  # a replay has none
         return screen
 
