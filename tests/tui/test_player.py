@@ -135,7 +135,9 @@ async def test_keys_move_through_a_replay_and_every_place_is_as_it_was(started: 
         assert ", 1x │" in await header_of(pilot)
         await pilot.press("space", "full_stop")
         assert f"event {len(EVENTS)}/{len(EVENTS)} │" in await header_of(pilot), "it goes on to nowhere"
-        await pilot.press("escape", "q")
+        await pilot.press("escape", "comma")
+        await shown(pilot)
+        await pilot.press("q")
     assert pilot.app.return_value == "left"
 
 

@@ -163,7 +163,8 @@ class TunerApp(InTurn[str]):
         self.set_keymap(self._keymap_wanted)
 
     def on_ready(self) -> None:
-        """Start the session: no part of the screen, which may break without it."""
+        """Start the session: no part of the screen, which may break without it. What was typed before may leave it."""
+        self.hear()
         self._engine = asyncio.create_task(self._drive(), name="session")
         self._engine.add_done_callback(self._session_ended)
 
