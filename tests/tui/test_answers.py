@@ -151,7 +151,7 @@ async def test_changes_are_not_forgotten_by_one_esc(started: Started) -> None:
         await settled(pilot)
         await pilot.press("x", "escape")
         await settled(pilot)
-        assert "esc again forgets your changes" in screen_text(pilot.app)
+        assert "Esc again forgets your changes" in screen_text(pilot.app)
         await pilot.press("y", "escape")
         await settled(pilot)
         assert isinstance(pilot.app.screen, EditorDialog)

@@ -37,13 +37,13 @@ def header_parts(view_model: ViewModel, view: SubjectView, replayed: str = "") -
     unit = time_label(view_model.device)
     return [
         (0, "left", started.kernel),
-        *([(0, "left", "replay"), (2, "left", Path(started.run).name), (1, "left", replayed)] if replayed else []),
-        (3, "left", view_model.device_title),
+        *([(0, "left", "replay"), (3, "left", Path(started.run).name), (1, "left", replayed)] if replayed else []),
+        (4, "left", view_model.device_title),
         (0, "left", "" if unit == "ms" else f"times in {unit}"),
-        (4, "left", started.model or "no model"),
-        (5, "left", started.strategy),
+        (5, "left", started.model or "no model"),
+        (6, "left", started.strategy),
         (0, "right", "" if speedup is None else factor(speedup)),
-        (1, "right", "" if finished is None else finished.status.replace("_", " ")),
+        (2, "right", "" if finished is None else finished.status.replace("_", " ")),
     ]
 
 

@@ -14,6 +14,7 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from tui_tuner.problem.languages import LANGUAGES
+from tui_tuner.tui.moving import Choices
 from tui_tuner.tui.start.start_world import RunCard
 from tui_tuner.tui.text.plain import one_line
 
@@ -28,7 +29,7 @@ WHAT_COMES = (
 """Told to whoever has no runs yet."""
 
 
-class ChoiceList(OptionList):
+class ChoiceList(Choices):
     """A list of which Enter takes what is selected."""
 
     OWN: ClassVar[list[Binding]] = [

@@ -16,7 +16,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from tui_tuner.tui.tables.columns import Column, ContextT, PlacedColumn, RowOrder, RowT, placed
-from tui_tuner.tui.text.selecting import SelectableLines
+from tui_tuner.tui.text.selecting import SelectableLines, cut_off
 
 _MEASURED = 60
 """So many rows, the first ones, tell how wide the columns are; beside those in view."""
@@ -238,6 +238,9 @@ class ColumnTable(SelectableLines, ScrollView, Generic[RowT, ContextT], can_focu
         elif line.selected:
             style += self.get_component_rich_style("table--cursor", partial=True) + self._cursor_ground()
         strip = Strip([Segment(line.text, style)]).crop_extend(x, x + width, style)
+        shown = self.scrollable_content_region.width
+        if y == 0 and x + shown < self.virtual_size.width:
+            strip = cut_off(strip.crop(0, shown))
         return self.selectable(strip, self.scroll_offset.y + y if y else 0)
 
     def line_text(self, line: int) -> str:

@@ -41,16 +41,6 @@ def clickable(label: str | Content, action: str) -> Content:
     return content.stylize(Style.from_meta({"@click": action}))
 
 
-def keys_shown(keys: Mapping[str, tuple[str, str]], between: str = "    ") -> Content:
-    """Keys with what they do, each of which can be clicked.
-
-    Args:
-        keys: a key -> words, and the action of the screen that it is; the latter empty where a click does nothing.
-    """
-    items = ((Content.assemble((key, "bold"), f" {words}"), action) for key, (words, action) in keys.items())
-    return Content(between).join(clickable(item, f"screen.{action}") if action else item for item, action in items)
-
-
 def hanging(label: Content) -> Content:
     """A label behind whose end a line goes on where `Paragraphs` has to break it."""
     return label.stylize(Style.from_meta({_HANGS: label.cell_length}))
