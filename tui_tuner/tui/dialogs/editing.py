@@ -26,6 +26,7 @@ from tui_tuner.tui.dialogs.dialog import Dialog
 from tui_tuner.tui.moving import Menu
 from tui_tuner.tui.text.highlighting import apply_language, apply_theme
 from tui_tuner.tui.text.plain import one_line
+from tui_tuner.tui.text.source_views import LinedArea
 from tui_tuner.tui.view_model import ViewModel
 
 
@@ -197,7 +198,7 @@ class EditorDialog(Dialog[str | None]):
             yield Static(one_line(self._title, "bold"), markup=False)
             if self._failed is not None:
                 yield Static(one_line(self._failed.words, "$text-error"), markup=False)
-            yield TextArea(self._source, soft_wrap=False, show_line_numbers=True, tab_behavior="indent", compact=True)
+            yield LinedArea(self._source, soft_wrap=False, show_line_numbers=True, tab_behavior="indent", compact=True)
 
     def on_mount(self) -> None:
         """Colour the source."""
@@ -206,7 +207,7 @@ class EditorDialog(Dialog[str | None]):
         apply_theme(area)
         apply_language(area, self._language)
         if self._failed is not None and self._failed.line is not None:
-            area.move_cursor((self._failed.line - 1, 0), center=True)
+            self.call_after_refresh(area.move_cursor, (self._failed.line - 1, 0), center=True)  # once it has a size
 
     def action_save(self) -> None:
         """Close with the source."""

@@ -27,7 +27,20 @@ from tui_tuner.tui.text.diff import DiffPicture, diff_picture
 from tui_tuner.tui.text.selecting import cut_off
 
 
-class SourceArea(TextArea):
+class LinedArea(TextArea):
+    """A text of which each line is one; the last cell of each says so where it goes on beyond the edge."""
+
+    def render_line(self, y: int) -> Strip:
+        """One line in view."""
+        strip, line = super().render_line(y), self.scroll_offset.y + y
+        width = self.scrollable_content_region.width
+        if self.soft_wrap or line >= self.document.line_count:
+            return strip
+        end = self.gutter_width + cell_len(self.document.get_line(line).expandtabs(self.indent_width))
+        return cut_off(strip.crop(0, width)) if end > self.scroll_offset.x + width else strip
+
+
+class SourceArea(LinedArea):
     """A source to read; the keys of an editor that delete scroll here."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -38,15 +51,6 @@ class SourceArea(TextArea):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What would change the text leaves its keys to the screen."""
         return not action.startswith(("undo", "redo", "cut", "paste", "delete_"))
-
-    def render_line(self, y: int) -> Strip:
-        """One line; its last cell says so where it goes on beyond the edge."""
-        strip, line = super().render_line(y), self.scroll_offset.y + y
-        width = self.scrollable_content_region.width
-        if self.soft_wrap or line >= self.document.line_count:
-            return strip
-        end = self.gutter_width + cell_len(self.document.get_line(line).expandtabs(self.indent_width))
-        return cut_off(strip.crop(0, width)) if end > self.scroll_offset.x + width else strip
 
     def action_half(self, direction: int) -> None:
         """Go on by half a page."""
