@@ -256,6 +256,8 @@ async def test_every_key_is_in_the_help_and_in_the_palette_where_it_acts() -> No
         lines = [line.split() for line in screen_text(app).splitlines()]
         assert any(line[1:4] == ["⏎", "Run", "the"] for line in lines)
         assert lines[-1] == ["esc", "close"]
+        await pilot.press("G")
+        assert await reached(lambda: "Go up a page." in screen_text(app))
 
 
 @pytest.mark.usefixtures("_here")

@@ -14,7 +14,7 @@ from textual.widgets.option_list import Option
 class Choices(OptionList, inherit_bindings=False):
     """A list of lines, one of them selected; its ends are ends. What Enter does is for whoever has one to say."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
+    KEYS: ClassVar[list[Binding]] = [
         Binding("j,down", "cursor_down", "Down", show=False, tooltip="Select the next one."),
         Binding("k,up", "cursor_up", "Up", show=False, tooltip="Select the one before."),
         Binding("g,home", "first", "First", show=False, tooltip="Select the first one."),
@@ -22,6 +22,7 @@ class Choices(OptionList, inherit_bindings=False):
         Binding("ctrl+d,pagedown", "page_down", "Page down", show=False, tooltip="Go down a page."),
         Binding("ctrl+u,pageup", "page_up", "Page up", show=False, tooltip="Go up a page."),
     ]
+    BINDINGS: ClassVar[list[BindingType]] = [*KEYS]
 
     def action_cursor_down(self) -> None:
         """Textual's own, which goes on from the top behind the last one."""

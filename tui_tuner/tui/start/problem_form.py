@@ -25,6 +25,7 @@ from tui_tuner.tui.dialogs.dialog import Dialog
 from tui_tuner.tui.in_turn import InTurn
 from tui_tuner.tui.text.highlighting import apply_theme, style_of
 from tui_tuner.tui.text.plain import one_line
+from tui_tuner.tui.text.source_views import LinedArea
 
 if TYPE_CHECKING:
     from tui_tuner.problem.load import Written
@@ -49,7 +50,7 @@ class FormResult(NamedTuple):
     is_written: bool
 
 
-class _ProblemArea(TextArea):
+class _ProblemArea(LinedArea):
     """A problem file; comments stand back, those that say how sure a line is stand out."""
 
     def get_line(self, line_index: int) -> Text:

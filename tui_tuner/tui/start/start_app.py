@@ -328,7 +328,7 @@ class StartApp(InTurn[list[str]]):
         from tui_tuner.tui.help import key_lines
 
         names = names_of_keys(self._keymap_wanted, self.get_key_display)
-        lines = key_lines([*ChoiceList.OWN, *START_BINDINGS], names)
+        lines = key_lines([*ChoiceList.OWN, *START_BINDINGS, *ChoiceList.KEYS], names)
         self.push_screen(MessageDialog(Content("Keys of the start screen"), Content("\n").join(lines), large=True))
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:

@@ -28,7 +28,11 @@ from tui_tuner.tui.text.selecting import cut_off
 
 
 class LinedArea(TextArea):
-    """A text of which each line is one; the last cell of each says so where it goes on beyond the edge."""
+    """A text whose lines are broken at the edge, or say in their last cell that they go on beyond it."""
+
+    def on_resize(self) -> None:
+        """Draw what is broken elsewhere now: Textual 8.2 breaks it anew when it has drawn."""
+        self.refresh()
 
     def render_line(self, y: int) -> Strip:
         """One line in view."""
