@@ -26,7 +26,7 @@ from tui_tuner.tui.app import TunerApp
 
 HERE = Path(__file__).parent
 RUN = samples_directory() / "recorded" / "autonomous-matmul"
-SIZE = (120, 36)
+SIZE, SMALLER = (120, 36), (110, 28)
 FONTS = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', 'Liberation Mono', monospace"
 PICTURES = {"screen": ("escape", "1"), "screen-benchmarks": ("escape", "3", "f", "o")}
 """The name of each picture, and the keys that lead there from the session's end."""
@@ -66,8 +66,9 @@ class Attached:
 
 async def draw(name: str) -> str:
     """A picture."""
-    app = TunerApp(Attached() if name == ATTACHED else replayed_session(RUN).session, theme=None, keymap=None)
-    async with app.run_test(size=SIZE) as pilot:
+    run, size = (Attached(), SMALLER) if name == ATTACHED else (replayed_session(RUN).session, SIZE)
+    app = TunerApp(run, theme=None, keymap=None)
+    async with app.run_test(size=size) as pilot:
         await app.workers.wait_for_complete()
         while app.finished is None and not app._desk.awaits:
             await pilot.pause(0.1)
