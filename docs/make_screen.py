@@ -9,31 +9,71 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from pathlib import Path
+from typing import ClassVar
 
 from textual.pilot import Pilot
 
 from tui_tuner.app.sessions import replayed_session
 from tui_tuner.resources import samples_directory
+from tui_tuner.session.events import CandidateProposed, Event, StepChanged
+from tui_tuner.session.plan import Instruction
+from tui_tuner.strategies.steps import Approver, Proposal, StepState
+from tui_tuner.subjects import Subject
 from tui_tuner.tui.app import TunerApp
 
 HERE = Path(__file__).parent
 RUN = samples_directory() / "recorded" / "autonomous-matmul"
-SIZE = (120, 36)
+SIZE, SMALLER = (120, 36), (110, 28)
 FONTS = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', 'Liberation Mono', monospace"
-PICTURES = {"screen": ("1",), "screen-benchmarks": ("3", "f", "o")}
+PICTURES = {"screen": ("escape", "1"), "screen-benchmarks": ("escape", "3", "f", "o")}
 """The name of each picture, and the keys that lead there from the session's end."""
+ATTACHED = "screen-attached"
+"""What a terminal shows that is attached while the first kernel that the model rewrote awaits an answer."""
 
 
-async def draw(keys: tuple[str, ...]) -> str:
-    """The screen at the end of the session after some keys."""
-    app = TunerApp(replayed_session(RUN).session, theme=None, keymap=None)
-    async with app.run_test(size=SIZE) as pilot:
+class Attached:
+    """The session up to that kernel, of which nobody says what is to be done."""
+
+    goes_on: ClassVar[bool] = True
+
+    def __init__(self) -> None:
+        self._run = replayed_session(RUN).session
+        self.title = self._run.title
+
+    @property
+    def subject(self) -> Subject:
+        """What it is about."""
+        return self._run.subject
+
+    def tell(self, instruction: Instruction) -> bool:
+        """Nothing can be told to what is over."""
+        return False
+
+    async def events(self, approver: Approver) -> AsyncGenerator[Event, None]:
+        """What happened until then; then the question, as the session put it."""
+        proposed: CandidateProposed | None = None
+        async with aclosing(self._run.events(approver)) as stream:
+            async for event in stream:
+                yield event
+                proposed = event if isinstance(event, CandidateProposed) else proposed
+                if proposed is not None and isinstance(event, StepChanged) and event.step.state is StepState.AWAITING:
+                    asked = Proposal(step=event.step, candidate=proposed.candidate, rationale=proposed.rationale)
+                    await approver.decide(asked)
+
+
+async def draw(name: str) -> str:
+    """A picture."""
+    run, size = (Attached(), SMALLER) if name == ATTACHED else (replayed_session(RUN).session, SIZE)
+    app = TunerApp(run, theme=None, keymap=None)
+    async with app.run_test(size=size) as pilot:
         await app.workers.wait_for_complete()
-        while app.finished is None:
+        while app.finished is None and not app._desk.awaits:
             await pilot.pause(0.1)
         await calm(pilot)
-        for key in ("escape", *keys):
+        for key in PICTURES.get(name, ()):
             await pilot.press(key)
             await calm(pilot)
         return without_links(app.export_screenshot(title="tuner-tui matmul.cu", simplify=True))
@@ -52,5 +92,5 @@ def without_links(svg: str) -> str:
 
 
 if __name__ == "__main__":
-    for name, keys in PICTURES.items():
-        (HERE / f"{name}.svg").write_text(asyncio.run(draw(keys)))
+    for name in (*PICTURES, ATTACHED):
+        (HERE / f"{name}.svg").write_text(asyncio.run(draw(name)))

@@ -120,9 +120,12 @@ async def drafted(kernel: Path) -> tuple[Path, str]:
     return kernel.with_suffix(".toml"), scaffold(kernel, None)
 
 
+BEST = {"model": "none", "best": "0.1 ms", "evaluations": "27", "block_size_x": "128"}
 RUNS = [
-    RunCard(Path("tuner-runs/scale-1"), "scale.cu", "resumable", "2026-11-20T14:32", None, "autonomous", "model  none"),
-    RunCard(Path("tuner-runs/scale-0"), "scale.cu", "finished", "2026-11-20T12:00", 1.83, "search", "best  0.1 ms"),
+    RunCard(
+        Path("tuner-runs/scale-1"), "scale.cu", "resumable", "2026-11-20T14:32", None, "autonomous", {"model": "none"}
+    ),
+    RunCard(Path("tuner-runs/scale-0"), "scale.cu", "finished", "2026-11-20T12:00", 1.83, "search", BEST),
 ]
 
 

@@ -19,7 +19,7 @@ from tui_tuner.evaluate.results import Failure, FailureKind
 from tui_tuner.session import events
 from tui_tuner.strategies.steps import Decision, Proposal
 from tui_tuner.tui.dialogs import editing
-from tui_tuner.tui.dialogs.editing import EditorDialog, WhichDialog, line_of
+from tui_tuner.tui.dialogs.editing import EditorDialog, FailedBuild, WhichDialog, line_of
 from tui_tuner.tui.panes.kernel_pane import KernelPane
 
 ANSWERS = [
@@ -151,7 +151,7 @@ async def test_changes_are_not_forgotten_by_one_esc(started: Started) -> None:
         await settled(pilot)
         await pilot.press("x", "escape")
         await settled(pilot)
-        assert "esc again forgets your changes" in screen_text(pilot.app)
+        assert "Esc again forgets your changes" in screen_text(pilot.app)
         await pilot.press("y", "escape")
         await settled(pilot)
         assert isinstance(pilot.app.screen, EditorDialog)
@@ -273,3 +273,24 @@ async def test_a_keymap_moves_a_key(started: Started) -> None:
         await pilot.press("y")
         await settled(pilot)
         assert len(run.decisions) == 1
+
+
+@pytest.mark.parametrize(("line", "top"), [(5, 0), (60, 46)])
+async def test_the_place_of_the_fault_is_in_the_middle_of_the_editor_as_far_as_there_are_lines_above(
+    started: Started, line: int, top: int
+) -> None:
+    source = "".join(f"int a{number};\n" for number in range(1, 101))
+    async with started(ScriptedRun(scripted.running(), stays=True)) as pilot:
+        pilot.app.push_screen(EditorDialog(source, "title", "cuda", FailedBuild(source, line, "expected ';'")))
+        await settled(pilot)
+        area = pilot.app.screen.query_one(TextArea)
+        assert area.cursor_location == (line - 1, 0)
+        assert area.scroll_offset.y == top
+
+
+async def test_a_line_that_goes_on_beyond_the_editor_says_so(started: Started) -> None:
+    async with started(ScriptedRun(scripted.running(), stays=True)) as pilot:
+        pilot.app.push_screen(EditorDialog(f"int a; // {'word ' * 40}\nint b;\n", "title", "cuda"))
+        await settled(pilot)
+        first = next(line for line in screen_text(pilot.app).split("\n") if "int a;" in line)
+        assert first.rpartition("word")[2].partition("│")[0].strip().endswith("…")

@@ -14,10 +14,11 @@ from tests.tui.conftest import Started
 from tests.tui.scripted import ScriptedRun
 from tui_tuner.tui.app import TunerApp
 from tui_tuner.tui.keys import APP_BINDINGS, SCREEN_BINDINGS
+from tui_tuner.tui.moving import Choices, Reading
 from tui_tuner.tui.panes.chat_pane import ChatLog
-from tui_tuner.tui.panes.kernel_pane import KernelPane, SourceArea
-from tui_tuner.tui.panes.plan_pane import StepList
+from tui_tuner.tui.panes.kernel_pane import KernelPane
 from tui_tuner.tui.tables.table import ColumnTable
+from tui_tuner.tui.text.source_views import SourceArea
 
 EVERYWHERE = """
 app.toggle_help              question_mark f1
@@ -55,6 +56,7 @@ kernel.line 1                j
 kernel.line -1               k
 kernel.end -1                g
 kernel.end 1                 G
+kernel.break_lines           W
 kernel.seek                  slash ctrl+f
 kernel.seek_on 1             n
 kernel.seek_on -1            N
@@ -153,7 +155,7 @@ def table(*texts: str) -> dict[str, str]:
 
 
 def known_keys() -> list[str]:
-    widgets = [node.__dict__["BINDINGS"] for node in (KernelPane, SourceArea, StepList, ColumnTable, ChatLog)]
+    widgets = [node.__dict__["BINDINGS"] for node in (KernelPane, SourceArea, ColumnTable, ChatLog, Choices, Reading)]
     bindings = Binding.make_bindings([*APP_BINDINGS, *SCREEN_BINDINGS, *(each for own in widgets for each in own)])
     listed = table(
         EVERYWHERE, ASKED, OF_TYPING, *(text for panes in PANES.values() for each in panes.values() for text in each)

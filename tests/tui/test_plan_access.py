@@ -55,7 +55,7 @@ async def test_plan_and_held_line_work_by_mouse(started: Started) -> None:
         await pilot.click(offset=(lines[y].index("thaw"), y))
         await settled(pilot)
         assert isinstance(pilot.app.screen, ThawDialog)
-        await pilot.click("#thaw", offset=(3, 2))
+        await pilot.click("Menu", offset=(3, 2))
         await settled(pilot)
         assert run.told == [Thaw(name="use_padding")]
         await pilot.press("2", "end")
@@ -76,7 +76,7 @@ async def test_a_click_selects_a_step_and_the_dialog_is_saved_by_a_click(started
         await pilot.press("enter")
         await settled(pilot)
         lines = screen_text(pilot.app).split("\n")
-        y = next(number for number, line in enumerate(lines) if "ctrl+s save" in line)
+        y = next(number for number, line in enumerate(lines) if "^s save" in line)
         await pilot.click(offset=(lines[y].index("save"), y))
         await settled(pilot)
         assert run.told == [EditStep(step=3, title=scripted.STEPS[2].title, detail=scripted.STEPS[2].detail)]

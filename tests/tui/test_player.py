@@ -65,6 +65,11 @@ async def shown(pilot: Pilot[str]) -> ViewModel:
     return pilot.app.session_screen.view_model  # type: ignore[attr-defined,no-any-return]
 
 
+async def header_of(pilot: Pilot[str]) -> str:
+    await shown(pilot)
+    return screen_text(pilot.app).splitlines()[0]
+
+
 def folded(events: list[Event]) -> ViewModel:
     view_model = ViewModel()
     for event in events:
@@ -121,8 +126,17 @@ async def test_keys_move_through_a_replay_and_every_place_is_as_it_was(started: 
         await pilot.press("comma", "comma", "full_stop")
         await shown(pilot)
         assert player._shown == marks[-2] - 1
+        header = await header_of(pilot)
+        at = f"event {marks[-2] - 1}/{len(EVENTS)}, paused"
+        assert header.split(" │ ")[:4] == [" matmul.cu", "replay", "matmul-20261120-1432", at]
         await pilot.press("right_curly_bracket")
         assert (await shown(pilot)).steps == expected.steps
+        await pilot.press("space")
+        assert ", 1x │" in await header_of(pilot)
+        await pilot.press("space", "full_stop")
+        assert f"event {len(EVENTS)}/{len(EVENTS)} │" in await header_of(pilot), "it goes on to nowhere"
+        await pilot.press("escape", "comma")
+        await shown(pilot)
         await pilot.press("q")
     assert pilot.app.return_value == "left"
 

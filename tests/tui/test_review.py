@@ -19,7 +19,8 @@ from tui_tuner.session import events
 from tui_tuner.strategies.steps import Decision, Proposal, StepState
 from tui_tuner.tui.panes.kernel_pane import KernelPane
 from tui_tuner.tui.panes.review import ReviewFacts, proposal_facts
-from tui_tuner.tui.text.diff import DiffView, diff_picture
+from tui_tuner.tui.text.diff import diff_picture
+from tui_tuner.tui.text.source_views import DiffView
 
 OLD = "".join(f"line {number}\n" for number in range(60))
 NEW = OLD.replace("line 5\n", "five\n").replace("line 30\n", "").replace("line 55\n", "line 55\nmore\n")

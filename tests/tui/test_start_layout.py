@@ -11,9 +11,11 @@ from textual.widgets import Select, Static
 from tests.session.fakes import write_problem
 from tests.tui.at_start import look_at, shown
 from tests.tui.looking import screen_text
+from tests.waiting import reached
 from tui_tuner.app import overview
 from tui_tuner.journal.reading import RUNS
 from tui_tuner.tui.start.lists import run_lines
+from tui_tuner.tui.start.problem_form import ProblemForm
 from tui_tuner.tui.start.start_app import StartApp
 from tui_tuner.tui.start.start_world import Found, RunCard, StartWorld
 
@@ -134,3 +136,11 @@ def test_kernels_with_a_problem_file_are_found_one_directory_below_where_there_a
     assert overview.kernels_in(tmp_path) == [(Path("samples/scale.cu"), True)]
     (tmp_path / "mine.cu").touch()
     assert overview.kernels_in(tmp_path) == [(Path("mine.cu"), False)]
+
+
+@pytest.mark.usefixtures("_here")
+async def test_the_form_breaks_lines_where_it_ends_once_it_has_its_width() -> None:
+    line = f"# {'x' * 50} {'y' * 8}"
+    async with shown((80, 24)) as pilot:
+        await pilot.app.push_screen(ProblemForm(Path("x.toml"), f"{line} {'z' * 20}\n"))
+        assert await reached(lambda: line in screen_text(pilot.app)), screen_text(pilot.app)

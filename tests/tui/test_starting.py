@@ -8,10 +8,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from textual.events import Key
 from textual.pilot import Pilot
 from textual.widgets import Static, TextArea
 
 from tests.session.fakes import write_problem
+from tests.tui.at_start import look_at
 from tests.tui.looking import screen_text
 from tests.tui.scripted import ScriptedRun, awaiting, opening
 from tui_tuner.app.drafting import drafted
@@ -22,6 +24,7 @@ from tui_tuner.session.events import Event, Note, SessionStarted
 from tui_tuner.strategies.steps import Approver
 from tui_tuner.tui.app import TunerApp
 from tui_tuner.tui.start.problem_form import ProblemForm, settled, sureness_of
+from tui_tuner.tui.start.start_app import StartApp
 from tui_tuner.tui.starting import StartingScreen
 
 SIZES = [(120, 36), (80, 24)]
@@ -74,6 +77,40 @@ async def test_the_screen_of_the_session_takes_the_place_of_the_frame() -> None:
         app.session_screen.draw()
         assert app.session_screen.view_model.started is not None
         assert "starting" not in screen_text(app)
+
+
+async def on_the_start_screen(*keys: str) -> None:
+    """Type all at once."""
+    app = StartApp([(Path("scale.cu"), True)], look_at([]))
+    async with app.run_test(size=SIZES[1]) as pilot:
+        await app.workers.wait_for_complete()
+        driver = app._driver
+        assert driver is not None
+        for key in keys:
+            driver.send_message(Key(key, key if len(key) == 1 else None))
+        await until(pilot, lambda: not app.is_running)
+    assert app.return_value is not None
+    assert app.return_value[0] == "scale.cu"
+
+
+async def test_keys_behind_the_one_that_leaves_the_start_screen_act_on_the_session() -> None:
+    await on_the_start_screen("enter", "3", "j")
+    app = TunerApp(ScriptedRun([*awaiting()]), starting=True)
+    async with app.run_test(size=SIZES[0]) as pilot:
+        await until(pilot, lambda: app.screen is app.session_screen and app.session_screen.pane == 3)
+        app.session_screen.draw()
+        await until(pilot, lambda: not app._typed)
+    await on_the_start_screen("enter")
+    assert not TunerApp(ScriptedRun([]))._typed, "what has acted is gone"
+
+
+@pytest.mark.usefixtures("_lasting_start")
+async def test_a_key_that_leaves_does_so_behind_the_one_that_leaves_the_start_screen() -> None:
+    await on_the_start_screen("enter", "q")
+    app = TunerApp(SilentRun([]), starting=True)
+    async with app.run_test(size=SIZES[0]) as pilot:
+        await until(pilot, lambda: not app.is_running)
+    assert app.return_value == "interrupted"
 
 
 @pytest.mark.usefixtures("_lasting_start")

@@ -19,12 +19,15 @@ from tui_tuner.tui.status import clock_words, header_line, status_parts
 from tui_tuner.tui.text.plain import differing, fitting
 
 
-@pytest.mark.parametrize("width", [30, 50, 80, 120, 200])
-def test_the_header_never_overflows_and_keeps_kernel_speedup_and_cpu_label(width: int) -> None:
+@pytest.mark.parametrize("replayed", ["", "event 12/345, paused"])
+@pytest.mark.parametrize("width", [30, 60, 80, 120, 200])
+def test_the_header_never_overflows_and_keeps_kernel_speedup_and_cpu_label(width: int, replayed: str) -> None:
     entries = [*scripted.opening(scripted.EMULATOR), *scripted.running()[2:]]
-    line = header_line(view_model_of(entries), KernelView(), width)
+    line = header_line(view_model_of(entries), KernelView(), width, replayed)
     assert line.cell_length <= width
-    if width >= 50:
+    assert ("replay" in line.plain) is bool(replayed)
+    assert (replayed in line.plain) or width < 80
+    if width >= 60:
         assert "matmul.cu" in line.plain
         assert "CPU ms (emulator)" in line.plain
         assert "1.62x" in line.plain

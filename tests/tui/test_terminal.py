@@ -14,12 +14,12 @@ LIMIT_S = 200
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def spawned(module: str, home: Path, directory: Path = ROOT, **more: str) -> pexpect.spawn[bytes]:
+def spawned(module: str, home: Path, directory: Path = ROOT, *words: str, **more: str) -> pexpect.spawn[bytes]:
     """A module's program in a terminal of its own of 36 lines and 120 columns."""
     environment = {**os.environ, "TERM": "xterm-256color", "HOME": str(home), **more}
     return pexpect.spawn(
         sys.executable,
-        ["-m", module],
+        ["-m", module, *words],
         cwd=str(directory),
         env=environment,
         dimensions=(36, 120),
@@ -76,10 +76,18 @@ def test_a_start_screen_writes_its_first_picture_once(tmp_path: Path) -> None:
 
 
 def test_what_is_typed_while_the_start_screen_makes_room_is_left_to_the_screen_of_the_session(tmp_path: Path) -> None:
-    child = spawned("tests.tui.start_in_terminal", tmp_path)
+    child = spawned("tests.tui.start_in_terminal", tmp_path, ROOT, "ending")
     child.expect("Runs: none yet")
     child.send("\r")
     child.expect("ending")
     child.send("3j")
     child.expect("left .* b'3j'")
+    child.expect(pexpect.EOF)
+
+
+def test_what_is_read_together_with_the_key_that_leaves_the_start_screen_goes_on_to_the_next(tmp_path: Path) -> None:
+    child = spawned("tests.tui.start_in_terminal", tmp_path)
+    child.expect("Runs: none yet")
+    child.send("\r3jq")
+    child.expect("left .* b'' 3 j q")
     child.expect(pexpect.EOF)

@@ -109,7 +109,7 @@ def test_the_environment_chooses_the_first_known_theme_of_its_list() -> None:
         ({"approve": ""}, "unusable keys"),
         ({"approve": "s"}, "'s' would be"),
         ({"approve": "y", "skip": "y"}, "'y' would be"),
-        ({"sort": "j"}, "every pane has for itself"),
+        ({"sort": "j"}, "moves in lists and texts"),
     ],
 )
 def test_a_keymap_that_would_be_misunderstood_is_refused(keymap: dict[str, str], part: str) -> None:

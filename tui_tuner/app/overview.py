@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui_tuner.errors import JournalError, ProblemError, SettingsError
-from tui_tuner.format import seconds_of
+from tui_tuner.format import seconds_of, tunable_value
 from tui_tuner.journal import Journal
 from tui_tuner.journal.reading import FILE, RUNS, header_of
 from tui_tuner.journal.runs import is_driven, kernel_of, result_of, speedup_of
@@ -76,32 +76,30 @@ def _card(run: Path) -> RunCard:
     try:
         header = header_of(run)
     except JournalError as error:
-        return RunCard(run, "?", "damaged", details=error.message)
+        return RunCard(run, "?", "damaged", details={"damage": error.message})
     result, kernel = result_of(run) or {}, kernel_of(header) or "?"
     over = result.get("status") not in (None, "interrupted")
     state = "running" if is_driven(run) else "finished" if over else "resumable"
-    gain = speedup_of(result)
-    options = header.get("options", {})
-    details = [f"strategy  {options.get('strategy')}", f"model     {header.get('model') or 'none'}"]
     return RunCard(
         run,
         kernel,
         state,
         created=str(header.get("created", "")),
-        speedup=gain,
-        strategy=str(options.get("strategy", "")),
-        details="\n".join([f"kernel    {kernel}, {state}", *details, *_best_lines(result, gain)]),
+        speedup=speedup_of(result),
+        strategy=str(header.get("options", {}).get("strategy", "")),
+        details={"model": str(header.get("model") or "none"), **_measured(result)},
     )
 
 
-def _best_lines(result: Mapping[str, Any], gain: float | None) -> list[str]:
-    with suppress(KeyError, TypeError):
-        ms = result["best"]["timing"]["median"]
-        best = " ".join(f"{name}={value}" for name, value in result["best"]["configuration"].items())
-        device, evaluations = result["device"]["name"], result["evaluations"]
-        faster = "" if gain is None else f", {gain:.2f}x"
-        return [f"device    {device}", f"best      {ms:.4g} ms{faster}: {best}", f"effort    {evaluations} evaluations"]
-    return ["best      none yet"]
+def _measured(result: Mapping[str, Any]) -> dict[str, str]:
+    """What a result says of device, times and effort, then the best value of each tunable; as far as it does."""
+    with suppress(KeyError, TypeError, ValueError, AttributeError):
+        unit = result.get("time_unit", "ms")
+        given, best = (f"{result[which]['timing']['median']:.4g} {unit}" for which in ("baseline", "best"))
+        values = {name: tunable_value(value) for name, value in result["best"]["configuration"].items()}
+        said = {"device": result["device"]["name"], "as given": given, "best": best}
+        return {**said, "evaluations": str(result["evaluations"]), "calls": str(result["model_calls"]), **values}
+    return {}
 
 
 def delete_run(run: Path) -> None:

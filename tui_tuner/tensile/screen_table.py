@@ -248,23 +248,26 @@ SIZE_COLUMNS = (
         explanation="of sizes that are tuned with the same parameters",
     ),
     SizeColumn(
-        name="problem size", heading="problem size", side="left", gap=0, order=IN_FILE,
+        name="problem size", heading="problem size", side="left", gap=0, in_sight=True, order=IN_FILE,
         cell=lambda row, _context: size_text(row.size),
         explanation="as the configuration lists it",
     ),
     SizeColumn(
-        name="GFLOP/s", heading="GFLOP/s",
+        name="GFLOP/s", heading="GFLOP/s", in_sight=True,
         cell=lambda row, _context: _ABSENT if row.winner is None else gflops_words(row.winner.gflops),
         explanation="of the best solution so far",
     ),
-    SizeColumn(name="gain", heading="gain", cell=_gain, order=BY_GAIN, explanation="over the first run"),
+    SizeColumn(
+        name="gain", heading="gain", cell=_gain, in_sight=True, order=BY_GAIN, explanation="over the first run",
+    ),
     SizeColumn(name="µs", heading="µs", cell=_microseconds, optional=True, explanation="of a launch of it"),
     SizeColumn(
         name="round", heading="round", cell=lambda row, _context: "" if row.winner is None else str(row.winner.round),
         explanation="in which it was found",
     ),
     SizeColumn(
-        name="winner", heading="winner", least=120, side="left", gap=2, cell=_winner_values,
+        name="winner", heading="winner", least=9, side="left", gap=2, in_sight=True, stretches=True,
+        cell=_winner_values,
         explanation="its values, first those that tell the winners apart; whole behind Enter",
     ),
 )  # fmt: skip

@@ -128,7 +128,7 @@ class TunerApp(InTurn[str]):
         tell = self._run_shown.tell
         names = names_of_keys(self._keymap_wanted, self.get_key_display)
         screen = SessionScreen(view, self._desk, tell, self._clock, self.look_file, names)
-        screen.is_replay = self._player is not None
+        screen.replayed = None if self._player is None else self._player.where
         screen.keeps_device = lambda: getattr(self._run_shown, "keeps_device", False)  # a replay has none
         return screen
 
@@ -163,7 +163,8 @@ class TunerApp(InTurn[str]):
         self.set_keymap(self._keymap_wanted)
 
     def on_ready(self) -> None:
-        """Start the session: no part of the screen, which may break without it."""
+        """Start the session: no part of the screen, which may break without it. What was typed before may leave it."""
+        self.hear()
         self._engine = asyncio.create_task(self._drive(), name="session")
         self._engine.add_done_callback(self._session_ended)
 

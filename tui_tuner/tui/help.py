@@ -8,11 +8,11 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.message import Message
 
 from tui_tuner.tui.keys import ANSWERING, APP_BINDINGS, HELPING, SCREEN_BINDINGS, KeyNames
+from tui_tuner.tui.moving import Reading
 from tui_tuner.tui.panes.common import Pane
 from tui_tuner.tui.text.markdown import markdown_text
 from tui_tuner.tui.text.plain import Paragraphs, hanging, plain
@@ -46,8 +46,9 @@ def _of_group(description: str | None) -> list[Binding]:
 
 
 def _keys_of(pane: Pane) -> list[Binding]:
-    bindings = [*type(pane).__dict__.get("BINDINGS", []), *type(pane.focus_target()).BINDINGS]
-    own = [each for each in bindings if isinstance(each, Binding) and each.tooltip]
+    kinds = [type(pane), *type(pane.focus_target()).__mro__]
+    bindings = [each for kind in kinds for each in kind.__dict__.get("BINDINGS", [])]
+    own = [each for each in bindings if isinstance(each, Binding) and each.tooltip]  # Textual's have none
     return [*_of_group(pane.kind), *own]
 
 
@@ -92,13 +93,11 @@ def key_lines(bindings: Sequence[Binding], key_names: KeyNames) -> Iterator[Cont
         yield hanging(label) + plain(binding.tooltip)
 
 
-class HelpPage(VerticalScroll, can_focus=True):
+class HelpPage(Reading):
     """Stands in the place of the panes; header, question and keys stay where they are."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "close", "back to the panes", id="help_close", tooltip="Go back to the panes."),
-        Binding("j", "scroll_down", "down", show=False, id="help_down", tooltip="Go down a line."),
-        Binding("k", "scroll_up", "up", show=False, id="help_up", tooltip="Go up a line."),
     ]
 
     class Closed(Message):

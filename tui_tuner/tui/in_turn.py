@@ -2,7 +2,8 @@
 
 Textual hands keys on as they come: of those that a slow line brings together, or somebody types fast, the first may
 open a line to type into, and what was meant for that line would still reach the pane: `/status` would skip a step.
-What is typed before there is anything to act on waits for it, as in a shell, also while one app makes room for another.
+What is typed before there is anything to act on waits for it, as in a shell, also while one app makes room for another:
+what that one has read goes on to the next with it, what it has not is still to be read.
 """
 
 from __future__ import annotations
@@ -12,13 +13,17 @@ import signal
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
+from itertools import islice
 
 from textual.app import App, ReturnType
 from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
-from textual.events import Event, Key, Paste
+from textual.events import Callback, Event, Key, Paste
 from textual.message_pump import MessagePump
 
+_UNUSED: deque[Key | Paste] = deque()
+"""Read from the terminal, which is one for all apps, by an app that handed it on: for the next."""
 _MOST_S = 1.0
 """So long a widget is waited for at most: one that goes meanwhile never answers."""
 
@@ -46,8 +51,10 @@ class InTurn(App[ReturnType]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._typed: deque[Key | Paste] = deque()
+        self._typed = _UNUSED.copy()
+        _UNUSED.clear()
         self._follower: asyncio.Task[None] | None = None
+        self._hands_on = False
 
     def get_driver_class(self) -> type[Driver]:
         """Textual's own, able to hand the terminal on."""
@@ -56,10 +63,16 @@ class InTurn(App[ReturnType]):
 
     def hand_on(self, result: ReturnType) -> None:
         """End, and read nothing more: what is typed from now on is for whoever has the terminal next."""
-        self.exit(result)
+        self._hands_on = True
         if isinstance(self._driver, _LeavingDriver):
             self._driver.hands_on = True
             self._driver.disable_input()
+        if self._driver is not None:  # comes behind the keys that were read, for they come the same way
+            self._driver.send_message(Callback(partial(self._leave_typed, result)))
+
+    def _leave_typed(self, result: ReturnType) -> None:
+        _UNUSED.extend(islice(self._typed, 0 if self._follower is None else 1, None))
+        self.exit(result)
 
     def must_wait(self, key: str) -> bool:
         """Whether a key has nothing to act on yet; it and all that follows wait until `hear` is called."""
@@ -88,7 +101,8 @@ class InTurn(App[ReturnType]):
 
     def _is_free(self) -> bool:
         """Whether the first of what was typed can act now."""
-        return bool(self._typed) and self._follower is None and not self.must_wait(_key(self._typed[0]))
+        waits = self._follower is not None or self._hands_on
+        return bool(self._typed) and not waits and not self.must_wait(_key(self._typed[0]))
 
     def _overtakes(self, event: Key | Paste) -> bool:
         """Whether a key acts at once though others wait for something to act on: it is never meant for a widget."""

@@ -27,7 +27,7 @@ class KeyLine(Widget):
         return key_line(self._entries(), self.content_size.width)
 
     def _entries(self) -> list[KeyEntry]:
-        """What acts now; of several keys Esc, which is in every dialog's own line, else the shortest."""
+        """What acts now; of several keys Esc, which leaves every dialog, else the shortest."""
         shown: dict[str, KeyEntry] = {}
         for active in self.app.screen.active_bindings.values():
             binding = active.binding
@@ -36,7 +36,7 @@ class KeyLine(Widget):
             key = self.app.get_key_display(binding)
             before = shown.get(binding.action)
             if before is None or binding.key == _ESC or (before.name != _ESC and len(key) < len(before.key)):
-                place = "app" if active.node is self.app else "screen"
+                place = {self.app: "app", self.app.screen: "screen"}.get(active.node, "focused")
                 action, rank = f"{place}.{binding.action}", _rank(binding)
                 words = binding.description[:1].lower() + binding.description[1:]
                 shown[binding.action] = KeyEntry(key, words, action, rank, binding.key, _place(binding))
@@ -76,8 +76,8 @@ def _rank(binding: Binding) -> int:
     return _WHY if binding.id == "facts" else _OTHER
 
 
-def _in_order(entry: KeyEntry) -> tuple[str, int]:
-    return entry.description if entry.description in _AT_THE_END else "", entry.place
+def _in_order(entry: KeyEntry) -> tuple[str, int, bool]:
+    return entry.description if entry.description in _AT_THE_END else "", entry.place, entry.name == _ESC
 
 
 def _place(binding: Binding) -> int:

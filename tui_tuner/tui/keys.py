@@ -194,7 +194,7 @@ START_BINDINGS = [
 ]  # fmt: skip
 """Those of the screen of a bare start, which is never there together with the others."""
 
-IN_EVERY_PANE = {
+MOVES = {
     "j", "k", "g", "G", "up", "down", "pageup", "pagedown", "home", "end", "ctrl+d", "ctrl+u", "tab", "shift+tab",
 }  # fmt: skip
 """What scrolls and selects, so that nothing else ever hears it."""
@@ -274,16 +274,16 @@ def checked_keymap(keymap: Mapping[str, str]) -> dict[str, str]:
     keymap = {**_yielded(keymap, known), **keymap}
     for scope in scopes:
         _check_owners({name: keymap.get(name, keys) for name, keys in scope.items()})
-    _check_panes({name: keys for name, keys in keymap.items() if name in scopes[0]})
+    _check_moves(keymap)
     return dict(keymap)
 
 
-def _check_panes(keymap: Mapping[str, str]) -> None:
+def _check_moves(keymap: Mapping[str, str]) -> None:
     """Whether no key is wanted that would never be heard."""
     for binding, keys in keymap.items():
-        if taken := IN_EVERY_PANE.intersection(_parsed(binding, keys)):
+        if taken := MOVES.intersection(_parsed(binding, keys)):
             raise SettingsError(
-                f"keymap: '{binding}' cannot have the key '{min(taken)}', which every pane has for itself",
+                f"keymap: '{binding}' cannot have the key '{min(taken)}', which moves in lists and texts",
                 hint="The keys that scroll and select cannot be changed.",
             )
 

@@ -119,6 +119,12 @@ class Player:
         self._moved.set()
         return self.words()
 
+    def where(self) -> str:
+        """How far what is shown is, and how it goes on."""
+        last = len(self._events)
+        how = "" if self._shown == last else ", paused" if self.paused else f", {self.speed:g}x"
+        return f"event {self._shown}/{last}{how}"
+
     def words(self) -> str:
         """Where the replay is, and whether it moves."""
         state = "paused" if self.paused else f"playing {self.speed:g}x"

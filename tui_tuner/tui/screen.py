@@ -54,11 +54,11 @@ class SessionScreen(AnsweringScreen):
         key_names: tells the keys of a binding as the user has them.
 
     Attributes:
-        is_replay: whether the clock stands, and nothing can be told to the session.
+        replayed: how far a replay is; None where it is none. In one the clock stands, and the session hears nothing.
         keeps_device: tells whether the session is over and its device stays taken for comparisons.
     """
 
-    is_replay = False
+    replayed: Callable[[], str] | None = None
     HORIZONTAL_BREAKPOINTS = BREAKPOINTS
     VERTICAL_BREAKPOINTS = HEIGHTS
     BINDINGS: ClassVar[list[BindingType]] = [*SCREEN_BINDINGS]
@@ -129,9 +129,9 @@ class SessionScreen(AnsweringScreen):
         if self.app.screen is not self:
             return  # what moves behind a dialog would have the whole terminal drawn anew; `_come_forward` draws it
         news, self._undrawn = self._undrawn, []
-        live = self.view_model.is_live and not self.is_replay
+        live = self.view_model.is_live and self.replayed is None
         waited = self._clock() - self._last_event_at if live else 0.0
-        self._header.show(self.view_model)
+        self._header.show(self.view_model, "" if self.replayed is None else self.replayed())
         spin = None if self.app.animation_level == "none" else self._clock()
         self._question.keep_device(self.keeps_device())
         self._status.show(self.view_model, self._view, self.view_model.elapsed + waited, spin)
@@ -161,7 +161,7 @@ class SessionScreen(AnsweringScreen):
         if best is not None and given is not None and best.source != given.source:
             self._kernel.view = "diff"
         result = self._view.result(finished, self.view_model)
-        self.app.push_screen(ResultDialog(result_title(finished), result, yields=self.is_replay))
+        self.app.push_screen(ResultDialog(result_title(finished), result, yields=self.replayed is not None))
 
     def question_changed(self) -> None:
         """Show the question at the desk, or that there is none."""
@@ -282,7 +282,7 @@ class SessionScreen(AnsweringScreen):
     def _show_row(self, message: BenchmarksPane.RowChosen) -> None:
         started, given = self.view_model.started, self.view_model.baseline
         language = "" if started is None else started.language
-        goes_on = self.view_model.finished is None and not self.is_replay
+        goes_on = self.view_model.finished is None and self.replayed is None
         dialog = RowDialog(message.title, message.text, message.source, given, language, proposes=goes_on)
         self.app.push_screen(dialog, self._propose)
 
@@ -332,9 +332,9 @@ class SessionScreen(AnsweringScreen):
             return action == "pane"
         if action in ("control", "pause", "tell"):
             answers = action == "control" and self._desk.trouble is not None  # its key does then
-            return not (over or self.is_replay or answers)
+            return not (over or self.replayed or answers)
         if action == "change_plan":
-            return self._panes.active == 2 and not (over or self.is_replay)
+            return self._panes.active == 2 and not (over or self.replayed)
         if action == "benchmarks" and parameters[0] in _IN_THE_TABLE:
             return self._panes.active == 3
         if action == "maximise":

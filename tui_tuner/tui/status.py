@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
@@ -22,8 +24,12 @@ _BETWEEN = " · "
 _SEPARATOR = Content.styled(" │ ", "$foreground-muted")
 
 
-def header_parts(view_model: ViewModel, view: SubjectView) -> list[tuple[int, str, str]]:
-    """The parts of the header as (rank, side, text): of too many the highest rank goes first."""
+def header_parts(view_model: ViewModel, view: SubjectView, replayed: str = "") -> list[tuple[int, str, str]]:
+    """The parts of the header as (rank, side, text): of too many the highest rank goes first.
+
+    Args:
+        replayed: how far the replay is that this is; empty where it is none.
+    """
     started = view_model.started
     if started is None:
         return [(0, "left", "starting")]
@@ -31,18 +37,19 @@ def header_parts(view_model: ViewModel, view: SubjectView) -> list[tuple[int, st
     unit = time_label(view_model.device)
     return [
         (0, "left", started.kernel),
-        (2, "left", view_model.device_title),
+        *([(0, "left", "replay"), (3, "left", Path(started.run).name), (1, "left", replayed)] if replayed else []),
+        (4, "left", view_model.device_title),
         (0, "left", "" if unit == "ms" else f"times in {unit}"),
-        (3, "left", started.model or "no model"),
-        (4, "left", started.strategy),
+        (5, "left", started.model or "no model"),
+        (6, "left", started.strategy),
         (0, "right", "" if speedup is None else factor(speedup)),
-        (1, "right", "" if finished is None else finished.status.replace("_", " ")),
+        (2, "right", "" if finished is None else finished.status.replace("_", " ")),
     ]
 
 
-def header_line(view_model: ViewModel, view: SubjectView, width: int) -> Content:
-    """The header in exactly `width` cells, with as many parts as fit."""
-    parts = [part for part in header_parts(view_model, view) if part[2]]
+def header_line(view_model: ViewModel, view: SubjectView, width: int, replayed: str = "") -> Content:
+    """The header in exactly `width` cells, with as many parts as fit; see `header_parts`."""
+    parts = [part for part in header_parts(view_model, view, replayed) if part[2]]
     while True:
         left, right = (
             _SEPARATOR.join(one_line(text, "bold" if rank == 0 else "") for rank, place, text in parts if place == side)
@@ -57,21 +64,22 @@ def header_line(view_model: ViewModel, view: SubjectView, width: int) -> Content
 
 
 class HeaderLine(ChangingLine):
-    """Kernel, device, model and strategy; the speed-up."""
+    """Kernel, device, model and strategy, and how far a replay is; the speed-up."""
 
     def __init__(self, view: SubjectView) -> None:
         super().__init__(id="header")
         self._view = view
         self._view_model = ViewModel()
+        self._replayed = ""
 
-    def show(self, view_model: ViewModel) -> None:
-        """Draw the view model."""
-        self._view_model = view_model
+    def show(self, view_model: ViewModel, replayed: str) -> None:
+        """Draw the view model; see `header_parts`."""
+        self._view_model, self._replayed = view_model, replayed
         self.follow()
 
     def line(self, width: int) -> Content:
         """The parts that fit."""
-        return header_line(self._view_model, self._view, width)
+        return header_line(self._view_model, self._view, width, self._replayed)
 
 
 Part = tuple[int, Content]

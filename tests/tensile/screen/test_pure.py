@@ -195,6 +195,15 @@ def test_header_and_status_tell_gain_runs_and_permutations_and_fit(width: int) -
     assert ("32 permutations" in status.plain) == (width >= 50)
 
 
+def test_at_the_end_the_header_has_the_gain_of_the_result() -> None:
+    *before, end = tensile_script.finished()
+    assert isinstance(end, events.SessionFinished)
+    entries = [*before, end.model_copy(update={"speedup": (1.84, 1.83, 1.85)})]
+    model, view = view_model_of(entries), view_of(entries)
+    assert "1.84x │" in header_line(model, view, 120).plain
+    assert view.result(entries[-1], model).plain.splitlines()[0].split()[1] == "1.84x"
+
+
 def test_the_result_speaks_of_gflops_and_of_best_yaml() -> None:
     entries = [*tensile_script.finished()]
     finished = entries[-1]

@@ -146,3 +146,12 @@ async def test_why_ones_own_version_awaits_one_again_stands_in_the_line_of_the_q
         await pilot.press("e", "x", "ctrl+s")
         await settled(pilot)
         assert f"step 3 awaits you: Round 2: {why[:70]}" in screen_text(pilot.app)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36), (200, 50)])
+async def test_what_tells_the_winners_apart_is_in_view_at_every_size(started: Started, size: tuple[int, int]) -> None:
+    async with started(tensile_run(tensile_script.two_runs(), stays=True), size=size) as pilot:
+        await pilot.press("3")
+        await settled(pilot)
+        lines = [line for line in screen_text(pilot.app).split("\n") if "256x128x1x4096" in line]
+        assert any("GlobalSplitU 8 Matrix" in line for line in lines)

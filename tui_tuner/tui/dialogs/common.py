@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.events import Key
 from textual.widgets import Button, Input, OptionList, Static, TextArea
-from textual.widgets.option_list import Option
 
 from tui_tuner.format import tunable_value
 from tui_tuner.text import clean, in_line
 from tui_tuner.tui.dialogs.dialog import Dialog
 from tui_tuner.tui.keys import REPLAY_BINDINGS
-from tui_tuner.tui.text.plain import Paragraphs, keys_shown, one_line, plain
+from tui_tuner.tui.moving import Menu, Reading
+from tui_tuner.tui.text.plain import Paragraphs, one_line, plain
 
 if TYPE_CHECKING:
     from tui_tuner.problem.model import Configuration
@@ -27,25 +27,28 @@ if TYPE_CHECKING:
 
 
 class MessageDialog(Dialog[None]):
-    """A text to read."""
+    """A text to read.
+
+    Args:
+        large: whether it takes most of the screen's width.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,enter,q", "close", "Close", tooltip="Go back to the panes.")
     ]
 
-    def __init__(self, title: Content, body: Content, *, large: bool = False) -> None:
+    def __init__(self, title: Content, body: Content | Paragraphs, *, large: bool = False) -> None:
         super().__init__()
         self._title = title
-        self._body = body
+        self._body = body if isinstance(body, Paragraphs) else Paragraphs(body)
         self._size_class = "-large" if large else ""
 
     def compose(self) -> ComposeResult:
-        """Title, text and key."""
+        """Title and text."""
         with Vertical(classes=f"dialog {self._size_class}"):
             yield Static(self._title, markup=False, classes="dialog-title")
-            with VerticalScroll(classes="dialog-body"):
-                yield Paragraphs(self._body)
-            yield Static(keys_shown({"esc": ("close", "close")}), markup=False, classes="dialog-keys")
+            with Reading(classes="dialog-body"):
+                yield self._body
 
     def action_close(self) -> None:
         """Close."""
@@ -98,8 +101,8 @@ class QuitDialog(Dialog[bool]):
             yield Static("The session stops; what was measured is kept. To go on:", markup=False)
             yield Static(Content("  ") + plain(self._resume, "bold"), markup=False, classes="dialog-command")
             with Horizontal(classes="dialog-buttons"):
-                yield Button("Stay (esc)", id="stay", compact=True)
-                yield Button("Leave (l)", id="leave", variant="warning", compact=True)
+                yield Button("Stay", id="stay", compact=True)
+                yield Button("Leave", id="leave", variant="warning", compact=True)
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         """Leave or stay."""
@@ -133,12 +136,10 @@ class ConfirmDialog(Dialog[bool]):
         self._about = about
 
     def compose(self) -> ComposeResult:
-        """The question and its keys."""
+        """The question, and what it is about."""
         with Vertical(classes="dialog"):
             yield Static(self._question, markup=False, classes="dialog-title")
             yield Static(one_line(self._about), markup=False)
-            keys = {"y": ("yes", "answer(True)"), "esc": ("no", "answer(False)")}
-            yield Static(keys_shown(keys), markup=False, classes="dialog-keys")
 
     def action_answer(self, yes: bool) -> None:
         """Close with the answer."""
@@ -164,15 +165,13 @@ class StepDialog(Dialog["StepWords | None"]):
         self._words = words
 
     def compose(self) -> ComposeResult:
-        """Heading, fields and keys."""
+        """Heading and fields."""
         with Vertical(classes="dialog"):
             yield Static(self._heading, markup=False, classes="dialog-title")
             yield Static("title", classes="field-name")
             yield Input(one_line(self._words.title).plain, id="step-title", select_on_focus=False, compact=True)
             yield Static("detail, in more words", classes="field-name")
             yield TextArea(clean(self._words.detail), id="step-words", soft_wrap=True, compact=True)
-            keys = {"ctrl+s": ("save", "save"), "esc": ("leave", "give_up")}
-            yield Static(keys_shown(keys), markup=False, classes="dialog-keys")
 
     def on_mount(self) -> None:
         """No blinking."""
@@ -195,6 +194,10 @@ class StepDialog(Dialog["StepWords | None"]):
         self.dismiss(None)
 
 
+class _NameInput(Input):
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", "Ask this one", tooltip="Ask this model.")]
+
+
 class ModelDialog(Dialog[str | None]):
     """A line over the screen; the result is the model's name, or None if the user gave up."""
 
@@ -213,10 +216,8 @@ class ModelDialog(Dialog[str | None]):
         with Vertical(classes="dialog"):
             yield Static("Another model", classes="dialog-title")
             yield Static(one_line(f"{self._trouble.model}: {in_line(self._trouble.reason)}"), markup=False)
-            yield Input(id="model-name", select_on_focus=False, compact=True, placeholder="as in ollama:qwen3")
+            yield _NameInput(id="model-name", select_on_focus=False, compact=True, placeholder="as in ollama:qwen3")
             yield Static(one_line(", ".join(SPECS)), markup=False, classes="field-name")
-            keys = {"enter": ("ask this one", ""), "esc": ("back to the question", "give_up")}
-            yield Static(keys_shown(keys), markup=False, classes="dialog-keys")
 
     def on_mount(self) -> None:
         """No blinking."""
@@ -244,18 +245,12 @@ class ThawDialog(Dialog[str | None]):
         self._frozen = dict(frozen)
 
     def compose(self) -> ComposeResult:
-        """Heading, tunables and keys."""
+        """Heading and tunables."""
         width = max(len(name) for name in self._frozen)
         lines = [f"{name:<{width}} = {tunable_value(value)}" for name, value in self._frozen.items()]
         with Vertical(classes="dialog"):
             yield Static("Search a held tunable again", classes="dialog-title")
-            yield OptionList(*(Option(plain(line)) for line in lines), compact=True, markup=False, id="thaw")
-            keys = {"enter": ("thaw", ""), "esc": ("leave", "give_up")}
-            yield Static(keys_shown(keys), markup=False, classes="dialog-keys")
-
-    def on_mount(self) -> None:
-        """Begin with the first."""
-        self.query_one(OptionList).highlighted = 0
+            yield Menu(*map(plain, lines))
 
     @on(OptionList.OptionSelected)
     def _thaw(self, message: OptionList.OptionSelected) -> None:

@@ -12,7 +12,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widgets import Input, OptionList, Static
-from textual.widgets.option_list import Option
 
 from tui_tuner.format import seconds_of
 from tui_tuner.session.controls import AskAbout, GoOn, Pause, RaiseBudget, SkipStep, Stop, UseModel, UseStrategy
@@ -20,7 +19,8 @@ from tui_tuner.session.plan import Instruction
 from tui_tuner.strategies import PLACES
 from tui_tuner.strategies.steps import ApprovalLevel
 from tui_tuner.tui.dialogs.dialog import Dialog
-from tui_tuner.tui.text.plain import keys_shown, one_line
+from tui_tuner.tui.moving import Menu
+from tui_tuner.tui.text.plain import one_line
 from tui_tuner.tui.view_model import ViewModel
 
 
@@ -85,13 +85,15 @@ def raised_budget(text: str) -> RaiseBudget:
         raise ValueError(f"{first['input']}: {first['msg']}") from None
 
 
+class _Words(Input):
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", "Take", tooltip="Have it done.")]
+
+
 class ControlDialog(Dialog[Instruction | None]):
     """A list over the screen; the result is what was chosen, or None if the user gave up."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "give_up", "Leave", tooltip="Leave the session as it is."),
-        Binding("j", "next(1)", "Down", show=False, tooltip="The next one."),
-        Binding("k", "next(-1)", "Up", show=False, tooltip="The one before."),
     ]
 
     def __init__(self, view_model: ViewModel) -> None:
@@ -101,19 +103,16 @@ class ControlDialog(Dialog[Instruction | None]):
         self._asks: Choice | None = None
 
     def compose(self) -> ComposeResult:
-        """Heading, list, what is typed, what is wrong with it, and keys."""
+        """Heading, list, what is typed, and what is wrong with it."""
         with Vertical(classes="dialog"):
             yield Static(self._heading, markup=False, classes="dialog-title")
-            yield OptionList(*(Option(one_line(each.words)) for each in self._choices), compact=True, markup=False)
-            yield Input(id="control-words", compact=True)
+            yield Menu(*(one_line(each.words) for each in self._choices))
+            yield _Words(id="control-words", compact=True)
             yield Static(id="control-fault", markup=False)
-            keys = {"enter": ("choose", ""), "esc": ("leave", "give_up")}
-            yield Static(keys_shown(keys), markup=False, classes="dialog-keys")
 
     def on_mount(self) -> None:
-        """Begin with the first."""
-        self.query_one(OptionList).highlighted = 0
-        self.query_one(Input).display = False
+        """Nothing is to be typed yet."""
+        self.query_one(Input).display = self.query_one("#control-fault").display = False
         self.query_one(Input).cursor_blink = False
 
     @on(OptionList.OptionSelected)
@@ -134,12 +133,9 @@ class ControlDialog(Dialog[Instruction | None]):
         try:
             self.dismiss(self._asks.made(message.value.strip()))
         except ValueError as error:
-            self.query_one("#control-fault", Static).update(one_line(str(error), "$text-error"))
-
-    def action_next(self, rows: int) -> None:
-        """Go on in the list."""
-        options = self.query_one(OptionList)
-        options.highlighted = max(0, min(len(self._choices) - 1, (options.highlighted or 0) + rows))
+            fault = self.query_one("#control-fault", Static)
+            fault.update(one_line(str(error), "$text-error"))
+            fault.display = True
 
     def action_give_up(self) -> None:
         """Close without a choice."""

@@ -15,9 +15,7 @@ from textual import on
 from textual.app import App, ComposeResult, SuspendNotSupported
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.content import Content
 from textual.widgets import OptionList, Static, TextArea
-from textual.widgets.option_list import Option
 
 from tui_tuner.evaluate.results import Failure, FailureKind
 from tui_tuner.processes import whole_environment
@@ -25,8 +23,10 @@ from tui_tuner.processes.child import run_on_terminal
 from tui_tuner.subjects import Source
 from tui_tuner.text import clean
 from tui_tuner.tui.dialogs.dialog import Dialog
+from tui_tuner.tui.moving import Menu
 from tui_tuner.tui.text.highlighting import apply_language, apply_theme
-from tui_tuner.tui.text.plain import keys_shown, one_line
+from tui_tuner.tui.text.plain import one_line
+from tui_tuner.tui.text.source_views import LinedArea
 from tui_tuner.tui.view_model import ViewModel
 
 
@@ -157,18 +157,12 @@ class WhichDialog(Dialog["FailedBuild | bool | None"]):
         self._before = before
 
     def compose(self) -> ComposeResult:
-        """The two sources, and keys."""
+        """The two sources."""
         lines = ("the kernel that awaits you", "the one before it, which did not compile; the cursor goes to its fault")
         with Vertical(classes="dialog"):
             yield Static("Which one do you want to edit?", classes="dialog-title")
-            yield OptionList(*(Option(one_line(line)) for line in lines), compact=True, markup=False, id="which")
+            yield Menu(*map(one_line, lines))
             yield Static(one_line(self._before.words, "$text-error"), markup=False)
-            keys = {"enter": ("choose", ""), "esc": ("leave", "give_up")}
-            yield Static(keys_shown(keys), markup=False, classes="dialog-keys")
-
-    def on_mount(self) -> None:
-        """Begin with the first."""
-        self.query_one(OptionList).highlighted = 0
 
     @on(OptionList.OptionSelected)
     def _choose(self, message: OptionList.OptionSelected) -> None:
@@ -199,13 +193,12 @@ class EditorDialog(Dialog[str | None]):
         self._given_up: str | None = None
 
     def compose(self) -> ComposeResult:
-        """Title, text and keys."""
+        """Title and text."""
         with Vertical(classes="dialog -large"):
             yield Static(one_line(self._title, "bold"), markup=False)
             if self._failed is not None:
                 yield Static(one_line(self._failed.words, "$text-error"), markup=False)
-            yield TextArea(self._source, soft_wrap=False, show_line_numbers=True, tab_behavior="indent", compact=True)
-            yield Static(self._keys("leave"), markup=False, classes="dialog-keys")
+            yield LinedArea(self._source, soft_wrap=False, show_line_numbers=True, tab_behavior="indent", compact=True)
 
     def on_mount(self) -> None:
         """Colour the source."""
@@ -214,7 +207,7 @@ class EditorDialog(Dialog[str | None]):
         apply_theme(area)
         apply_language(area, self._language)
         if self._failed is not None and self._failed.line is not None:
-            area.move_cursor((self._failed.line - 1, 0), center=True)
+            self.call_after_refresh(area.move_cursor, (self._failed.line - 1, 0), center=True)  # once it has a size
 
     def action_save(self) -> None:
         """Close with the source."""
@@ -227,8 +220,4 @@ class EditorDialog(Dialog[str | None]):
             self.dismiss(None)
         else:
             self._given_up = text
-            self.query_one(".dialog-keys", Static).update(self._keys("again forgets your changes"))
-
-    @staticmethod
-    def _keys(esc: str) -> Content:
-        return keys_shown({"ctrl+s": ("approve", "save"), "esc": (esc, "give_up")})
+            self.notify("Esc again forgets your changes.", markup=False)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import Vertical
 from textual.content import Content
 from textual.highlight import highlight
 from textual.widgets import Static
@@ -18,9 +18,10 @@ from tui_tuner.subjects import Source
 from tui_tuner.text import clean
 from tui_tuner.tui.copying import copied
 from tui_tuner.tui.dialogs.dialog import Dialog
+from tui_tuner.tui.moving import Reading
 from tui_tuner.tui.text.diff import diff_picture
 from tui_tuner.tui.text.highlighting import PYGMENTS_NAMES
-from tui_tuner.tui.text.plain import Paragraphs, clickable, hanging, keys_shown, plain
+from tui_tuner.tui.text.plain import Paragraphs, clickable, hanging, plain
 
 _VIEWS = ("result", "source", "diff")
 
@@ -38,9 +39,7 @@ class RowDialog(Dialog[AddStep | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,enter,q", "close", "Close", tooltip="Go back to the panes."),
         Binding("d,tab,right", "turn(1)", "Next view", tooltip="Go on to source, diff, result."),
-        Binding("shift+tab,left", "turn(-1)", "View before", tooltip="Go back to diff, source, result."),
-        Binding("j", "scroll(1)", "Down", show=False, tooltip="A line down."),
-        Binding("k", "scroll(-1)", "Up", show=False, tooltip="A line up."),
+        Binding("shift+tab,left", "turn(-1)", "View before", show=False, tooltip="Go back to diff, source, result."),
         Binding("y", "copy", "Copy", tooltip="Copy what is shown."),
         Binding("p", "propose", "A step from here", tooltip="Have a step in the plan that starts from this kernel."),
     ]
@@ -69,24 +68,16 @@ class RowDialog(Dialog[AddStep | None]):
         return _VIEWS if self._source is not None and self._source.source else _VIEWS[:1]
 
     def compose(self) -> ComposeResult:
-        """Title, one of the views, and keys."""
+        """Title, and one of the views."""
         with Vertical(classes="dialog -large"):
             yield Static(id="row-title", markup=False, classes="dialog-title")
-            with VerticalScroll(classes="dialog-body"):
+            with Reading(classes="dialog-body"):
                 yield Paragraphs(self._text)
-            yield Static(self._keys(), markup=False, classes="dialog-keys")
-
-    def _keys(self) -> Content:
-        keys = {"esc": ("close", "close"), "y": ("copy", "copy")}
-        if len(self._views) > 1:
-            keys["d"] = ("next view", "turn(1)")
-        if self.check_action("propose", ()):
-            keys["p"] = ("a step from here", "propose")
-        return keys_shown(keys)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """A step can start from a source, in a session that goes on."""
-        return action != "propose" or (self._proposes and len(self._views) > 1)
+        """There are views of a source only, and a step can start from one, in a session that goes on."""
+        has_source = len(self._views) > 1
+        return {"propose": self._proposes and has_source, "turn": has_source}.get(action, True)
 
     def on_mount(self) -> None:
         """Begin with the result."""
@@ -97,7 +88,7 @@ class RowDialog(Dialog[AddStep | None]):
         label = Content("").join(Content.styled(name, "bold" if name[0] == "[" else "") for name in names)
         self.query_one("#row-title", Static).update(self._title + "  " + clickable(label, "screen.turn(1)"))
         self.query_one(Paragraphs).show(self._content())
-        self.query_one(VerticalScroll).scroll_home(animate=False)
+        self.query_one(Reading).scroll_home(animate=False)
 
     def _content(self) -> Content:
         source, given = self._source, self._given
@@ -113,10 +104,6 @@ class RowDialog(Dialog[AddStep | None]):
         """Go on to another view."""
         self._view = (self._view + views) % len(self._views)
         self._draw()
-
-    def action_scroll(self, lines: int) -> None:
-        """Scroll by lines."""
-        self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
 
     def action_copy(self) -> None:
         """Copy the view; of the source its text as it is."""

@@ -13,7 +13,7 @@ from typing import ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, VerticalScroll
+from textual.containers import Horizontal
 from textual.content import Content
 from textual.events import Paste
 from textual.getters import query_one
@@ -27,6 +27,7 @@ from tui_tuner.session.controls import Stop
 from tui_tuner.session.plan import AddStep, Ask, Say
 from tui_tuner.strategies.steps import StepState
 from tui_tuner.tui.jump import Target
+from tui_tuner.tui.moving import Reading
 from tui_tuner.tui.panes import chat_entries
 from tui_tuner.tui.panes.chat_entries import Fold, ReplyEntry
 from tui_tuner.tui.panes.common import Pane
@@ -110,7 +111,7 @@ _ASKING = Content.styled("you> ", "bold $text-accent")
 _STEERED = Content.styled("steer> ", "bold $text-warning")
 
 
-class ChatLog(VerticalScroll, can_focus=True):
+class ChatLog(Reading):
     """The entries; the newest is in view until the user scrolls up."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -120,12 +121,6 @@ class ChatLog(VerticalScroll, can_focus=True):
                 tooltip="Go to the next folded prompt or thinking."),
         Binding("enter", "open_fold", "Open", show=False, id="fold_toggle",
                 tooltip="Open or close the marked prompt or thinking; the newest if none is marked."),
-        Binding("j", "scroll_down", "Down", show=False, id="chat_down", tooltip="Scroll down by a line."),
-        Binding("k", "scroll_up", "Up", show=False, id="chat_up", tooltip="Scroll up by a line."),
-        Binding("g", "scroll_home", "Start", show=False, id="chat_start", tooltip="Scroll to the start."),
-        Binding("G", "scroll_end", "End", show=False, id="chat_end", tooltip="Scroll to the end."),
-        Binding("ctrl+d", "page_down", "Page down", show=False, id="chat_page_down", tooltip="Scroll a page down."),
-        Binding("ctrl+u", "page_up", "Page up", show=False, id="chat_page_up", tooltip="Scroll a page up."),
     ]  # fmt: skip
 
     def _folds(self) -> list[Fold]:

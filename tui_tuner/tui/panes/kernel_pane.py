@@ -18,16 +18,15 @@ from textual.message import Message
 from textual.reactive import var
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher, Input, TextArea
-from textual.widgets.text_area import Selection
 
 from tui_tuner.session.events import Event, StepChanged
 from tui_tuner.subjects import Source
 from tui_tuner.text import clean
 from tui_tuner.tui.panes.common import Pane
 from tui_tuner.tui.subject import SubjectView
-from tui_tuner.tui.text.diff import DiffView
 from tui_tuner.tui.text.highlighting import apply_language, apply_theme
 from tui_tuner.tui.text.plain import clickable
+from tui_tuner.tui.text.source_views import DiffView, SourceArea
 from tui_tuner.tui.view_model import ViewModel
 
 SourceView = Literal["source", "diff", "best"]
@@ -36,37 +35,6 @@ Base = Literal["step", "given", "best"]
 BASES: dict[Base, str] = {"step": "what this step starts from", "given": "as given", "best": "the best so far"}
 _TRIED = "what this step tried before"
 NO_SOURCE = "the source of this kernel is not known: only its configurations are"
-
-
-class SourceArea(TextArea):
-    """A source to read; the keys of an editor that delete scroll here."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+d", "half(1)", "Half a page down", show=False, id="source_half_down"),
-        Binding("ctrl+u", "half(-1)", "Half a page up", show=False, id="source_half_up"),
-    ]
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What would change the text leaves its keys to the screen."""
-        return not action.startswith(("undo", "redo", "cut", "paste", "delete_"))
-
-    def action_half(self, direction: int) -> None:
-        """Go on by half a page."""
-        self.move_cursor_relative(rows=direction * max(1, self.size.height // 2))
-
-    def seek(self, words: str, step: int) -> bool:
-        """Select the next place of some words in a direction, round the ends; whether there is one."""
-        places = [
-            (number, line.lower().find(words.lower())) for number, line in enumerate(self.document.lines) if words
-        ]
-        found = [place for place in places if place[1] >= 0]
-        here = self.selection.start[0]
-        beyond = [place for place in found if (place[0] > here if step > 0 else place[0] < here)]
-        if found:
-            line, column = (beyond or found)[0 if step > 0 else -1]
-            self.selection = Selection((line, column), (line, column + len(words)))
-            self.scroll_cursor_visible(animate=False)
-        return bool(found)
 
 
 class SeekInput(Input):
@@ -116,6 +84,8 @@ beside it; `{review}` shows all panes, and it again, `{facts}` goes there and ba
                 tooltip="Compare with another kernel: where this step starts, as given, the best."),
         Binding("vertical_line", "split", "Side by side", show=False, id="diff_split",
                 tooltip="Show the diff side by side, or one under the other."),
+        Binding("W", "break_lines", "Break lines", show=False, id="kernel_break",
+                tooltip="Break lines that go on beyond the edge, where … marks them; or let them go on again."),
         Binding("slash,ctrl+f", "seek", "Find", show=False, id="kernel_find", tooltip="Find words in what is shown."),
         Binding("n", "seek_on(1)", "Next", show=False, id="kernel_find_next", tooltip="Go to the next place of them."),
         Binding("N", "seek_on(-1)", "Previous", show=False, id="kernel_find_previous",
@@ -136,6 +106,7 @@ beside it; `{review}` shows all panes, and it again, `{facts}` goes there and ba
         self._shown: tuple[object, ...] | None = None
         self._description = ""
         self._bracket = 0
+        self._breaks = False
 
     def compose(self) -> ComposeResult:
         """Two text areas and a diff, of which one is visible."""
@@ -326,6 +297,13 @@ beside it; `{review}` shows all panes, and it again, `{facts}` goes there and ba
     def action_split(self) -> None:
         """Side by side, or one under the other."""
         self.diff.show_split(not self.diff.split)
+
+    def action_break_lines(self) -> None:
+        """Break lines at the edge, or let them go on beyond it."""
+        self._breaks = not self._breaks
+        for area in self.query(SourceArea):
+            area.soft_wrap = self._breaks
+        self.diff.show_broken(self._breaks)
 
     def action_seek(self) -> None:
         """Type words to find."""

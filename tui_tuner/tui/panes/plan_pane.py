@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.events import Click, Resize
@@ -28,6 +26,7 @@ from tui_tuner.text import clean
 from tui_tuner.tui.dialogs.common import StepDialog, ThawDialog
 from tui_tuner.tui.jump import Target, option_targets
 from tui_tuner.tui.keys import key_of
+from tui_tuner.tui.moving import Choices
 from tui_tuner.tui.panes.common import Pane
 from tui_tuner.tui.plan_lines import (
     Direction,
@@ -79,18 +78,8 @@ class FrozenTunablesLine(Widget):
         self.post_message(self.Clicked())
 
 
-class StepList(SelectableLines, OptionList, inherit_bindings=False):
+class StepList(SelectableLines, Choices):
     """A step an option; Enter is left to the screen, which knows what to do with the selected step."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down,j", "cursor_down", "Down", show=False, id="step_down", tooltip="Select the next step."),
-        Binding("up,k", "cursor_up", "Up", show=False, id="step_up", tooltip="Select the step before."),
-        Binding("g,home", "first", "First", show=False, id="step_first", tooltip="Select the first step."),
-        Binding("G,end", "last", "Last", show=False, id="step_last", tooltip="Select the last step."),
-        Binding("ctrl+d,pagedown", "page_down", "Page down", show=False, id="step_page_down",
-                tooltip="Go down a page."),
-        Binding("ctrl+u,pageup", "page_up", "Page up", show=False, id="step_page_up", tooltip="Go up a page."),
-    ]  # fmt: skip
 
     def __init__(self) -> None:
         super().__init__(id="steps", compact=True, markup=False)

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
 from textual.content import Content
 
 from tui_tuner.format import counted, tunable_value
@@ -15,21 +12,13 @@ from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Launch, Value
 from tui_tuner.strategies.steps import Proposal
 from tui_tuner.subjects import Source
+from tui_tuner.tui.moving import Reading
 from tui_tuner.tui.text.markdown import markdown_text, table_lines
 from tui_tuner.tui.text.plain import Pairs, Paragraphs, one_line, pairs_table, plain
 
 
-class ReviewFacts(VerticalScroll, can_focus=True):
+class ReviewFacts(Reading):
     """Summary, rationale and what is to be measured of the source that awaits the user."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j", "scroll_down", "Down", show=False, id="facts_down", tooltip="Go down a line."),
-        Binding("k", "scroll_up", "Up", show=False, id="facts_up", tooltip="Go up a line."),
-        Binding("g", "scroll_home", "First", show=False, id="facts_first", tooltip="Go to the first line."),
-        Binding("G", "scroll_end", "Last", show=False, id="facts_last", tooltip="Go to the last line."),
-        Binding("ctrl+d", "page_down", "Page down", show=False, id="facts_page_down", tooltip="Go down a page."),
-        Binding("ctrl+u", "page_up", "Page up", show=False, id="facts_page_up", tooltip="Go up a page."),
-    ]
 
     def __init__(self) -> None:
         super().__init__(id="facts")

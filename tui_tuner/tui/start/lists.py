@@ -14,6 +14,7 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from tui_tuner.problem.languages import LANGUAGES
+from tui_tuner.tui.moving import Choices
 from tui_tuner.tui.start.start_world import RunCard
 from tui_tuner.tui.text.plain import one_line
 
@@ -28,7 +29,7 @@ WHAT_COMES = (
 """Told to whoever has no runs yet."""
 
 
-class ChoiceList(OptionList):
+class ChoiceList(Choices):
     """A list of which Enter takes what is selected."""
 
     OWN: ClassVar[list[Binding]] = [
@@ -90,9 +91,9 @@ def run_lines(cards: Sequence[RunCard], marked: RunCard | None, width: int) -> l
     columns = [
         (0, _column(("=" if card == marked else "" for card in cards), least=1)),
         (1, _column(card.kernel for card in cards)),
-        (0, _column(("" if card.speedup is None else f"{card.speedup:.2f}x" for card in cards), right=True)),
+        (0, _column((card.gain for card in cards), right=True)),
         (0, _column(card.state for card in cards)),
-        (2, _column(card.created[:16].replace("T", " ") for card in cards)),
+        (2, _column(card.begun for card in cards)),
         (3, _column(card.strategy for card in cards)),
         (0, _column(card.path.name for card in cards)),
     ]

@@ -24,7 +24,8 @@ from tui_tuner.text import clean
 from tui_tuner.tui.dialogs.dialog import Dialog
 from tui_tuner.tui.in_turn import InTurn
 from tui_tuner.tui.text.highlighting import apply_theme, style_of
-from tui_tuner.tui.text.plain import keys_shown, one_line
+from tui_tuner.tui.text.plain import one_line
+from tui_tuner.tui.text.source_views import LinedArea
 
 if TYPE_CHECKING:
     from tui_tuner.problem.load import Written
@@ -49,7 +50,7 @@ class FormResult(NamedTuple):
     is_written: bool
 
 
-class _ProblemArea(TextArea):
+class _ProblemArea(LinedArea):
     """A problem file; comments stand back, those that say how sure a line is stand out."""
 
     def get_line(self, line_index: int) -> Text:
@@ -77,7 +78,8 @@ class ProblemForm(Dialog[FormResult | None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s", "save", "Save", priority=True, tooltip="Write the file; a run that waits for it starts."),
+        Binding("ctrl+s", "save", "Save", priority=True, tooltip="Write the file."),
+        Binding("ctrl+s", "save_and_start", "Save and start", priority=True, tooltip="Write the file, start the run."),
         Binding("ctrl+r", "start", "Start unsaved", priority=True, tooltip="Start the run that waits; write no file."),
         Binding("ctrl+g", "next_guess", "Next guess", priority=True, tooltip="Go to the next line that is a guess."),
         Binding("ctrl+l", "fault", "To the fault", priority=True, tooltip="Go to the line that is wrong."),
@@ -99,14 +101,13 @@ class ProblemForm(Dialog[FormResult | None]):
         self._given_up: str | None = None
 
     def compose(self) -> ComposeResult:
-        """The file's name, what was tried, the text, what is wrong, and the keys."""
+        """The file's name, what was tried, the text, and what is wrong."""
         with Vertical(classes="dialog -large"):
             yield Static(self._heading(), markup=False, classes="dialog-title")
             if self._told:
                 yield Static(Content("\n").join(map(one_line, self._told)), markup=False, id="told")
             yield _ProblemArea(self._text, show_line_numbers=True, tab_behavior="indent", compact=True)
             yield Static(id="verdict", markup=False)
-            yield Static(id="form-keys", markup=False, classes="dialog-keys")
 
     def _heading(self) -> Content:
         if self._told is None:
@@ -126,7 +127,6 @@ class ProblemForm(Dialog[FormResult | None]):
         self._fault, self._line = fault_in(self._file, text)
         self._guesses = sum(sureness_of(line) == _GUESS for line in text.split("\n"))
         self.query_one("#verdict", Static).update(self._verdict(text))
-        self.query_one("#form-keys", Static).update(keys_shown(self._keys(), "  "))
         self.refresh_bindings()
 
     def _verdict(self, text: str) -> Content:
@@ -140,20 +140,11 @@ class ProblemForm(Dialog[FormResult | None]):
             parts.append(one_line(f"{counted(sure.count(_FOUND), 'line')} from the host's code", "$text-success"))
         return Content(", ").join([*parts, Content("the rest from the kernel's text")] if len(set(sure)) > 1 else parts)
 
-    def _keys(self) -> dict[str, tuple[str, str]]:
-        keys = {"ctrl+s": ("save", "save")}
-        if self._told is not None:
-            keys = {"ctrl+s": ("save and start", "save"), "ctrl+r": ("start unsaved", "start")}
-        if self._guesses:
-            keys["ctrl+g"] = ("next guess", "next_guess")
-        if self._line is not None:
-            keys["ctrl+l"] = ("to the fault", "fault")
-        return {**keys, "esc": ("leave", "give_up")}
-
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Only a run that waits can be started, and only a guess or a fault with a line be gone to."""
-        acts = {"start": self._told is not None, "fault": self._line is not None, "next_guess": self._guesses > 0}
-        return acts.get(action, True)
+        waits = self._told is not None
+        acts = {"save": not waits, "save_and_start": waits, "start": waits}
+        return {**acts, "fault": self._line is not None, "next_guess": self._guesses > 0}.get(action, True)
 
     def action_next_guess(self) -> None:
         """Go to the next line that is a guess, from the top again behind the last."""
@@ -181,6 +172,8 @@ class ProblemForm(Dialog[FormResult | None]):
                 self.notify(words, severity="error", markup=False)
             else:
                 self._close(FormResult(text, True))
+
+    action_save_and_start = action_save
 
     def action_start(self) -> None:
         """Start with the text as it stands here."""

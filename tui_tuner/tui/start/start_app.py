@@ -35,6 +35,7 @@ from tui_tuner.tui.in_turn import InTurn
 from tui_tuner.tui.jump import JumpScreen, Target, gone_to, option_targets
 from tui_tuner.tui.key_line import KeyLine
 from tui_tuner.tui.keys import START_BINDINGS, TEXTUALS, checked_keymap, command_words, names_of_keys
+from tui_tuner.tui.start.comparing import RunsCompared
 from tui_tuner.tui.start.how import How
 from tui_tuner.tui.start.lists import WHAT_COMES, ChoiceList, kernel_line, kernels_title, run_lines, select, titled
 from tui_tuner.tui.start.start_world import RunCard, StartWorld
@@ -287,8 +288,7 @@ class StartApp(InTurn[list[str]]):
         self._marked = card if marked is None else None
         self._show_runs()
         if marked is not None and marked != card:
-            body = Content("\n\n").join(plain(f"{each.path}\n{each.details}") for each in (marked, card))
-            self.push_screen(MessageDialog(Content("Two runs"), body, large=True))
+            self.push_screen(MessageDialog(Content("Two runs"), RunsCompared((marked, card)), large=True))
 
     @work(exclusive=True, exit_on_error=False, group="form", description="deleting a run")
     async def action_delete(self) -> None:
@@ -328,7 +328,7 @@ class StartApp(InTurn[list[str]]):
         from tui_tuner.tui.help import key_lines
 
         names = names_of_keys(self._keymap_wanted, self.get_key_display)
-        lines = key_lines([*ChoiceList.OWN, *START_BINDINGS], names)
+        lines = key_lines([*ChoiceList.OWN, *START_BINDINGS, *ChoiceList.KEYS], names)
         self.push_screen(MessageDialog(Content("Keys of the start screen"), Content("\n").join(lines), large=True))
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:

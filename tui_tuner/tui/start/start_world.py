@@ -6,13 +6,19 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tui_tuner.format import factor
+
 PICKS = {"device": "--device", "llm": "--llm", "strategy": "--strategy"}
 """What is picked from a list, and the options that it is."""
 
 
 @dataclass(frozen=True)
 class RunCard:
-    """A run as the list shows it."""
+    """A run as the list shows it.
+
+    Attributes:
+        details: what is told of it by name where it is compared with another run.
+    """
 
     path: Path
     kernel: str
@@ -20,7 +26,23 @@ class RunCard:
     created: str = ""
     speedup: float | None = None
     strategy: str = ""
-    details: str = ""
+    details: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def begun(self) -> str:
+        """When, to the minute."""
+        return self.created[:16].replace("T", " ")
+
+    @property
+    def gain(self) -> str:
+        """The speed-up, where there is one."""
+        return "" if self.speedup is None else factor(self.speedup)
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """All that is known of it, by name."""
+        known = {"kernel": self.kernel, "state": self.state, "begun": self.begun, "strategy": self.strategy}
+        return {**known, "speed-up": self.gain or "none yet", **self.details}
 
     @property
     def usual_action(self) -> str:

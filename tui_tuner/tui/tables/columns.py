@@ -171,11 +171,21 @@ def columns_help(columns: Sequence[Column[Any, Any]]) -> str:
 
 @dataclass(frozen=True)
 class PlacedColumn:
-    """A column that is shown, with its heading and its width in cells of the terminal."""
+    """A column that is shown, with its heading and its width in cells of the terminal, and the blank ones behind it."""
 
     column: Column[Any, Any]
     heading: str
     width: int
+    blank: int = 0
+
+    @property
+    def cells(self) -> int:
+        """All that it takes."""
+        return self.width + self.blank
+
+    def laid_out(self, text: str) -> str:
+        """The text in its place, cut if it is too long."""
+        return self.column.laid_out(text, self.width) + " " * self.blank
 
 
 def placed(
@@ -214,5 +224,5 @@ def placed(
             widths[each.column.name] = min(each.width, widths[each.column.name] + max(0, left))
     fitting = [replace(each, width=widths[each.column.name]) for each in whole if each.column.name in widths]
     over = max(0, room - sum(widths.values()))  # else the first column behind would be seen in part
-    fitting[-1:] = [replace(each, width=each.width + over) for each in fitting[-1:]]
+    fitting[-1:] = [replace(each, blank=over) for each in fitting[-1:]]
     return (*fitting, *(each for each in whole if each.column.name not in widths))

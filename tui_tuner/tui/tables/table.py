@@ -16,7 +16,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from tui_tuner.tui.tables.columns import Column, ContextT, PlacedColumn, RowOrder, RowT, placed
-from tui_tuner.tui.text.selecting import SelectableLines
+from tui_tuner.tui.text.selecting import SelectableLines, cut_off
 
 _MEASURED = 60
 """So many rows, the first ones, tell how wide the columns are; beside those in view."""
@@ -177,14 +177,19 @@ class ColumnTable(SelectableLines, ScrollView, Generic[RowT, ContextT], can_focu
                 self._texts[key] = kept[key]
             for name, text in self._texts_of(row).items():
                 self._longest[name] = max(self._longest.get(name, 0), len(text))
-        bar = self.styles.scrollbar_size_vertical if len(self._rows) + 1 > self.size.height else 0
-        room = self.size.width - bar if self.size.width else _UNKNOWN
+        room = self._room if self.size.width else _UNKNOWN
         now = placed(self.all_columns, self._longest, self._drawn_for, room, self._order)
         if now != self.placed:
             self.placed = now
             self._painted = []
             self.refresh()
-        self._extend(Size(sum(each.width for each in now), len(self._rows) + 1))
+        self._extend(Size(sum(each.cells for each in now), len(self._rows) + 1))
+
+    @property
+    def _room(self) -> int:
+        """Cells of a line that no bar stands in."""
+        bar = self.styles.scrollbar_size_vertical if len(self._rows) + 1 > self.size.height else 0
+        return self.size.width - bar
 
     def _extend(self, size: Size) -> None:
         """Tell how much there is to scroll over; more rows where there is a bar already lay nothing out anew."""
@@ -207,12 +212,12 @@ class ColumnTable(SelectableLines, ScrollView, Generic[RowT, ContextT], can_focu
     # --- lines
 
     def _lines(self) -> Iterator[_Line]:
-        yield _Line("".join(each.column.laid_out(each.heading, each.width) for each in self.placed), "", False)
+        yield _Line("".join(each.laid_out(each.heading) for each in self.placed), "", False)
         if self._drawn_for is None:
             return
         for number, row in enumerate(self._in_view(), start=self.scroll_offset.y):
             texts = self._texts_of(row)
-            text = "".join(each.column.laid_out(texts[each.column.name], each.width) for each in self.placed)
+            text = "".join(each.laid_out(texts[each.column.name]) for each in self.placed)
             yield _Line(text, self._style(row, self._drawn_for), number == self.cursor_row)
 
     def _repaint(self) -> None:
@@ -238,14 +243,15 @@ class ColumnTable(SelectableLines, ScrollView, Generic[RowT, ContextT], can_focu
         elif line.selected:
             style += self.get_component_rich_style("table--cursor", partial=True) + self._cursor_ground()
         strip = Strip([Segment(line.text, style)]).crop_extend(x, x + width, style)
+        if y == 0 and x + self._room < self.virtual_size.width:
+            strip = cut_off(strip.crop(0, self._room))
         return self.selectable(strip, self.scroll_offset.y + y if y else 0)
 
     def line_text(self, line: int) -> str:
         """The text of a row as it is shown, its place counted from 1; of the headings at 0."""
         texts = self._texts_of(self._rows[line - 1]) if 0 < line <= len(self._rows) else None
         return "".join(
-            each.column.laid_out(each.heading if texts is None else texts[each.column.name], each.width)
-            for each in self.placed
+            each.laid_out(each.heading if texts is None else texts[each.column.name]) for each in self.placed
         )
 
     def _cursor_ground(self) -> Style:
@@ -315,11 +321,11 @@ class ColumnTable(SelectableLines, ScrollView, Generic[RowT, ContextT], can_focu
     def _sort_by(self, cell: int) -> None:
         """Want the rows in the order of the column over which a cell lies."""
         for each in self.placed:
-            if cell < each.width:
+            if cell < each.cells:
                 if name := self._order_at(each, cell):
                     self.post_message(self.Sorted(name))
                 return
-            cell -= each.width
+            cell -= each.cells
 
     def _order_at(self, placed: PlacedColumn, cell: int) -> str:
         """The order that a click so many cells into a column wants."""

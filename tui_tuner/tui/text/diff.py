@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -12,12 +10,7 @@ from itertools import zip_longest
 from typing import Literal, NamedTuple
 
 from rich.cells import cell_len, chop_cells
-from textual import work
-from textual.app import ComposeResult
-from textual.containers import ScrollableContainer
 from textual.content import Content
-from textual.message import Message
-from textual.widgets import Static
 
 from tui_tuner.format import counted
 from tui_tuner.text import clean
@@ -134,10 +127,12 @@ class DiffPicture(NamedTuple):
 
     Attributes:
         hunks: first and last line of each change, counted from 0 in the content.
+        ends: in which cell each line ends.
     """
 
     content: Content
-    hunks: list[tuple[int, int]]
+    hunks: Sequence[tuple[int, int]] = ()
+    ends: Sequence[int] = ()
 
     def words(self, hunk: int) -> str:
         """One change as text, with its signs."""
@@ -166,6 +161,10 @@ class _Painter:
     def half(self, columns: int, longest: int) -> int:
         """How many cells of source one of two halves has in so many columns."""
         return min(longest, max(_LEAST_HALF, (columns - _BESIDE.cell_length) // 2 - self._gutter))
+
+    def whole(self, columns: int, longest: int) -> int:
+        """How many cells of source a line of so many columns has."""
+        return min(longest, max(_LEAST_HALF, columns - self._gutter))
 
     def row(self, row: DiffRow, width: int, *, old_number: int | None = None) -> list[Content]:
         """One row, padded to so many cells of source; several where it is longer."""
@@ -203,147 +202,41 @@ _LEAST_HALF = 20
 """Cells of source in one of two halves at the least: a narrower pane is scrolled."""
 
 
-def diff_picture(old: str, new: str, language: str, *, tinted: bool = True, columns: int | None = None) -> DiffPicture:
+def diff_picture(
+    old: str,
+    new: str,
+    language: str,
+    *,
+    tinted: bool = True,
+    columns: int | None = None,
+    broken_at: int | None = None,
+) -> DiffPicture:
     """The diff of two sources, a line a row; takes tens of ms for long ones.
 
     Args:
         tinted: whether changed lines have a coloured background.
         columns: what there is for the two side by side, where longer lines are broken; None for one under the other.
+        broken_at: cells of a line at which it is broken where they stand one under the other; None to break none.
     """
     if clean(old) == clean(new):
-        return DiffPicture(Content.styled("no difference", "$foreground-muted italic"), [])
+        return DiffPicture(Content.styled("no difference", "$foreground-muted italic"))
     old_lines, new_lines = _lines(old), _lines(new)
     rows = diff_rows(old_lines, new_lines)
     painter = _Painter(old_lines, new_lines, language, tinted=tinted)
     width = max(map(cell_len, old_lines + new_lines), default=0)
     half = 0 if columns is None else painter.half(columns, width)
+    whole = width if broken_at is None else painter.whole(broken_at, width)
     added, removed = changed_lines(rows)
     lines = [Content.styled(f"+{added} -{removed} lines", "$foreground-muted")]
     hunks: list[tuple[int, int]] = []
     old_at = 1
     for group in row_groups(rows):
         first = len(lines)
-        lines += painter.beside(group, old_at, half) if half else [painter.row(row, width)[0] for row in group]
+        if half:
+            lines += painter.beside(group, old_at, half)
+        else:
+            lines += (line for row in group for line in painter.row(row, whole))
         old_at += sum(row.lines for row in group if row.kind != "added")
         if group[0].kind in ("removed", "added"):
             hunks.append((first, len(lines) - 1))
-    return DiffPicture(Content("\n").join(lines), hunks)
-
-
-_LARGE = 50_000  # characters of two sources, whose diff takes so long that it is waited for
-_LEAD = 2
-"""Lines above a hunk that is gone to."""
-
-
-class DiffView(ScrollableContainer, can_focus=True):
-    """The difference of two sources.
-
-    Attributes:
-        hunk: the change that was gone to last, counted from 0; None before any was.
-    """
-
-    class Moved(Message):
-        """Another change is the chosen one, or the diff is another."""
-
-    def __init__(self) -> None:
-        super().__init__(id="view-diff")
-        self.hunk: int | None = None
-        self.split = False
-        self._drawn_for = 0
-        self._shown: tuple[str, str, str] | None = None
-        self._picture = DiffPicture(Content(), [])
-        self._sought = ""
-
-    def compose(self) -> ComposeResult:
-        """One static text as wide as its longest line."""
-        yield Static(id="diff-text", markup=False)
-
-    def on_mount(self) -> None:
-        """Nothing is shown yet."""
-        self.app.theme_changed_signal.subscribe(self, lambda _: self._redraw())
-
-    @property
-    def hunks(self) -> int:
-        """How many changes there are."""
-        return len(self._picture.hunks)
-
-    @property
-    def selected(self) -> str:
-        """The chosen change as text; empty where none is."""
-        return "" if self.hunk is None else self._picture.words(self.hunk)
-
-    def show(self, old: str, new: str, language: str) -> None:
-        """Show what leads from one source to the other."""
-        if self._shown != (old, new, language):
-            if len(old) + len(new) > _LARGE:  # until it is there, another one would stand below the new title
-                self.show_message("working the changes out …")
-            self._shown = (old, new, language)
-            self._redraw()
-
-    def show_split(self, split: bool) -> None:
-        """Side by side, or one under the other."""
-        self.split = split
-        self._redraw()
-
-    def on_resize(self) -> None:
-        """Two halves take the width that there is."""
-        if self.split and self._columns != self._drawn_for:
-            self._redraw()
-
-    @property
-    def _columns(self) -> int:
-        return self.size.width - self.styles.scrollbar_size_vertical
-
-    def _redraw(self) -> None:
-        if self._shown is not None:
-            self._drawn_for = self._columns
-            columns = self._columns if self.split else None
-            self._compute(*self._shown, tinted=not self.app.current_theme.ansi, columns=columns)
-
-    def show_message(self, text: str) -> None:
-        """Show one line instead of a diff."""
-        self._shown = None
-        self._take(DiffPicture(Content.styled(text, "$foreground-muted italic"), []))
-
-    def go_to_hunk(self, step: int) -> None:
-        """Go to the next change in a direction; at the last one stay there."""
-        if not self.hunks:
-            return
-        ahead = 0 if step > 0 else self.hunks - 1
-        self.hunk = ahead if self.hunk is None else max(0, min(self.hunks - 1, self.hunk + step))
-        self.scroll_to(y=max(0, self._picture.hunks[self.hunk][0] - _LEAD), animate=False)
-        self._paint()
-        self.post_message(self.Moved())
-
-    def seek(self, words: str, step: int) -> bool:
-        """Mark some words and go to the next line with them in a direction, round the ends; whether there is one."""
-        self._sought = words
-        self._paint()
-        found = self._picture.lines_with(words) if words else []
-        here = round(self.scroll_offset.y) + _LEAD
-        beyond = [line for line in found if (line > here if step > 0 else line < here)]
-        if found:
-            line = (beyond or found)[0 if step > 0 else -1]
-            self.scroll_to(y=max(0, line - _LEAD), animate=False)
-        return bool(found)
-
-    def _paint(self) -> None:
-        content = self._picture.content
-        if self.hunk is not None:
-            lines = content.split("\n", allow_blank=True)
-            first, last = self._picture.hunks[self.hunk]
-            marked = [line.stylize("bold") if first <= at <= last else line for at, line in enumerate(lines)]
-            content = Content("\n").join(marked)
-        if self._sought:
-            content = content.highlight_regex(re.compile(re.escape(self._sought), re.IGNORECASE), style="reverse")
-        self.query_one("#diff-text", Static).update(content)
-
-    def _take(self, picture: DiffPicture) -> None:
-        self._picture, self.hunk = picture, None
-        self._paint()
-        self.scroll_home(animate=False)
-        self.post_message(self.Moved())
-
-    @work(exclusive=True, exit_on_error=False, group="diff", description="diff of two kernels")
-    async def _compute(self, old: str, new: str, language: str, *, tinted: bool, columns: int | None) -> None:
-        self._take(await asyncio.to_thread(diff_picture, old, new, language, tinted=tinted, columns=columns))
+    return DiffPicture(Content("\n").join(lines), hunks, [cell_len(line.plain.rstrip()) for line in lines])

@@ -41,16 +41,6 @@ def clickable(label: str | Content, action: str) -> Content:
     return content.stylize(Style.from_meta({"@click": action}))
 
 
-def keys_shown(keys: Mapping[str, tuple[str, str]], between: str = "    ") -> Content:
-    """Keys with what they do, each of which can be clicked.
-
-    Args:
-        keys: a key -> words, and the action of the screen that it is; the latter empty where a click does nothing.
-    """
-    items = ((Content.assemble((key, "bold"), f" {words}"), action) for key, (words, action) in keys.items())
-    return Content(between).join(clickable(item, f"screen.{action}") if action else item for item, action in items)
-
-
 def hanging(label: Content) -> Content:
     """A label behind whose end a line goes on where `Paragraphs` has to break it."""
     return label.stylize(Style.from_meta({_HANGS: label.cell_length}))
@@ -106,13 +96,17 @@ class Paragraphs(Widget):
         self._content = content
         self.refresh(layout=True)
 
+    def lines(self, width: int) -> Content:
+        """The text in lines of so many cells."""
+        return laid_out(self._content, width)
+
     def get_content_height(self, _container: Size, _viewport: Size, width: int) -> int:
         """As many lines as the text takes."""
-        return laid_out(self._content, width).plain.count("\n") + 1
+        return self.lines(width).plain.count("\n") + 1
 
     def render(self) -> Content:
         """The lines."""
-        return laid_out(self._content, self.content_size.width)
+        return self.lines(self.content_size.width)
 
 
 class ChangingLine(Widget):

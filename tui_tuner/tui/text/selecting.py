@@ -14,6 +14,14 @@ else:
     _Mixed = object  # Textual 8.2 takes styles and component classes from the first widget among the bases alone
 
 
+def cut_off(strip: Strip) -> Strip:
+    """A line whose last cell says that it goes on beyond the edge."""
+    if not strip.cell_length:
+        return strip
+    kept, last = strip.divide([strip.cell_length - 1, strip.cell_length])
+    return Strip.join([kept, Strip([Segment("…", segment.style) for segment in last])])
+
+
 class SelectableLines(_Mixed):
     """Mixed into a widget that draws line by line: what is dragged over is selected, and can be copied."""
 

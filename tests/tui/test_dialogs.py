@@ -1,0 +1,128 @@
+"""Every dialog that there is: Esc leaves it, wherever the focus is, whatever was typed, and the last line says so."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import OptionList
+
+import tui_tuner
+from tests.tui import scripted
+from tests.tui.conftest import Started, settled
+from tests.tui.looking import screen_text
+from tests.tui.scripted import ScriptedRun
+from tui_tuner.strategies.steps import ModelTrouble
+from tui_tuner.tui.dialogs import common, control_dialog, editing, row_dialog
+from tui_tuner.tui.dialogs.dialog import Dialog
+from tui_tuner.tui.jump import JumpScreen
+from tui_tuner.tui.moving import Choices, Reading
+from tui_tuner.tui.plan_lines import StepWords
+from tui_tuner.tui.start.problem_form import ProblemForm
+from tui_tuner.tui.view_model import ViewModel
+
+TEXT = Content("words\n" * 60)
+FAILED = editing.FailedBuild("int x", 1, "expected ';'")
+ROW = scripted.TILES
+OPENED: dict[type[ModalScreen[Any]], Callable[[], ModalScreen[Any]]] = {
+    common.MessageDialog: lambda: common.MessageDialog(Content("title"), TEXT),
+    common.ResultDialog: lambda: common.ResultDialog(Content("title"), TEXT, yields=False),
+    common.QuitDialog: lambda: common.QuitDialog("tuner-tui resume"),
+    common.ConfirmDialog: lambda: common.ConfirmDialog("Delete it?", "this"),
+    common.StepDialog: lambda: common.StepDialog(Content("step"), StepWords("a", "b")),
+    common.ModelDialog: lambda: common.ModelDialog(
+        ModelTrouble(purpose="ask", model="m", reason="is away", transient=True)
+    ),
+    common.ThawDialog: lambda: common.ThawDialog({"tile": 4, "block": 8}),
+    control_dialog.ControlDialog: lambda: control_dialog.ControlDialog(ViewModel()),
+    editing.WhichDialog: lambda: editing.WhichDialog(FAILED),
+    editing.EditorDialog: lambda: editing.EditorDialog("int x;", "title", "cuda", FAILED),
+    row_dialog.RowDialog: lambda: row_dialog.RowDialog(Content("row"), TEXT, ROW, ROW, "cuda", proposes=True),
+    ProblemForm: lambda: ProblemForm(Path("scale.toml"), "[kernel]\n", ("tried",)),
+    JumpScreen: lambda: JumpScreen([]),
+}
+"""How each is opened; one that is missing here fails."""
+
+
+def all_dialogs() -> list[type[ModalScreen[Any]]]:
+    """Every one of the program's, wherever it stands."""
+    for module in pkgutil.walk_packages(tui_tuner.__path__, "tui_tuner."):
+        if "tui" in module.name.split(".") or "screen" in module.name:
+            importlib.import_module(module.name)
+
+    def below(kind: type[Any]) -> Iterator[type[Any]]:
+        for each in kind.__subclasses__():
+            yield from (each, *below(each))
+
+    own = {each for each in below(ModalScreen) if each.__module__.startswith("tui_tuner.")}
+    return sorted(own - {Dialog}, key=lambda each: each.__name__)
+
+
+def test_every_dialog_is_known_here() -> None:
+    assert {*all_dialogs()} == {*OPENED}
+
+
+@pytest.mark.parametrize("kind", OPENED, ids=lambda kind: kind.__name__)
+async def test_esc_leaves_a_dialog_wherever_the_focus_is_and_whatever_was_typed(
+    started: Started, kind: type[ModalScreen[Any]]
+) -> None:
+    async with started(ScriptedRun(scripted.running(), stays=True)) as pilot:
+        app, places = pilot.app, 1
+        for typed, at in ((typed, at) for typed in ([], ["x", "y"]) for at in range(9)):
+            if at < places:
+                dialog = OPENED[kind]()
+                await app.push_screen(dialog)
+                await settled(pilot)
+                places = max(1, len(dialog.focus_chain))
+                for widget in dialog.focus_chain[at : at + 1]:
+                    widget.focus()
+                await pilot.press(*typed)
+                if app.screen is dialog:  # else a key has answered
+                    await pilot.press("escape", *(["escape"] if typed else []))
+                assert app.screen is not dialog, (app.focused, typed)
+
+
+async def test_every_list_and_text_of_a_dialog_is_moved_through_with_the_same_keys(started: Started) -> None:
+    async with started(ScriptedRun(scripted.running(), stays=True), size=(80, 24)) as pilot:
+        for open_dialog in OPENED.values():
+            await pilot.app.push_screen(open_dialog())
+            await settled(pilot)
+            for widget in pilot.app.screen.focus_chain:
+                assert not isinstance(widget, OptionList | VerticalScroll) or isinstance(widget, Choices | Reading)
+                widget.focus()
+                if isinstance(widget, Choices):
+                    last, places = widget.option_count - 1, []
+                    for key in ("k", "j", "G", "j", "k", "g", "down", "up", "up"):
+                        await pilot.press(key)
+                        places.append(widget.highlighted)
+                    assert places == [0, 1, last, last, last - 1, 0, 1, 0, 0]
+                elif isinstance(widget, Reading) and (bottom := widget.max_scroll_y):
+                    heights = []
+                    for key in ("j", "k", "G", "g", "ctrl+d", "ctrl+u"):
+                        await pilot.press(key)
+                        await settled(pilot)
+                        heights.append(widget.scroll_offset.y)
+                    assert heights[:4] == [1, 0, bottom, 0]
+                    assert heights[4] > 1
+                    assert heights[5] == 0
+            await pilot.app.pop_screen()
+
+
+@pytest.mark.parametrize("kind", [kind for kind in OPENED if issubclass(kind, Dialog)], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("size", [(80, 24), (200, 50)])
+async def test_the_keys_of_a_dialog_are_told_once_in_the_last_line(
+    started: Started, kind: type[ModalScreen[Any]], size: tuple[int, int]
+) -> None:
+    async with started(ScriptedRun(scripted.running(), stays=True), size=size) as pilot:
+        await pilot.app.push_screen(OPENED[kind]())
+        await settled(pilot)
+        *above, last = screen_text(pilot.app).splitlines()
+        assert "esc " in last
+        assert not [line for line in above if "esc " in line or "enter " in line]
