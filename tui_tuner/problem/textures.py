@@ -55,6 +55,8 @@ SCALES = {Texture.TINY: (1e-30, 1e-3), Texture.LARGE: (1e4, 1e3)}
 """Factors of single and double precision, and of half precision."""
 MODERATE = 8.0
 """Of noise: the exponentials of what is so far apart differ by up to the precision of single numbers, and more."""
+FEW = 2
+"""Whole numbers that an array may hold, so that none are far from zero."""
 EQUAL = (0.5, 1.0, 1.5, 2.0, 3.0, -0.5, -1.0, -2.0)
 """Sums and squares of so few bits are exact in any order, so a difference of two of them is as well."""
 
@@ -311,9 +313,11 @@ def _large(noise: np.ndarray, domain: _Domain) -> np.ndarray | None:
     """Rows, or thirds, of large numbers, the largest last, of negative ones, the largest first, and of moderate ones.
 
     A maximum of a part of a row is wrong of the first two, one that is begun at zero, or at a number thought small, of
-    the second. An exponential keeps moderate ones apart.
+    the second. An exponential keeps moderate ones apart. Whole numbers are the two furthest from zero.
     """
-    if domain.is_whole or not domain.is_real:
+    if domain.is_whole:
+        return _furthest(noise, domain)
+    if not domain.is_real:
         return None
     factor = _factor(noise.dtype, Texture.LARGE)
     values = np.asarray(noise * factor)
@@ -325,6 +329,17 @@ def _large(noise: np.ndarray, domain: _Domain) -> np.ndarray | None:
     negative[...] = -(np.abs(negative) + factor)
     negative[..., 0] = np.multiply(factor, -0.5)
     rows[2::3] = drawn[2::3] * noise.dtype.type(MODERATE)
+    return values
+
+
+def _furthest(noise: np.ndarray, domain: _Domain) -> np.ndarray | None:
+    """The two whole numbers that are furthest from zero, where there are others: sums of their products, odd and even
+    ones, are no longer exact where equal ones still are."""
+    most = _least_or_most(domain)
+    if noise.dtype.kind == "b" or (domain.high or 0) - (domain.low or 0) <= FEW:
+        return None
+    values = filled(noise.shape, most, noise.dtype)
+    values[noise % 2 == 0] = most + (1 if most < 0 else -1)
     return values
 
 
