@@ -143,6 +143,11 @@ def test_nothing_is_left_out_of_a_kernel_that_can_do_all(tmp_path: Path) -> None
     assert bench(tmp_path, NumpyDevice(given=as_given)).prepare(executable("given")).left_out == []
 
 
+def thirds(y: np.ndarray, x: np.ndarray, n: int) -> float:
+    y[...] = x / np.float32(3) * np.float32(6)
+    return 1.0
+
+
 def wrong_for(where: Callable[[np.ndarray], np.ndarray]) -> Kernel:
     def kernel(y: np.ndarray, x: np.ndarray, n: int) -> float:
         y[...] = np.where(where(x), 0, 2 * x)
@@ -378,3 +383,18 @@ def test_without_a_reference_it_is_said_that_the_kernel_as_given_may_be_the_one_
         assert failure is not None
         assert failure.kind is FailureKind.WRONG_RESULT
         assert ("a [reference] in the problem file would tell" in failure.message) == is_said
+
+
+@pytest.mark.parametrize(("reference", "given", "is_refused"), [("2 * x", as_given, True), ("2 * x", thirds, False)])
+def test_of_a_kernel_without_errors_no_more_than_a_few_units_in_the_last_place_are_lost(
+    tmp_path: Path, reference: str, given: Kernel, is_refused: bool
+) -> None:
+    """All but six bits are kept: who rounds as much as the kernel as given does is no judge of that."""
+
+    def shortened(y: np.ndarray, x: np.ndarray, n: int) -> float:
+        y[...] = ((2 * x).view(np.uint32) & np.uint32(0xFFFFFFC0)).view(np.float32)
+        return 1.0
+
+    work = bench(tmp_path, NumpyDevice(given=given, shortened=shortened), reference)
+    assert work.prepare(executable("given")).failure is None
+    assert (work.evaluate(executable("shortened"), None).failure is not None) == is_refused

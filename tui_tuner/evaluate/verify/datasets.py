@@ -32,18 +32,28 @@ from tui_tuner.problem.textures import SCALES, STRUCTURED, Texture
 REDRAWS = 20
 """How often the data of a test are drawn at most whose small output is constant: chance must not end a session."""
 
+EXACT_NEEDS = 256
+"""Elements that must all be exact, for the kernel as given to be: some are by chance."""
+
 RunBaseline = Callable[[list[KernelArgument], int, str], dict[int, np.ndarray]]
 """Runs the kernel as given on arguments at a test's index, with a label in words; the outputs by argument index."""
 
 
 @dataclass
 class _OwnErrors:
-    """Largest relative errors of the kernel as given by texture."""
+    """Largest relative errors of the kernel as given by texture, and how many elements were looked at."""
 
     relative: dict[Texture, float] = field(default_factory=dict)
+    elements: int = 0
 
-    def note(self, texture: Texture, error: OwnError) -> None:
+    def note(self, texture: Texture, error: OwnError, elements: int) -> None:
         self.relative[texture] = max(self.relative.get(texture, 0.0), error.relative)
+        self.elements += elements
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it has none, and not by chance: it chooses among numbers, or makes them of whole ones."""
+        return self.elements >= EXACT_NEEDS and not any(self.relative.values())
 
     def of(self, texture: Texture) -> OwnError:
         """That of the texture, and of noise where no test has the texture."""
@@ -209,7 +219,7 @@ class DataSets:
             if not (self._has_own_tolerance or is_doubted):
                 self._refuse_wrong_baseline(i, compare(output, expected[i], allowed)[1], sizes)
             if np.issubdtype(output.dtype, np.floating):
-                self._own.note(data.texture, errors[i])
+                self._own.note(data.texture, errors[i], output.size)
         return errors
 
     @property
@@ -251,6 +261,8 @@ class DataSets:
 
     def _operations(self, expected: np.ndarray, sizes: Mapping[str, int]) -> float:
         work = self._problem.work
+        if self._own.is_exact:
+            return 1.0
         if work is None or not work.flops:
             return 1024.0
         return float(evaluate(work.flops, sizes)) / max(1, expected.size)
