@@ -27,7 +27,7 @@ ROW = re.compile(r"^\| (\d+) \| .* \| `(tests/[\w/]+\.py::\w+)` \|$", re.MULTILI
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "-rfEs")
 ADOPTS_CHILDREN = 36  # of prctl: what a test leaves behind becomes this process's own
 ENDS = 0x4  # of a process's flags: the first one of a namespace ends once we have waited for all others of it
-SECONDS = 150
+SECONDS = 400
 FAILED = 1
 
 
