@@ -38,7 +38,8 @@ SLOWER = 1.25
 OTHERWISE = 2.0
 """Nor is it longer, by this factor, than where the two are timed: a machine may have become busy since then."""
 SPARE_MS, CPU_SPARE_MS = 0.02, 1.0
-"""What a first launch may take longer where none of its size was before it, as there are no other inputs."""
+"""What it may take longer still than where the two are timed, as short launches scatter; and where none of its size was
+before it, as there are no other inputs."""
 BUSY_S = 0.03
 """How long another kernel runs before, where the clock follows what ran: a GPU rests while inputs are made."""
 
@@ -103,6 +104,7 @@ class Unseen:
         is_cpu = device.info.is_cpu
         self._busy_s = 0.0 if is_cpu else BUSY_S
         self._lead, self._loads = (CPU_LEAD, AGAIN) if is_cpu else (LEAD, 1)
+        self._cold_ms = CPU_SPARE_MS if is_cpu else SPARE_MS
         self._spare_ms = 0.0
 
     def kept_results(self, load: Callable[[], AbstractContextManager[LoadedKernel]], seen: Seen) -> DeviceFault | None:
@@ -140,7 +142,7 @@ class Unseen:
 
     def _is_slower(self, first: Beside, again: Beside, timed: Beside) -> bool:
         return first.is_slower_than(again, SLOWER, self._spare_ms) or first.is_slower_than(
-            timed, OTHERWISE, self._spare_ms
+            timed, OTHERWISE, self._cold_ms
         )
 
     def _seen_others(self, fresh: LoadedKernel, seen: Seen) -> Buffers | None:
@@ -157,7 +159,7 @@ class Unseen:
             return buffers
         if seen.smaller is None:
             return None
-        self._spare_ms = CPU_SPARE_MS if self._device.info.is_cpu else SPARE_MS
+        self._spare_ms = self._cold_ms
         self._device.time_first(fresh, *seen.smaller, self._limit_s)
         return seen.buffers
 
