@@ -55,8 +55,6 @@ SCALES = {Texture.TINY: (1e-30, 1e-3), Texture.LARGE: (1e4, 1e3)}
 """Factors of single and double precision, and of half precision."""
 MODERATE = 8.0
 """Of noise: the exponentials of what is so far apart differ by up to the precision of single numbers, and more."""
-FEW = 2
-"""Whole numbers that an array may hold, so that none are far from zero."""
 EQUAL = (0.5, 1.0, 1.5, 2.0, 3.0, -0.5, -1.0, -2.0)
 """Sums and squares of so few bits are exact in any order, so a difference of two of them is as well."""
 
@@ -333,13 +331,11 @@ def _large(noise: np.ndarray, domain: _Domain) -> np.ndarray | None:
 
 
 def _furthest(noise: np.ndarray, domain: _Domain) -> np.ndarray | None:
-    """The two whole numbers that are furthest from zero, where there are others: sums of their products, odd and even
-    ones, are no longer exact where equal ones still are."""
-    most = _least_or_most(domain)
-    if noise.dtype.kind == "b" or (domain.high or 0) - (domain.low or 0) <= FEW:
+    """The two whole numbers furthest from zero, where there are others; sums of their products are odd and even."""
+    if (domain.high or 0) - (domain.low or 0) <= 2:
         return None
-    values = filled(noise.shape, most, noise.dtype)
-    values[noise % 2 == 0] = most + (1 if most < 0 else -1)
+    values = filled(noise.shape, most := _least_or_most(domain), noise.dtype)
+    values[noise % 2 == 0] -= int(np.sign(most))
     return values
 
 
