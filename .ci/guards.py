@@ -26,7 +26,8 @@ TABLE = "tests/trust/guards.toml"
 ROW = re.compile(r"^\| (\d+) \| .* \| `(tests/[\w/]+\.py::\w+)` \|$", re.MULTILINE)
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "-rfEs")
 ADOPTS_CHILDREN = 36  # of prctl: what a test leaves behind becomes this process's own
-SECONDS = 150
+ENDS = 0x4  # of a process's flags: the first one of a namespace ends once we have waited for all others of it
+SECONDS = 400
 FAILED = 1
 
 
@@ -140,11 +141,13 @@ def _ended_children() -> list[str]:
     while found := children.read_text().split():
         for number in found:
             with suppress(OSError):
-                state = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0]
-                names += [f"{Path(f'/proc/{number}/comm').read_text().strip()} {number}"] * (state != "Z")
+                fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
+                has_ended = fields[0] == "Z" or int(fields[6]) & ENDS
+                names += [] if has_ended else [f"{Path(f'/proc/{number}/comm').read_text().strip()} {number}"]
                 os.kill(int(number), signal.SIGKILL)
-            with suppress(ChildProcessError):
-                os.waitpid(int(number), 0)
+        with suppress(ChildProcessError):
+            for _ in found:
+                os.waitpid(-1, 0)
     return names
 
 

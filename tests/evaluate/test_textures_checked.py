@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.evaluate.numpy_device import NumpyDevice
-from tests.evaluate.test_workbench import as_given, bench, executable, writes_nothing
+from tests.evaluate.test_workbench import as_given, bench, executable, twice_as_fast, writes_nothing
 from tests.session.fakes import PROBLEM, SOURCE
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.devices.base import DeviceFault
@@ -101,9 +101,10 @@ def test_without_structure_a_sum_of_a_part_would_pass(tmp_path: Path, monkeypatc
 
 def test_a_fresh_comparison_has_structure_as_well(tmp_path: Path) -> None:
     work = sums(tmp_path, given=total, cheat=sampled)
-    comparison = work.compare(executable("given"), executable("cheat"), 0.01).comparison
-    assert comparison.failure is not None
-    assert comparison.failure.kind is FailureKind.WRONG_RESULT
+    pairs = ("given", "cheat", "cheat", "cheat", "cheat", "cheat")  # one in thirty passes: a sample may be a fair one
+    found = [work.compare(executable("given"), executable(name), 0.01).comparison.failure for name in pairs]
+    assert found[0] is None
+    assert FailureKind.WRONG_RESULT in {failure.kind for failure in found if failure is not None}
 
 
 def exponential(y: np.ndarray, x: np.ndarray, n: int) -> float:
@@ -140,6 +141,11 @@ def test_a_fault_of_the_kernel_as_given_names_the_inputs_and_costs_them_alone_wh
 
 def test_nothing_is_left_out_of_a_kernel_that_can_do_all(tmp_path: Path) -> None:
     assert bench(tmp_path, NumpyDevice(given=as_given)).prepare(executable("given")).left_out == []
+
+
+def thirds(y: np.ndarray, x: np.ndarray, n: int) -> float:
+    y[...] = x / np.float32(3) * np.float32(6)
+    return 1.0
 
 
 def wrong_for(where: Callable[[np.ndarray], np.ndarray]) -> Kernel:
@@ -320,9 +326,24 @@ def test_a_doubt_without_grounds_is_had_once_and_changes_nothing(
     work = sums(tmp_path, given=total, cheat=sampled)
     assert asked.count(1 << 20) == 0
     assert [work.evaluate(executable("cheat"), None).failure is None for _ in range(2)] == [False, False]
-    assert asked.count(1 << 20) == 1 + len(STRUCTURED)
+    assert asked.count(1 << 20) == 1, "of the inputs at which it differed"
     assert work.compare(executable("given"), executable("given"), 0.01).comparison.failure is None
-    assert asked.count(1 << 20) == 1 + len(STRUCTURED), "the kernel as given is right, which is known now"
+    assert asked.count(1 << 20) == 1, "the kernel as given is right, which is known now"
+
+
+def test_a_founded_doubt_asks_once_of_each_set_of_inputs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: list[int]
+) -> None:
+    monkeypatch.setattr(drafts, "QUICK_REFERENCE_S", -1.0)
+    monkeypatch.setattr(drafts, "PATIENT_REFERENCE_S", float("inf"))
+    work = sums(tmp_path, given=lossy, candidate=total)
+    calls = []
+    for _ in range(3):
+        assert work.evaluate(executable("candidate"), None).failure is None
+        assert work.compare(executable("given"), executable("candidate"), 0.01).comparison.failure is None
+        calls.append(asked.count(1 << 20))
+    pair = 1 + 2
+    assert calls == [1 + len(STRUCTURED) + pair] * 3
 
 
 def test_no_doubt_asks_a_reference_that_takes_minutes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -330,3 +351,50 @@ def test_no_doubt_asks_a_reference_that_takes_minutes(tmp_path: Path, monkeypatc
     monkeypatch.setattr(drafts, "PATIENT_REFERENCE_S", 0.0)
     work = sums(tmp_path, given=forgetful, candidate=total)
     assert work.evaluate(executable("candidate"), None).failure is not None
+
+
+@pytest.mark.parametrize(("ms", "is_found"), [(0.5, True), (2.0, False)])
+def test_what_goes_another_way_at_the_timed_size_has_all_inputs_there_before_it_is_accepted(
+    tmp_path: Path, ms: float, is_found: bool
+) -> None:
+    """Noise, few large elements, quiet and loud parts show nothing of it; what is no faster is not accepted anyway."""
+
+    def another_way(y: np.ndarray, x: np.ndarray, n: int) -> float:
+        y[...] = np.where((n > 4000) & (np.abs(x) > 100), 0, 2 * x)
+        return ms
+
+    work = bench(tmp_path, NumpyDevice(given=as_given, another_way=another_way, honest=twice_as_fast))
+    work.prepare(executable("given"))
+    assert work.evaluate(executable("another_way"), None).failure is None
+    found = work.compare(executable("given"), executable("another_way"), 0.01).comparison.failure
+    assert (found is not None) == is_found
+    assert found is None or "n=4096, inputs with large values: " in found.message
+    assert work.compare(executable("given"), executable("honest"), 0.01).comparison.failure is None
+
+
+def test_without_a_reference_it_is_said_that_the_kernel_as_given_may_be_the_one_that_errs(tmp_path: Path) -> None:
+    (tmp_path / "scale.cu").write_text(SOURCE)
+    (tmp_path / "scale.toml").write_text(SUM.replace("n = 4096", f"n = {1 << 20}"))
+    kernels = NumpyDevice(given=lossy, candidate=total, wrong=lambda y, x, n: y.fill(x[0]) or 1.0)
+    work = Workbench(kernels, load_problem(tmp_path / "scale.toml"), lambda *_: None)
+    assert work.prepare(executable("given")).failure is None
+    for name, is_said in (("candidate", True), ("wrong", False)):
+        failure = work.evaluate(executable(name), None).failure
+        assert failure is not None
+        assert failure.kind is FailureKind.WRONG_RESULT
+        assert ("a [reference] in the problem file would tell" in failure.message) == is_said
+
+
+@pytest.mark.parametrize(("reference", "given", "is_refused"), [("2 * x", as_given, True), ("2 * x", thirds, False)])
+def test_of_a_kernel_without_errors_no_more_than_a_few_units_in_the_last_place_are_lost(
+    tmp_path: Path, reference: str, given: Kernel, is_refused: bool
+) -> None:
+    """All but six bits are kept: who rounds as much as the kernel as given does is no judge of that."""
+
+    def shortened(y: np.ndarray, x: np.ndarray, n: int) -> float:
+        y[...] = ((2 * x).view(np.uint32) & np.uint32(0xFFFFFFC0)).view(np.float32)
+        return 1.0
+
+    work = bench(tmp_path, NumpyDevice(given=given, shortened=shortened), reference)
+    assert work.prepare(executable("given")).failure is None
+    assert (work.evaluate(executable("shortened"), None).failure is not None) == is_refused

@@ -10,8 +10,11 @@ import pytest
 
 from tests.evaluate.numpy_device import Kernel, NumpyDevice
 from tests.evaluate.test_workbench import as_given, bench, executable
+from tui_tuner.evaluate.devices.base import Buffers, LoadedKernel
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind
 from tui_tuner.evaluate.runner.workbench import Workbench
+from tui_tuner.problem.candidate import Geometry
+from tui_tuner.problem.load import load_problem
 
 
 class KeepsByContent:
@@ -115,3 +118,86 @@ def test_what_gets_slower_with_all_of_the_machine_is_not_said_to_keep_results(tm
     assert comparison.failure is None
     assert comparison.low > 1.5
     assert MachineThatGetsBusy.loads > LOADS
+
+
+class KeepsByAddress:
+    """Whatever was first at an address, in half of the time."""
+
+    def __init__(self) -> None:
+        self.kept: dict[int, np.ndarray] = {}
+
+    def __call__(self, y: np.ndarray, x: np.ndarray, n: int) -> float:
+        y[...] = self.kept.setdefault(id(x), 2 * x)
+        return 0.5
+
+
+class KeepsBySize(KeepsByContent):
+    """Ten times as fast where it has computed as many elements before."""
+
+    def __call__(self, y: np.ndarray, x: np.ndarray, n: int) -> float:
+        return super().__call__(y, np.float32(2) * np.arange(n, dtype=np.float32) / 2, n)
+
+
+def two_thirds(y: np.ndarray, x: np.ndarray, n: int) -> float:
+    return as_given(y, x, n) * 0.6
+
+
+def with_inputs(directory: Path, fill: str, **kernels: Kernel | type[Kernel]) -> Workbench:
+    """A bench whose inputs are none of those that have textures."""
+    bench(directory, NumpyDevice(), "2 * x")
+    text = (directory / "scale.toml").read_text()
+    head, name, tail = text.partition('name = "x"\ndtype = "float32"\nshape = ["n"]\n')
+    (directory / "scale.toml").write_text(f"{head}{name}{fill}\n{tail}")
+    with (directory / "reference.py").open("a") as file:
+        file.write("\n\ndef drawn(n, random):\n    return random.standard_normal(n).astype('float32')\n")
+    workbench = Workbench(NumpyDevice(**kernels), load_problem(directory / "scale.toml"), lambda *_: None)
+    assert workbench.prepare(executable("given")).failure is None
+    return workbench
+
+
+def test_what_is_kept_by_an_address_shows_where_inputs_are_made_by_a_function(tmp_path: Path) -> None:
+    workbench = with_inputs(tmp_path, 'function = "drawn"', given=as_given, kept=KeepsByAddress, honest=two_thirds)
+    assert workbench.evaluate(executable("kept"), None).failure is None
+    found = workbench.compare(executable("given"), executable("kept"), 0.01).comparison.failure
+    assert found is not None
+    assert found.kind is FailureKind.WRONG_RESULT
+    assert workbench.compare(executable("given"), executable("honest"), 0.01).comparison.failure is None
+
+
+def test_results_that_are_kept_where_all_inputs_are_given_are_told_by_a_load_that_has_had_another_size(
+    tmp_path: Path,
+) -> None:
+    workbench = with_inputs(tmp_path, 'fill = "arange"', given=as_given, kept=KeepsBySize, honest=two_thirds)
+    assert workbench.evaluate(executable("kept"), None).failure is None
+    found = workbench.compare(executable("given"), executable("kept"), 0.01).comparison.failure
+    assert found is not None
+    assert found.kind is FailureKind.IMPLAUSIBLE
+    assert workbench.compare(executable("given"), executable("honest"), 0.01).comparison.failure is None
+
+
+class DeviceWithGaps(NumpyDevice):
+    """Between launches that are timed one by one there is time."""
+
+    is_hurried = True
+
+    def time_first(self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry, timeout_s: float) -> float:
+        self.is_hurried = False
+        try:
+            return super().time_first(kernel, buffers, geometry, timeout_s)
+        finally:
+            self.is_hurried = True
+
+
+def test_what_is_fast_only_where_launches_come_close_behind_each_other_is_not_accepted(tmp_path: Path) -> None:
+    def hurried(y: np.ndarray, x: np.ndarray, n: int) -> float:
+        return as_given(y, x, n) * (0.2 if device.is_hurried else 0.9)
+
+    device = DeviceWithGaps(given=as_given, hurried=hurried, honest=two_thirds)
+    workbench = bench(tmp_path, device)
+    workbench.prepare(executable("given"))
+    found = workbench.compare(executable("given"), executable("hurried"), 0.01).comparison.failure
+    assert found is not None
+    assert found.message == (
+        "1.8 ms where it is launched now and then, and 0.4 ms where it is timed: it tells them apart"
+    )
+    assert workbench.compare(executable("given"), executable("honest"), 0.01).comparison.failure is None

@@ -156,3 +156,11 @@ def test_only_the_first_array_is_changed_where_that_is_asked_for() -> None:
 def test_an_argument_that_declares_nothing_is_written_as_ever() -> None:
     assert "infinities" not in problem_of().arguments[0].model_dump()
     assert problem_of(infinities=True).arguments[0].model_dump()["infinities"] is True
+
+
+@pytest.mark.parametrize(("low", "high", "held"), [(-128, 128, {-128, -127}), (0, 100, {99, 98}), (0, 2, None)])
+def test_large_whole_numbers_are_the_two_furthest_from_zero_where_there_are_others(
+    low: int, high: int, held: set[int] | None
+) -> None:
+    values = drawn(Texture.LARGE, dtype="int16", low=low, high=high)
+    assert (None if values is None else set(values.tolist())) == held

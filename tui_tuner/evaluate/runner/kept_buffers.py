@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from tui_tuner.errors import MachineError
 from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault
-from tui_tuner.evaluate.verify.datasets import LaunchData
+from tui_tuner.evaluate.verify.launch_data import LaunchData
 from tui_tuner.evaluate.verify.launches import ResultMismatch
 from tui_tuner.problem.textures import Texture
 

@@ -53,8 +53,8 @@ from tui_tuner.evaluate.runner.protocol import (
 )
 from tui_tuner.evaluate.runner.workbench import Workbench
 from tui_tuner.evaluate.toolkit import ORDERCHECK
-from tui_tuner.evaluate.verify.datasets import LaunchData
 from tui_tuner.evaluate.verify.drafts import BESIDE, Drafts
+from tui_tuner.evaluate.verify.launch_data import LaunchData
 from tui_tuner.evaluate.verify.launches import ResultMismatch
 from tui_tuner.problem.blocks import keep_threads
 from tui_tuner.problem.inputs import constants_of, make_arguments
@@ -269,14 +269,14 @@ class Rehearsal(Workbench):
 
     def run(self, baseline: Executable, *, is_timed: bool = False) -> RehearsalAnswer:
         """Treat the kernel as given like a candidate at every test; what is wrong in words, if anything is."""
-        self._baseline, self._limit_s = baseline, REHEARSAL_LIMIT_S
+        self._baseline, self._launches.limit_s = baseline, REHEARSAL_LIMIT_S
         no_numbers: set[str] = set()
         launch_ms = None
         hardly_changed: dict[str, tuple[int, int]] = {}
         try:
             for index in range(len(self._problem.tests)):
-                with self._loaded(baseline) as kernel:
-                    self._verify(kernel, fresh := self._fresh(index), baseline)
+                with self._launches.loaded(baseline) as kernel:
+                    self._launches.verify(kernel, fresh := self._fresh(index), baseline)
                 for place, expected in fresh[0].expected.items():
                     name = self._problem.arguments[place].name
                     no_numbers |= {name} if _has_nan(expected) else set()
@@ -296,9 +296,9 @@ class Rehearsal(Workbench):
         return RehearsalAnswer(no_numbers=sorted(no_numbers), hardly_changed=hardly_changed, launch_ms=launch_ms)
 
     def _launch_ms(self, data: LaunchData, baseline: Executable) -> float:
-        with self._loaded(baseline) as kernel, self._buffers(data) as buffers:
+        with self._launches.loaded(baseline) as kernel, self._launches.buffers(data) as buffers:
             geometry = baseline.shapes[data.index].geometry
-            return min(self._device.time(kernel, buffers, geometry, FEW_LAUNCHES, self._limit_s))
+            return min(self._device.time(kernel, buffers, geometry, FEW_LAUNCHES, self._launches.limit_s))
 
 
 def _has_nan(array: np.ndarray) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from statistics import median
 
 import numpy as np
@@ -15,25 +15,24 @@ import numpy as np
 from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, Inspection, KernelArgument, LoadedKernel
 from tui_tuner.evaluate.measure.timing import CPU_PATIENCE, Cooling, Patience, TimeLaunches, interleaved, measure
 from tui_tuner.evaluate.results import Comparison, Timing
+from tui_tuner.evaluate.runner.checked_launches import DATA_LIMIT_S, CheckedLaunches
 from tui_tuner.evaluate.runner.kept_buffers import KeptBuffers
 from tui_tuner.evaluate.runner.protocol import ComparisonAnswer, EvaluationAnswer, Executable, LaunchShape, SayPhase
 from tui_tuner.evaluate.toolkit import ORDERCHECK
-from tui_tuner.evaluate.verify.datasets import DataSets, LaunchData, with_leftovers
+from tui_tuner.evaluate.verify.datasets import DataSets
 from tui_tuner.evaluate.verify.determinism import LAUNCHES, determinism
 from tui_tuner.evaluate.verify.drafts import BESIDE, Drafts
-from tui_tuner.evaluate.verify.launches import ResultMismatch, check_launch, failure_of, overrun
-from tui_tuner.evaluate.verify.unseen import AGAIN, MOST_TURNS, Unseen
+from tui_tuner.evaluate.verify.launch_data import LaunchData, with_leftovers
+from tui_tuner.evaluate.verify.launches import ResultMismatch, failure_of, overrun
+from tui_tuner.evaluate.verify.unseen import AGAIN, MOST_TURNS, Beside, Seen, Unseen
+from tui_tuner.problem.candidate import Geometry
 from tui_tuner.problem.inputs import constants_of, poisoned
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.textures import Texture
 
-FIRST_LIMIT_S = 60.0
-"""Limit of a launch before the kernel as given has been timed."""
 REST_S = 0.1
 """A device that was last timed longer ago is warmed up for longer: its clock may have fallen."""
 LIMIT_S, LIMIT_FACTOR = 3.0, 50.0
-DATA_LIMIT_S = 300.0
-"""Limit of what happens on the host between launches: inputs, the user's reference, checks of outputs."""
 LATE_ROUNDS = 3
 """How often a kernel whose warps are late is launched at a test."""
 WARM_FACTOR, WARM_LAUNCHES = 2, 5
@@ -59,14 +58,16 @@ class Workbench:
         self._cooling = Cooling(device.clock)
         self._timed_at = -math.inf
         self._fastest_ms = math.inf
-        self._limit_s = FIRST_LIMIT_S
         self._outputs = [i for i, a in enumerate(problem.arguments) if a.output]
         self._drafts = drafts or Drafts(problem, beside=not device.info.is_cpu)
         self._datasets = DataSets(self._drafts, self._run_baseline, draws=draws)
         self._tests: list[LaunchData] = []
         self._timed: LaunchData | None = None
         self._structured: list[LaunchData] = []
+        self._rest: list[LaunchData] | None = None
+        self._pair: list[LaunchData] = []
         self._memory = KeptBuffers(device, frozenset(self._outputs), len(problem.tests))
+        self._launches = CheckedLaunches(device, problem, self._memory, say)
         self._baseline: Executable | None = None
         self._left_out_told = 0
         self._alone_ms: dict[tuple[str, str, LaunchShape], float] = {}
@@ -84,18 +85,18 @@ class Workbench:
         try:
             self._tests = [data for index in range(last) for data in self._fresh(index, textures(index))]
             self._timed, *self._structured = self._fresh(last, textures(last))
-            self._pin((*self._tests, self._timed, *self._structured))
+            self._keep((*self._tests, self._timed, *self._structured))
         except DeviceFault as fault:
             return _failed(fault)
         outcome = self.evaluate(baseline, None)
         if outcome.timing is not None:
-            self._limit_s = LIMIT_S + LIMIT_FACTOR * outcome.timing.median / 1000
+            self._launches.limit_s = LIMIT_S + LIMIT_FACTOR * outcome.timing.median / 1000
         self._announce_pairs()
         return outcome
 
     def _announce_pairs(self) -> None:
         """Begin to draw what the next comparison needs."""
-        for index in range(len(self._problem.tests) + 1):
+        for index in range(len(self._problem.tests) + (not self._drafts.in_doubt)):
             self._drafts.announce_pair(index, self._textures_at(index))
 
     def evaluate(self, executable: Executable, best_ms: float | None) -> EvaluationAnswer:
@@ -104,15 +105,15 @@ class Workbench:
         verified = start
         error = 0.0
         try:
-            with self._loaded(executable) as kernel:
-                error = self._verify(kernel, self._tests, executable)
+            with self._launches.loaded(executable) as kernel:
+                error = self._launches.verify(kernel, self._tests, executable)
             verified = time.perf_counter()
             # Loaded afresh: nothing that the kernel kept while it was checked is left when it is timed.
-            with self._loaded(executable) as kernel:
+            with self._launches.loaded(executable) as kernel:
                 timing, timed_error = self._measure(kernel, executable, best_ms)
                 if self._may_be_best(timing, best_ms):
                     # On a GPU in the load that was timed: what it had kept of those launches would be wrong for others.
-                    timed_error = max(timed_error, self._verify(kernel, self._structured, executable))
+                    timed_error = max(timed_error, self._launches.verify(kernel, self._structured, executable))
         except (DeviceFault, ResultMismatch) as fault:
             if self._is_doubtful(fault):
                 return self.evaluate(executable, best_ms)
@@ -131,8 +132,8 @@ class Workbench:
         sets = [data for data in self._tests if math.prod(late.shapes[data.index].geometry.grid) <= most]
         try:
             for _ in range(LATE_ROUNDS):
-                with self._loaded(late) as kernel:
-                    error = max(error, self._verify(kernel, sets, late))
+                with self._launches.loaded(late) as kernel:
+                    error = max(error, self._launches.verify(kernel, sets, late))
         except (DeviceFault, ResultMismatch) as fault:
             return _failed(fault, f"{ORDERCHECK}: where blocks and warps are late, each by another time, ")
         return EvaluationAnswer(error=error)
@@ -146,8 +147,8 @@ class Workbench:
     def _compared(self, incumbent: Executable, challenger: Executable, delta: float) -> ComparisonAnswer:
         try:
             tests = [data for index in range(len(self._problem.tests)) for data in self._fresh_pair(index)]
-            with self._loaded(challenger) as kernel:
-                self._verify(kernel, tests, challenger)
+            with self._launches.loaded(challenger) as kernel:
+                self._launches.verify(kernel, tests, challenger)
             return self._interleaved(self._fresh_pair(len(self._problem.tests)), incumbent, challenger, delta)
         except (DeviceFault, ResultMismatch) as fault:
             if self._is_doubtful(fault):
@@ -156,29 +157,41 @@ class Workbench:
             return ComparisonAnswer(comparison=Comparison.failed(failure_of(reason)), fatal=reason.fatal)
 
     def _is_doubtful(self, fault: DeviceFault | ResultMismatch) -> bool:
-        """Whether the kernel as given may be the wrong one: its reference, asked now on new inputs, allows more."""
-        if isinstance(fault, DeviceFault) or not self._datasets.doubt(fault.data):
+        """Whether the kernel as given may be the wrong one: its reference, asked now of these inputs, allows more.
+
+        It is asked once of each set of inputs, as it may take a minute.
+        """
+        if isinstance(fault, DeviceFault) or self._timed is None:
             return False
-        textures = [data.texture for data in self._structured]
-        for data in filter(None, (self._timed, *self._structured)):
-            self._memory.give_back(data)
-        self._timed, *self._structured = self._fresh(fault.data.index, textures)
-        self._pin((self._timed, *self._structured))
-        asked = {data.texture: data.bounds for data in (self._timed, *self._structured)}
-        bounds = asked.get(fault.data.texture if fault.data.texture in textures else Texture.NOISE)
-        self._drafts.in_doubt = bounds is None or any(bounds[i].is_wider(than) for i, than in fault.data.bounds.items())
-        return self._drafts.in_doubt
+        asked = self._datasets.asked(fault.data, self._timed)
+        if asked is None:
+            return False
+
+        def replaced(sets: Sequence[LaunchData]) -> list[LaunchData]:
+            return [new for data in sets for new in (asked if data is fault.data else [data])]
+
+        self._timed, *self._structured = replaced((self._timed, *self._structured))
+        self._rest = self._rest and replaced(self._rest)
+        self._memory.give_back(fault.data)
+        self._keep(asked)
+        before = fault.data.bounds
+        is_founded = not asked or any(asked[0].bounds[i].is_wider(than) for i, than in before.items())
+        if is_founded:
+            self._drafts.doubt()
+        return is_founded
 
     def _reason(self, fault: DeviceFault | ResultMismatch, executable: Executable) -> DeviceFault | ResultMismatch:
         """The fault, or what is behind it: that a launch leaves its arrays, which only the other side's guard shows."""
         if isinstance(fault, DeviceFault):
             return fault
         data, geometry = fault.data, executable.shapes[fault.data.index].geometry
-        self._say(f"once more at {data.label}", self._limit_s)
-        with self._loaded(executable) as kernel, self._memory.turned(data) as buffers:
-            return overrun(self._device, kernel, geometry, data, buffers, self._limit_s) or fault
+        self._say(f"once more at {data.label}", self._launches.limit_s)
+        with self._launches.loaded(executable) as kernel, self._memory.turned(data) as buffers:
+            return overrun(self._device, kernel, geometry, data, buffers, self._launches.limit_s) or fault
 
-    def _pin(self, sets: Sequence[LaunchData]) -> None:
+    def _keep(self, sets: Sequence[LaunchData]) -> None:
+        """For all candidates, with those that are kept already."""
+        self._launches.kept = [*self._tests, *filter(None, (self._timed, *self._structured))]
         for expected in (array for data in sets for array in data.expected.values()):
             self._device.pin(expected)
 
@@ -197,7 +210,13 @@ class Workbench:
         return [data for data in self._tests if data.texture is Texture.NOISE] or [d for d in (self._timed,) if d]
 
     def _fresh_pair(self, index: int) -> list[LaunchData]:
-        return self._fresh(index, self._drafts.announce_pair(index, self._textures_at(index)))
+        """Data that no load of a kernel has had; in doubt those at the timed size stay the same, for the reference."""
+        if self._pair and index == self._pair[0].index and self._drafts.in_doubt:
+            return self._pair
+        pair = self._fresh(index, self._drafts.announce_pair(index, self._textures_at(index)))
+        if index == len(self._problem.tests):
+            self._pair = pair if self._drafts.in_doubt else []
+        return pair
 
     def _textures_at(self, index: int) -> list[Texture]:
         return [data.texture for data in (*self._tests, *self._structured) if data.index == index]
@@ -207,68 +226,68 @@ class Workbench:
     ) -> ComparisonAnswer:
         cpu, (data, *others), shape = self._device.info.is_cpu, fresh, challenger.shapes[-1]
         changed = next((one for one in others if one.texture is Texture.CHANGED), None)
-        with self._loaded(incumbent) as old, self._loaded(challenger) as new:
-            with self._buffers(data) as buffers:
-                inspection = Inspection(lambda: self._check(data, buffers))
+        with self._launches.loaded(incumbent) as old, self._launches.loaded(challenger) as new:
+            with self._launches.buffers(data) as buffers:
+                inspection = Inspection(lambda: self._launches.check(data, buffers))
                 alike = Inspection(lambda: None, beside=inspection)
                 old_launches = self._timer(old, buffers, incumbent.shapes[-1], "incumbent against challenger", alike)
                 new_launches = self._timer(new, buffers, shape, "challenger against incumbent", inspection)
                 alone = [self._alone_ms.get(one.timed, 0.0) for one in (incumbent, challenger)]
                 with BESIDE.at_rest():
                     pairs = interleaved(old_launches, new_launches, self._patience, delta, alone_ms=alone)
-                self._launch(new, buffers, shape, "last check")
-                self._check(data, buffers)
+                self._launches.launch(new, buffers, shape, "last check")
+                self._launches.check(data, buffers)
                 comparison = pairs.comparison(cpu=cpu)
-                is_faster = comparison.low > 1 + delta
-                self._say("the same inputs again", DATA_LIMIT_S + LAUNCHES * self._limit_s)
-                said = determinism(self._device, new, (buffers, shape.geometry), self._limit_s) if is_faster else None
-                self._say("inputs that no launch has had", DATA_LIMIT_S + 4 * AGAIN * MOST_TURNS * self._limit_s)
-                behind = old, incumbent.shapes[-1].geometry
-                unseen = Unseen(self._device, self._problem, behind, shape.geometry, self._limit_s)
-                kept = unseen.kept_results(partial(self._loaded, challenger), new, data, buffers) if is_faster else None
+                is_faster, said, kept = comparison.low > 1 + delta, None, None
+                if is_faster:
+                    self._say("the same inputs again", DATA_LIMIT_S + LAUNCHES * self._launches.limit_s)
+                    said = determinism(self._device, new, (buffers, shape.geometry), self._launches.limit_s)
+                    timed = Beside(*(pairs.timing(which, cpu=cpu).median for which in (0, 1)))
+                    seen = Seen(new, data, buffers, partial(self._launches.check, data), timed)
+                    kept = self._kept_results((old, incumbent.shapes[-1].geometry), challenger, seen)
                 if changed is not None:
-                    self._verify_changed(new, buffers, challenger, (data, changed))
+                    self._launches.verify_changed(new, buffers, challenger, (data, changed))
                 if kept is not None:
                     raise kept
             more = [*(one for one in others if one is not changed), *with_leftovers(data, self.poisoned)]
-            self._verify(new, more, challenger)
+            self._launches.verify(new, more, challenger)
+            for one in self._rest_of(data) if is_faster else ():
+                self._launches.verify(new, [one], challenger)
         told = {"challenger": self._cooling.marked(pairs.timing(1, cpu=cpu)), "determinism": said}
         return ComparisonAnswer(comparison=comparison.model_copy(update=told))
 
-    def _verify_changed(
-        self, kernel: LoadedKernel, buffers: Buffers, executable: Executable, sets: Sequence[LaunchData]
-    ) -> None:
-        """Launch with one after the other in the same memory and load: what a kernel keeps of the first shows."""
-        job = buffers, executable.shapes[sets[0].index].geometry
-        with closing(self._device.launch_each(kernel, [job] * len(sets), self._limit_s)) as running:
-            for data in sets:
-                buffers = self._device.rewrite(buffers, data.arguments)
-                self._say(f"verify at {data.label}", self._limit_s)
-                next(running)
-                self._check(data, buffers)
-
-    def _verify(self, kernel: LoadedKernel, sets: Sequence[LaunchData], executable: Executable) -> float:
-        """Launch with each, one after the other in one load of the module; the largest deviation."""
-        error = 0.0
+    def _kept_results(
+        self, behind: tuple[LoadedKernel, Geometry], challenger: Executable, seen: Seen
+    ) -> DeviceFault | None:
+        limit_s = self._launches.limit_s
+        self._say("inputs that no launch has had", DATA_LIMIT_S + 4 * AGAIN * MOST_TURNS * limit_s)
+        unseen = Unseen(self._device, self._problem, behind, challenger.shapes[-1].geometry, limit_s)
         with ExitStack() as held:
-            jobs = [(held.enter_context(self._buffers(d)), executable.shapes[d.index].geometry) for d in sets]
-            running = held.enter_context(closing(self._device.launch_each(kernel, jobs, self._limit_s)))
-            for data, (buffers, _) in zip(sets, jobs, strict=True):
-                self._say(f"verify at {data.label}", self._limit_s)
-                next(running)
-                error = max(error, self._check(data, buffers))
-        return error
+            for data in self._tests[:1]:
+                seen = replace(
+                    seen,
+                    smaller=(held.enter_context(self._launches.buffers(data)), challenger.shapes[data.index].geometry),
+                )
+            return unseen.kept_results(partial(self._launches.loaded, challenger), seen)
+
+    def _rest_of(self, noise: LaunchData) -> list[LaunchData]:
+        """What else the tests have, at the timed size too: a kernel may go another way there. Made once."""
+        if self._rest is None:
+            self._say("more inputs at the timed size", DATA_LIMIT_S)
+            textures = self._drafts.rest({data.texture for data in self._tests})
+            self._rest = [data for texture in textures for data in self._datasets.again(noise, texture)]
+        return self._rest
 
     def _measure(self, kernel: LoadedKernel, executable: Executable, best_ms: float | None) -> tuple[Timing, float]:
         data, shape = self._timed, executable.shapes[-1]
         if data is None:
             raise RuntimeError("the workbench is not prepared")
-        with self._buffers(data) as buffers:
-            inspection = Inspection(lambda: self._check(data, buffers))
+        with self._launches.buffers(data) as buffers:
+            inspection = Inspection(lambda: self._launches.check(data, buffers))
             race = self._device.race(kernel, buffers, shape.geometry)
             if race is not None:
                 raise ResultMismatch(f"at {data.label}: {race}", data)
-            self._launch(kernel, buffers, shape, f"verify at {data.label}")
+            self._launches.launch(kernel, buffers, shape, f"verify at {data.label}")
             inspection.see(self._device.digest(buffers))
             launches = self._timer(kernel, buffers, shape, f"time at {data.label}", inspection)
             cpu, rested = self._device.info.is_cpu, time.monotonic() - self._timed_at > REST_S
@@ -281,7 +300,7 @@ class Workbench:
                 self._alone_ms[executable.timed] = timing.median
                 warm = self._warm(kernel, buffers, shape, timing)
             timing = self._cooling.marked(timing.model_copy(update={"warm": warm}))
-            return timing, self._check(data, buffers)
+            return timing, self._launches.check(data, buffers)
 
     def _may_be_best(self, timing: Timing, best_ms: float | None) -> bool:
         """Whether a kernel is not clearly slower than the fastest known."""
@@ -292,27 +311,19 @@ class Workbench:
         nbytes = sum(argument.nbytes for argument in buffers.arguments if isinstance(argument, np.ndarray))
         if cold.low > self._fastest_ms or nbytes > WARM_FACTOR * (self._device.info.l2_bytes or 0):
             return None
-        self._say("time with warm caches", self._limit_s * WARM_LAUNCHES)
-        times = self._device.time_warm(kernel, buffers, shape.geometry, WARM_LAUNCHES, self._limit_s)
+        self._say("time with warm caches", self._launches.limit_s * WARM_LAUNCHES)
+        times = self._device.time_warm(kernel, buffers, shape.geometry, WARM_LAUNCHES, self._launches.limit_s)
         return median(times) if times else None
 
     def _timer(
         self, kernel: LoadedKernel, buffers: Buffers, shape: LaunchShape, what: str, inspect: Inspection
     ) -> TimeLaunches:
         def launches(count: int) -> list[float]:
-            limit = self._limit_s + self._limit_s * count / 10
+            limit = self._launches.limit_s + self._launches.limit_s * count / 10
             self._say(what, limit)
             return self._device.time(kernel, buffers, shape.geometry, count, limit, inspect)
 
         return self._cooling.minded(launches)
-
-    def _launch(self, kernel: LoadedKernel, buffers: Buffers, shape: LaunchShape, what: str) -> None:
-        self._say(what, self._limit_s)
-        self._device.launch(kernel, buffers, shape.geometry, self._limit_s)
-
-    def _check(self, data: LaunchData, buffers: Buffers) -> float:
-        self._say(f"check at {data.label}", DATA_LIMIT_S)
-        return check_launch(self._device, self._problem, data, buffers)
 
     def _fresh(self, index: int, textures: Sequence[Texture] = ()) -> list[LaunchData]:
         reference = self._problem.reference
@@ -324,25 +335,12 @@ class Workbench:
             raise RuntimeError("the workbench is not prepared")
         buffers = self._device.allocate(arguments, frozenset(self._outputs))
         try:
-            with self._loaded(self._baseline) as kernel:
-                self._launch(kernel, buffers, self._baseline.shapes[index], f"the kernel as given at {label}")
+            with self._launches.loaded(self._baseline) as kernel:
+                self._launches.launch(kernel, buffers, self._baseline.shapes[index], f"the kernel as given at {label}")
                 self._say("the expected outputs", DATA_LIMIT_S)
                 return {i: self._device.download(buffers, i) for i in self._outputs}
         finally:
             self._device.free(buffers)
-
-    def _buffers(self, data: LaunchData) -> AbstractContextManager[Buffers]:
-        """Those of data that every candidate sees are kept."""
-        is_kept = any(data is kept for kept in (self._timed, *self._structured, *self._tests))
-        return self._memory.of(data, is_kept=is_kept)
-
-    @contextmanager
-    def _loaded(self, executable: Executable) -> Iterator[LoadedKernel]:
-        kernel = self._device.load(Path(executable.artifact), executable.symbol)
-        try:
-            yield kernel
-        finally:
-            self._device.unload(kernel)
 
 
 def _failed(fault: DeviceFault | ResultMismatch, where: str = "", *, verify_ms: float = 0.0) -> EvaluationAnswer:

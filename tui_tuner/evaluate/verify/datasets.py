@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -16,112 +16,44 @@ from tui_tuner.evaluate.tolerance import (
     Bound,
     Mismatch,
     OwnError,
-    Verdict,
     bound,
     compare,
     magnitude,
     own_error,
     peak,
-    wrong_elements,
 )
 from tui_tuner.evaluate.verify.drafts import Draft, Drafts
-from tui_tuner.evaluate.verify.pattern import pattern
+from tui_tuner.evaluate.verify.launch_data import LaunchData
 from tui_tuner.evaluate.verify.soundness import ConstantByChance, LeftOut, refuse_degenerate, refuse_weak
 from tui_tuner.problem.expressions import evaluate
 from tui_tuner.problem.inputs import label_of, poisoned, repoisoned, untouched
-from tui_tuner.problem.model import Problem
-from tui_tuner.problem.textures import SCALES, SPIKES, STRUCTURED, Texture
+from tui_tuner.problem.textures import SCALES, STRUCTURED, Texture
 
 REDRAWS = 20
 """How often the data of a test are drawn at most whose small output is constant: chance must not end a session."""
 
+EXACT_NEEDS = 256
+"""Elements that must all be exact, for the kernel as given to be: some are by chance."""
+
 RunBaseline = Callable[[list[KernelArgument], int, str], dict[int, np.ndarray]]
 """Runs the kernel as given on arguments at a test's index, with a label in words; the outputs by argument index."""
-CompareOutput = Callable[[int, np.ndarray, Bound], Verdict]
-"""Compares the output at an argument's index with what is expected, within a bound."""
-FetchOutput = Callable[[int], np.ndarray]
-"""The present content of the output at an argument's index."""
-
-
-@dataclass(frozen=True)
-class LaunchData:
-    """Arguments of one launch with what it must compute.
-
-    Attributes:
-        index: of the test; the last one is the timed size.
-        label: the sizes, and what inputs the test changes, in words.
-        expected: output arrays by argument index.
-        bounds: their allowed deviation.
-        texture: how the inputs are distributed.
-        is_certain: whether a reference says what is expected, and not the kernel as given.
-    """
-
-    index: int
-    label: str
-    arguments: list[KernelArgument]
-    expected: dict[int, np.ndarray]
-    bounds: dict[int, Bound]
-    texture: Texture = Texture.NOISE
-    is_certain: bool = False
-
-    @property
-    def arrays(self) -> frozenset[int]:
-        """Indices of the array arguments."""
-        return frozenset(i for i, a in enumerate(self.arguments) if isinstance(a, np.ndarray))
-
-    def check(self, problem: Problem, compare: CompareOutput, output: FetchOutput) -> tuple[float, str | None]:
-        """Largest deviation relative to the allowed one, and what is wrong in words, with its pattern.
-
-        Args:
-            compare: compares the output at an argument's index with what is expected of it.
-            output: fetches the whole output, which is done for a wrong one only: a device may compare by itself.
-        """
-        worst = 0.0
-        for index, expected in self.expected.items():
-            share, mismatch = compare(index, expected, self.bounds[index])
-            worst = max(worst, share)
-            if mismatch is not None:
-                where = pattern(wrong_elements(output(index), expected, self.bounds[index]))
-                wrong = f"at {self.label}: {problem.arguments[index].name}{mismatch}"
-                return worst, f"{wrong}; wrong: {where}" if where else wrong
-        return worst, None
-
-
-def with_leftovers(data: LaunchData, poisoned: Collection[int]) -> list[LaunchData]:
-    """The same launch over outputs as an earlier one may have left them: right, but for few elements.
-
-    Who looks at what is there, and leaves it where it seems to be right, or to be a number, passes over poison only.
-
-    Args:
-        poisoned: outputs of which nothing else is expected to be there; none of these, and there is no such launch.
-    """
-    if not poisoned:
-        return []
-    random, arguments = np.random.default_rng(), list(data.arguments)
-    for index in poisoned:
-        left = data.expected[index].astype(arguments[index].dtype)
-        places = random.permutation(left.size)[: min(SPIKES, left.size // 16 + 2)]
-        left.flat[places] = _others(left.flat[places])
-        arguments[index] = left
-    return [replace(data, label=f"{data.label}, over the results of an earlier launch", arguments=arguments)]
-
-
-def _others(values: np.ndarray) -> np.ndarray:
-    """Finite values that are others; larger ones and smaller ones in turns, where there is room for both."""
-    if not np.issubdtype(values.dtype, np.floating):
-        return np.asarray(np.logical_not(values) if values.dtype == bool else values ^ 1)
-    most = float(np.max(np.abs(values), initial=0.0, where=np.isfinite(values))) + 1
-    return np.resize([most, -most], values.size).astype(values.dtype)
 
 
 @dataclass
 class _OwnErrors:
-    """Largest relative errors of the kernel as given by texture."""
+    """Largest relative errors of the kernel as given by texture, and how many elements were looked at."""
 
     relative: dict[Texture, float] = field(default_factory=dict)
+    elements: int = 0
 
-    def note(self, texture: Texture, error: OwnError) -> None:
+    def note(self, texture: Texture, error: OwnError, elements: int) -> None:
         self.relative[texture] = max(self.relative.get(texture, 0.0), error.relative)
+        self.elements += elements
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it has none, and not by chance: it chooses among numbers, or makes them of whole ones."""
+        return self.elements >= EXACT_NEEDS and not any(self.relative.values())
 
     def of(self, texture: Texture) -> OwnError:
         """That of the texture, and of noise where no test has the texture."""
@@ -167,16 +99,38 @@ class DataSets:
             else:
                 return [data, *filter(None, (self._textured(data, other) for other in others))]
 
-    def doubt(self, data: LaunchData) -> bool:
-        """Whether a result that differs there may be the better one, as only the kernel as given says what to expect.
+    def again(self, noise: LaunchData, texture: Texture) -> list[LaunchData]:
+        """The same launch with a texture: none where it changes nothing, or the kernel as given cannot do it."""
+        made = self._textured(noise, self._drafts.again(noise.arguments, noise.index, texture))
+        return [] if made is None else [made]
 
-        Its error is not known where its reference was not asked: it may have lost in a long sum, longer than those
-        of the tests, what others keep. From then on the reference is asked.
+    def asked(self, data: LaunchData, noise: LaunchData) -> list[LaunchData] | None:
+        """The same launch as the reference has it; none where the kernel as given cannot do what is no noise.
+
+        Otherwise the kernel as given says what to expect, and its error is not known: it may have lost in a long sum,
+        longer than those of the tests, what others keep.
+
+        Returns:
+            None where the reference was asked of it, or cannot be.
         """
-        if self._problem.reference is None or data.is_certain:
-            return False
-        self._drafts.doubt()
-        return self._drafts.in_doubt
+        by_name = None if data.is_certain else self._drafts.asked(data.index, data.arguments)
+        if by_name is None:
+            return None
+        sizes_of = {i: _size(data.texture, noise.expected[i]) for i in data.expected}
+        asked = self._judged(data, by_name, self._drafts.at(data.index).sizes, sizes_of, is_doubted=True)
+        try:
+            if data.texture is not Texture.NOISE:
+                self._leave_out_wrong(data.expected, asked)
+        except LeftOut as left_out:
+            self._note_left_out(data.label, str(left_out))
+            return []
+        return [asked]
+
+    def _leave_out_wrong(self, outputs: Mapping[int, np.ndarray], data: LaunchData) -> None:
+        for i, expected in data.expected.items():
+            mismatch = compare(outputs[i], expected, data.bounds[i])[1]
+            if mismatch is not None:
+                raise LeftOut(f"{self._problem.arguments[i].name}{mismatch}")
 
     def _drawn(self, index: int, draft: Draft) -> LaunchData:
         at = self._drafts.at(index)
@@ -185,7 +139,7 @@ class DataSets:
         outputs = self._run_baseline(arguments, index, label)
         self._refuse_unwritten(label, index, arguments, outputs)
         drawn = LaunchData(index, label, arguments, outputs, {})
-        data = self._judged(drawn, draft, at.sizes, dict.fromkeys(outputs))
+        data = self._judged(drawn, draft.expected(), at.sizes, dict.fromkeys(outputs))
         refuse_weak(self._problem, data.label, data.arguments, data.expected, data.bounds)
         return data
 
@@ -194,7 +148,7 @@ class DataSets:
         sizes = self._drafts.at(noise.index).sizes
         reason, texture = "", draft.texture
         for again in (False, True) if texture in SCALES else (False,):
-            one = self._drafts.again(noise.arguments, noise.index, texture) if again else draft
+            one = self._drafts.again(noise.arguments, noise.index, texture, first_only=True) if again else draft
             arguments = one.arguments()
             if arguments is None:
                 return None
@@ -202,8 +156,12 @@ class DataSets:
                 return self._with_texture(noise, one, arguments, sizes)
             except LeftOut as left_out:
                 reason = reason or str(left_out)
-        self.left_out.append(f"{noise.label}, inputs with {texture}: {reason}")
+        self._note_left_out(f"{noise.label}, inputs with {texture}", reason)
         return None
+
+    def _note_left_out(self, label: str, reason: str) -> None:
+        if not any(line.startswith(f"{label}: ") for line in self.left_out):
+            self.left_out.append(f"{label}: {reason}")
 
     def _with_texture(
         self, noise: LaunchData, draft: Draft, arguments: list[KernelArgument], sizes: Mapping[str, int]
@@ -213,7 +171,7 @@ class DataSets:
         try:
             outputs = self._run_baseline(arguments, noise.index, label)
             drawn = LaunchData(noise.index, label, arguments, outputs, {}, texture)
-            data = self._judged(drawn, draft, sizes, {i: _size(texture, noise.expected[i]) for i in outputs})
+            data = self._judged(drawn, draft.expected(), sizes, {i: _size(texture, noise.expected[i]) for i in outputs})
         except ProblemError as error:
             raise LeftOut(error.message) from None
         except DeviceFault as fault:
@@ -223,36 +181,45 @@ class DataSets:
         for i, expected in data.expected.items():
             name = self._problem.arguments[i].name
             refuse_degenerate(name, texture, expected, computed=self._problem.reference is None)
-            mismatch = compare(outputs[i], expected, data.bounds[i])[1]
-            if mismatch is not None:
-                raise LeftOut(f"{name}{mismatch}")
+        self._leave_out_wrong(outputs, data)
         return data
 
     def _judged(
-        self, data: LaunchData, draft: Draft, sizes: Mapping[str, int], sizes_of: Mapping[int, SizeOf | None]
+        self,
+        data: LaunchData,
+        by_name: Mapping[str, np.ndarray] | None,
+        sizes: Mapping[str, int],
+        sizes_of: Mapping[int, SizeOf | None],
+        *,
+        is_doubted: bool = False,
     ) -> LaunchData:
-        """What to expect, and what is allowed; the data come with what the kernel as given computed."""
-        outputs, by_name = data.expected, draft.expected()
+        """What to expect, and what is allowed; the data come with what the kernel as given computed.
+
+        Args:
+            by_name: what the reference says, if it was asked.
+            is_doubted: whether the kernel as given may be wrong.
+        """
+        outputs = data.expected
         if by_name is None:
             bounds = {i: self._scaled_bound(data, i, sizes, sizes_of[i]) for i in outputs}
             return replace(data, bounds=bounds)
         expected = {i: by_name[self._problem.arguments[i].name] for i in outputs}
-        errors = self._own_errors(data, expected, sizes)
+        errors = self._own_errors(data, expected, sizes, is_doubted=is_doubted or self._drafts.in_doubt)
         bounds = {i: self._bound(i, expected[i], sizes, errors[i], MARGIN, sizes_of[i]) for i in outputs}
         return replace(data, expected=expected, bounds=bounds, is_certain=True)
 
     def _own_errors(
-        self, data: LaunchData, expected: Mapping[int, np.ndarray], sizes: Mapping[str, int]
+        self, data: LaunchData, expected: Mapping[int, np.ndarray], sizes: Mapping[str, int], *, is_doubted: bool
     ) -> dict[int, OwnError]:
         """Those of the kernel as given, which the data hold, beside the reference."""
         errors = {i: own_error(output, expected[i]) for i, output in data.expected.items()}
         for i, output in data.expected.items():
             loosest = Bound(FLOOR_CAP * magnitude(expected[i]), FLOOR_CAP)
             allowed = loosest if np.issubdtype(output.dtype, np.floating) else Bound(0.0, 0.0)
-            if not (self._has_own_tolerance or self._drafts.in_doubt):
+            if not (self._has_own_tolerance or is_doubted):
                 self._refuse_wrong_baseline(i, compare(output, expected[i], allowed)[1], sizes)
             if np.issubdtype(output.dtype, np.floating):
-                self._own.note(data.texture, errors[i])
+                self._own.note(data.texture, errors[i], output.size)
         return errors
 
     @property
@@ -294,6 +261,8 @@ class DataSets:
 
     def _operations(self, expected: np.ndarray, sizes: Mapping[str, int]) -> float:
         work = self._problem.work
+        if self._own.is_exact:
+            return 1.0
         if work is None or not work.flops:
             return 1024.0
         return float(evaluate(work.flops, sizes)) / max(1, expected.size)

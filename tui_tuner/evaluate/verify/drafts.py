@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -33,6 +33,7 @@ MOST_BYTES = 8 * 2**30
 """Of the arrays at the timed size that are kept, on the host and on the device."""
 AHEAD_BYTES = min(MOST_BYTES // 2, memory_bytes() // 16)
 """Of the arrays at a size that are made ahead of when they are asked for."""
+_REST = tuple(texture for texture in ALL_BUT_NOISE if texture not in STRUCTURED)
 
 Made = TypeVar("Made")
 
@@ -115,8 +116,14 @@ class Drafts:
 
     def textures(self, index: int) -> Sequence[Texture]:
         """Those that are checked beside noise at a test, or at the timed size; as far as there is room."""
-        room = max(0, MOST_BYTES // (len(self.problem.tests) + 1) // max(1, self._bytes(index)) - 1)
-        return self._wanted(index)[:room]
+        return self._wanted(index)[: self._room(index)]
+
+    def rest(self, checked: Collection[Texture]) -> Sequence[Texture]:
+        """Those that the timed size has for what is about to be accepted only, of what is checked at tests."""
+        return [texture for texture in _REST if texture in checked][: self._room(len(self.problem.tests))]
+
+    def _room(self, index: int) -> int:
+        return max(0, MOST_BYTES // (len(self.problem.tests) + 1) // max(1, self._bytes(index)) - 1)
 
     def without_room(self) -> list[str]:
         """A line for each test, and for the timed size, at which textures are left out for want of room."""
@@ -165,27 +172,41 @@ class Drafts:
             return begun
         return tuple(self._begin(index, textures))
 
-    def again(self, noise: Sequence[KernelArgument], index: int, texture: Texture) -> Draft:
-        """Another draft with a texture, which only the first array has that can."""
-        return self._textured(index, texture, lambda: list(noise), first_only=True)
+    def again(
+        self, noise: Sequence[KernelArgument], index: int, texture: Texture, *, first_only: bool = False
+    ) -> Draft:
+        """Another draft of the same noise with a texture; at will, which only the first array has that can."""
+        return self._textured(index, texture, lambda: list(noise), first_only=first_only)
 
     def doubt(self) -> None:
-        """Ask the reference at the timed size from now on, unless it takes far too long."""
-        self.in_doubt = self._timed_reference_s < PATIENT_REFERENCE_S
+        """Ask the reference at the timed size of what is drafted from now on."""
+        self.in_doubt = True
         self._announced.clear()
 
-    def asks_reference(self, index: int, texture: Texture) -> bool:
-        """At every test; at the timed size if there is none, in doubt, and of structured inputs where it is quick."""
+    def _asks_reference(self, index: int, texture: Texture, in_doubt: bool) -> bool:
+        """At every test; at the timed size if there is none, in doubt, and of what noise hides where it is quick.
+
+        Also in doubt a slow one is not asked of what the timed size has for acceptance only: most agree there.
+        """
         if self.problem.reference is None:
             return False
         if index < len(self.problem.tests) or not self.problem.tests:
             return True
-        return self.in_doubt or (texture in STRUCTURED and self._timed_reference_s < QUICK_REFERENCE_S)
+        is_quick = self._timed_reference_s < QUICK_REFERENCE_S
+        return (in_doubt and texture not in _REST) or (texture in (*STRUCTURED, *_REST) and is_quick)
+
+    def asked(self, index: int, arguments: Sequence[KernelArgument]) -> Mapping[str, np.ndarray] | None:
+        """What the reference says of a launch; None where it would take far too long."""
+        if self.problem.reference is None or self._timed_reference_s >= PATIENT_REFERENCE_S:
+            return None
+        return self._called(index, arguments)
 
     def _begin(self, index: int, textures: Sequence[Texture]) -> Iterator[Draft]:
         at = self.at(index)
         noise = self._soon(partial(make_arguments, at, {}, secrets.randbits(63)))
-        yield Draft(Texture.NOISE, noise, self._soon(partial(self._expected, index, Texture.NOISE, noise)))
+        yield Draft(
+            Texture.NOISE, noise, self._soon(partial(self._expected, index, Texture.NOISE, self.in_doubt, noise))
+        )
         for texture in textures:
             yield self._textured(index, texture, noise)
 
@@ -194,16 +215,19 @@ class Drafts:
     ) -> Draft:
         at, seed = self.at(index), secrets.randbits(63)
         arguments = self._soon(lambda: textured(at, noise(), texture, seed, first_only=first_only))
-        return Draft(texture, arguments, self._soon(partial(self._expected, index, texture, arguments)))
+        return Draft(texture, arguments, self._soon(partial(self._expected, index, texture, self.in_doubt, arguments)))
 
     def _expected(
-        self, index: int, texture: Texture, arguments: Callable[[], list[KernelArgument] | None]
+        self, index: int, texture: Texture, in_doubt: bool, arguments: Callable[[], list[KernelArgument] | None]
     ) -> Mapping[str, np.ndarray] | None:
         values = arguments()
-        if values is None or not self.asks_reference(index, texture):
+        if values is None or not self._asks_reference(index, texture, in_doubt):
             return None
+        return self._called(index, values)
+
+    def _called(self, index: int, values: Sequence[KernelArgument]) -> Mapping[str, np.ndarray]:
         began = time.perf_counter()
-        outputs = call_reference(self.problem, values)
+        outputs = call_reference(self.problem, list(values))
         # A view, as of a transpose, would be gone through against the grain at every check.
         outputs = {name: np.ascontiguousarray(output) for name, output in outputs.items()}
         work = self._work(self.at(index).sizes)

@@ -6,7 +6,7 @@ from functools import partial
 
 from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, LoadedKernel
 from tui_tuner.evaluate.results import Failure, FailureKind
-from tui_tuner.evaluate.verify.datasets import LaunchData
+from tui_tuner.evaluate.verify.launch_data import LaunchData
 from tui_tuner.problem.candidate import Geometry
 from tui_tuner.problem.model import Problem
 

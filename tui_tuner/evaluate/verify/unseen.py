@@ -2,7 +2,8 @@
 
 All timed launches have the same inputs, and a kernel may keep what it computed of them: right results, found again by a
 checksum of all that they were made from, in less time than computing them takes. A module that was loaded afresh has
-kept nothing, whatever a kernel counts or throws dice for before it makes use of what it keeps.
+kept nothing, whatever a kernel counts or throws dice for before it makes use of what it keeps. What it kept of the
+launch before, by an address or as there are no inputs to tell launches apart, is looked at there as well.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ import secrets
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 
 import numpy as np
 
 from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, LoadedKernel
 from tui_tuner.evaluate.results import FailureKind
-from tui_tuner.evaluate.verify.datasets import LaunchData
+from tui_tuner.evaluate.verify.launch_data import LaunchData
 from tui_tuner.format import time_unit, time_words
 from tui_tuner.problem.candidate import Geometry
 from tui_tuner.problem.inputs import make_arguments
@@ -33,23 +35,48 @@ AGAIN = 3
 """Launches of a turn on what was timed: one that computes for once what it has kept does not hide the others."""
 SLOWER = 1.25
 """An honest kernel's first launch on inputs is not longer by this factor than another on the same, again and again."""
+OTHERWISE = 2.0
+"""Nor is it longer, by this factor, than where the two are timed: a machine may have become busy since then."""
+SPARE_MS, CPU_SPARE_MS = 0.02, 1.0
+"""What it may take longer still than where the two are timed, as short launches scatter; and where none of its size was
+before it, as there are no other inputs."""
 BUSY_S = 0.03
 """How long another kernel runs before, where the clock follows what ran: a GPU rests while inputs are made."""
 
 
-class _Beside:
+@dataclass
+class Beside:
     """The least time of a kernel, and of another that runs right before it: how fast the device was then."""
 
-    def __init__(self) -> None:
-        self.ms = self.other_ms = float("inf")
+    other_ms: float = float("inf")
+    ms: float = float("inf")
 
     def note(self, other_ms: float, ms: float) -> None:
+        """Another launch of each."""
         self.ms, self.other_ms = min(self.ms, ms), min(self.other_ms, other_ms)
 
-    def is_slower_than(self, other: _Beside) -> bool:
-        """Whether it took longer than there, also beside the other kernel."""
-        ratio, its = self.ms / self.other_ms, other.ms / other.other_ms
-        return self.ms >= SLOWER * other.ms and ratio >= SLOWER * its
+    def is_slower_than(self, other: Beside, factor: float, spare_ms: float) -> bool:
+        """Whether it took longer than there by a factor, and what is spared, also beside the other kernel."""
+        least_ms = factor * other.ms + spare_ms
+        return self.ms >= least_ms and self.ms / self.other_ms >= least_ms / other.other_ms
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a kernel has been timed with, and its load.
+
+    Attributes:
+        check: raises `ResultMismatch` where the outputs in these buffers are not those of the data.
+        timed: how long it and the other took.
+        smaller: memory of a launch at another size, with its geometry, where there is one.
+    """
+
+    kernel: LoadedKernel
+    data: LaunchData
+    buffers: Buffers
+    check: Callable[[Buffers], object]
+    timed: Beside
+    smaller: tuple[Buffers, Geometry] | None = None
 
 
 class Unseen:
@@ -77,53 +104,71 @@ class Unseen:
         is_cpu = device.info.is_cpu
         self._busy_s = 0.0 if is_cpu else BUSY_S
         self._lead, self._loads = (CPU_LEAD, AGAIN) if is_cpu else (LEAD, 1)
+        self._cold_ms = CPU_SPARE_MS if is_cpu else SPARE_MS
+        self._spare_ms = 0.0
 
-    def kept_results(
-        self,
-        load: Callable[[], AbstractContextManager[LoadedKernel]],
-        timed: LoadedKernel,
-        data: LaunchData,
-        buffers: Buffers,
-    ) -> DeviceFault | None:
+    def kept_results(self, load: Callable[[], AbstractContextManager[LoadedKernel]], seen: Seen) -> DeviceFault | None:
         """Time the kernel on the same inputs in loads that have seen others only, in turns with the one that was timed.
-
-        Args:
-            timed: the kernel in the load in which it was timed.
-            data: what with.
 
         Returns:
             That it keeps results, where it took longer in turn after turn.
 
         Raises:
             DeviceFault: a launch failed.
+            ResultMismatch: what it kept of other inputs was wrong.
         """
-        lead, took, then, end = 0, _Beside(), _Beside(), time.monotonic() + LONG_S
+        lead, took, then, end = 0, Beside(), Beside(), time.monotonic() + LONG_S
         for _ in range(MOST_TURNS):
-            first, again = _Beside(), _Beside()
+            first, again = Beside(), Beside()
             for _ in range(self._loads):
                 with load() as fresh:
-                    self._note_first(fresh, data, buffers, first)
+                    buffers = self._seen_others(fresh, seen)
+                    if buffers is None:
+                        return None
+                    buffers = self._device.rewrite(buffers, seen.data.arguments)
+                    first.note(*self._once(fresh, buffers))
+                    seen.check(buffers)
             for _ in range(AGAIN):
-                same = [value.view() if isinstance(value, np.ndarray) else value for value in data.arguments]
-                again.note(*self._once(timed, self._device.rewrite(buffers, same)))
+                same = [value.view() if isinstance(value, np.ndarray) else value for value in seen.data.arguments]
+                again.note(*self._once(seen.kernel, self._device.rewrite(seen.buffers, same)))
             took.note(first.other_ms, first.ms)
             then.note(again.other_ms, again.ms)
-            lead += 1 if first.is_slower_than(again) else -1
+            lead += 1 if self._is_slower(first, again, seen.timed) else -1
             if lead <= -self._lead or (lead < 0 and time.monotonic() > end):
                 break
             if lead == GUILTY_LEAD:
-                return self._kept(took, then)
+                return self._kept(took, then, seen.timed)
         return None
 
-    def _note_first(self, fresh: LoadedKernel, data: LaunchData, buffers: Buffers, first: _Beside) -> None:
-        buffers = self._device.rewrite(buffers, make_arguments(self._problem, {}, secrets.randbits(63)))
-        self._device.time_first(fresh, buffers, self._geometry, self._limit_s)  # its code is at hand then
-        first.note(*self._once(fresh, self._device.rewrite(buffers, data.arguments)))
+    def _is_slower(self, first: Beside, again: Beside, timed: Beside) -> bool:
+        return first.is_slower_than(again, SLOWER, self._spare_ms) or first.is_slower_than(
+            timed, OTHERWISE, self._cold_ms
+        )
 
-    def _kept(self, took: _Beside, then: _Beside) -> DeviceFault:
+    def _seen_others(self, fresh: LoadedKernel, seen: Seen) -> Buffers | None:
+        """Launch once, so that the code is at hand, with other inputs, or at another size where all inputs are given.
+
+        Returns:
+            The memory, which holds other inputs then; None where there is nothing else to launch with.
+        """
+        others = make_arguments(self._problem, {}, secrets.randbits(63))
+        varying = [i for i, one in enumerate(seen.data.arguments) if i not in seen.buffers.restored and one.shape]
+        if any(not np.array_equal(others[i], seen.data.arguments[i]) for i in varying):
+            buffers = self._device.rewrite(seen.buffers, others)
+            self._device.time_first(fresh, buffers, self._geometry, self._limit_s)
+            return buffers
+        if seen.smaller is None:
+            return None
+        self._spare_ms = self._cold_ms
+        self._device.time_first(fresh, *seen.smaller, self._limit_s)
+        return seen.buffers
+
+    def _kept(self, took: Beside, then: Beside, timed: Beside) -> DeviceFault:
         unit = time_unit(cpu=self._device.info.is_cpu)
-        first, again = time_words(took.ms, unit), time_words(then.ms, unit)
+        first, again, fast = (time_words(beside.ms, unit) for beside in (took, then, timed))
         message = f"{first} on inputs that it has not seen, and {again} on the same again: it keeps results"
+        if not took.is_slower_than(then, SLOWER, self._spare_ms):
+            message = f"{first} where it is launched now and then, and {fast} where it is timed: it tells them apart"
         return DeviceFault(FailureKind.IMPLAUSIBLE, message)
 
     def _once(self, kernel: LoadedKernel, buffers: Buffers) -> tuple[float, float]:

@@ -1,0 +1,87 @@
+"""Launches of a problem's kernels on one device, each within its limit of time, and what they computed checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from pathlib import Path
+
+from tui_tuner.evaluate.devices.base import Buffers, Device, LoadedKernel
+from tui_tuner.evaluate.runner.kept_buffers import KeptBuffers
+from tui_tuner.evaluate.runner.protocol import Executable, LaunchShape, SayPhase
+from tui_tuner.evaluate.verify.launch_data import LaunchData
+from tui_tuner.evaluate.verify.launches import check_launch
+from tui_tuner.problem.model import Problem
+
+FIRST_LIMIT_S = 60.0
+"""Limit of a launch before the kernel as given has been timed."""
+DATA_LIMIT_S = 300.0
+"""Limit of what happens on the host between launches: inputs, the user's reference, checks of outputs."""
+
+
+class CheckedLaunches:
+    """Launches and checks; used from one thread.
+
+    Args:
+        memory: where the arrays of data that every candidate is launched with are kept.
+        say: told what begins, and what it may take, in seconds.
+
+    Attributes:
+        limit_s: of one launch.
+        kept: data whose arrays stay in memory.
+    """
+
+    def __init__(self, device: Device, problem: Problem, memory: KeptBuffers, say: SayPhase) -> None:
+        self._device = device
+        self._problem = problem
+        self._memory = memory
+        self._say = say
+        self.limit_s = FIRST_LIMIT_S
+        self.kept: Sequence[LaunchData] = ()
+
+    @contextmanager
+    def loaded(self, executable: Executable) -> Iterator[LoadedKernel]:
+        """A fresh load of the module, in which nothing is left of other launches."""
+        kernel = self._device.load(Path(executable.artifact), executable.symbol)
+        try:
+            yield kernel
+        finally:
+            self._device.unload(kernel)
+
+    def buffers(self, data: LaunchData) -> AbstractContextManager[Buffers]:
+        """Memory that holds the data; that of data which every candidate sees is kept."""
+        return self._memory.of(data, is_kept=any(data is one for one in self.kept))
+
+    def launch(self, kernel: LoadedKernel, buffers: Buffers, shape: LaunchShape, what: str) -> None:
+        """One launch, with what it is for in words; raises `DeviceFault`."""
+        self._say(what, self.limit_s)
+        self._device.launch(kernel, buffers, shape.geometry, self.limit_s)
+
+    def check(self, data: LaunchData, buffers: Buffers) -> float:
+        """The largest deviation of an output relative to the allowed one; raises as `check_launch`."""
+        self._say(f"check at {data.label}", DATA_LIMIT_S)
+        return check_launch(self._device, self._problem, data, buffers)
+
+    def verify(self, kernel: LoadedKernel, sets: Sequence[LaunchData], executable: Executable) -> float:
+        """Launch with each, one after the other in one load of the module; the largest deviation."""
+        error = 0.0
+        with ExitStack() as held:
+            jobs = [(held.enter_context(self.buffers(d)), executable.shapes[d.index].geometry) for d in sets]
+            running = held.enter_context(closing(self._device.launch_each(kernel, jobs, self.limit_s)))
+            for data, (buffers, _) in zip(sets, jobs, strict=True):
+                self._say(f"verify at {data.label}", self.limit_s)
+                next(running)
+                error = max(error, self.check(data, buffers))
+        return error
+
+    def verify_changed(
+        self, kernel: LoadedKernel, buffers: Buffers, executable: Executable, sets: Sequence[LaunchData]
+    ) -> None:
+        """Launch with one after the other in the same memory and load: what a kernel keeps of the first shows."""
+        job = buffers, executable.shapes[sets[0].index].geometry
+        with closing(self._device.launch_each(kernel, [job] * len(sets), self.limit_s)) as running:
+            for data in sets:
+                buffers = self._device.rewrite(buffers, data.arguments)
+                self._say(f"verify at {data.label}", self.limit_s)
+                next(running)
+                self.check(data, buffers)
