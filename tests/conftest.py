@@ -5,6 +5,7 @@ import gc
 import os
 import signal
 import socket
+import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -15,7 +16,7 @@ import pytest
 import textual.app
 import textual.pilot
 
-from tests import left_open
+from tests import forked, left_open
 from tests.idle import until_idle
 from tui_tuner.evaluate.devices.probe import DeviceReport, probe_devices
 
@@ -104,6 +105,16 @@ def _screens_are_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
     """Textual's pilot waits for what its app has to do, and not for a processor that is not busy."""
     for module in (textual.app, textual.pilot):
         monkeypatch.setattr(module, "wait_for_idle", until_idle)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _fork_server() -> Iterator[forked.Server]:
+    server = forked.Server()
+    with pytest.MonkeyPatch.context() as patch:
+        if forked.can_fork() and not os.environ.get("NOFORK"):
+            patch.setattr(subprocess, "_fork_exec", server.fork_or_execute)
+        yield server
+    server.end()
 
 
 QUICK_SETTINGS = Path(__file__).parent / "quick_settings.toml"

@@ -37,7 +37,7 @@ SLOWER = 1.25
 """An honest kernel's first launch on inputs is not longer by this factor than another on the same, again and again."""
 OTHERWISE = 2.0
 """Nor is it longer, by this factor, than where the two are timed: a machine may have become busy since then."""
-SPARE_MS, CPU_SPARE_MS = 0.02, 1.0
+SPARE_MS, CPU_SPARE_MS = 0.005, 1.0
 """What it may take longer still than where the two are timed, as short launches scatter; and where none of its size was
 before it, as there are no other inputs."""
 BUSY_S = 0.03
