@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
-from tests.trust.test_corpus import CORPUS, VARIANT
+from tests.trust.judge import CORPUS, VARIANT
 from tui_tuner.checks.places import opened, pair_named
 from tui_tuner.evaluate.evaluator import verdict
 from tui_tuner.evaluate.local import LocalEvaluator

@@ -5,7 +5,6 @@ import gc
 import os
 import signal
 import socket
-import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -16,7 +15,7 @@ import pytest
 import textual.app
 import textual.pilot
 
-from tests import forked, left_open
+from tests import left_open
 from tests.idle import until_idle
 from tui_tuner.evaluate.devices.probe import DeviceReport, probe_devices
 
@@ -107,24 +106,14 @@ def _screens_are_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "wait_for_idle", until_idle)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _fork_server() -> Iterator[forked.Server]:
-    server = forked.Server()
-    with pytest.MonkeyPatch.context() as patch:
-        if forked.can_fork() and not os.environ.get("NOFORK"):
-            patch.setattr(subprocess, "_fork_exec", server.fork_or_execute)
-        yield server
-    server.end()
-
-
 QUICK_SETTINGS = Path(__file__).parent / "quick_settings.toml"
 
 
 @pytest.fixture(autouse=True)
 def _isolated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No test reads the user's settings or keys, or reaches a proxy."""
+    """No test reads the user's settings or keys, reaches a proxy, or has Python write otherwise than users have it."""
     ours = (name for name in os.environ if name.startswith("TUNER_TUI_") or name.lower().endswith("_proxy"))
-    for name in (*KEYS, *ours):
+    for name in (*KEYS, *ours, "PYTHONUNBUFFERED"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setitem(sys.modules, "keyring", None)  # type: ignore[arg-type]  # as if it were not installed
     monkeypatch.setenv("TUNER_TUI_CONFIG", str(QUICK_SETTINGS))

@@ -203,7 +203,7 @@ async def test_help_stands_in_the_place_of_the_panes_and_the_question_stays(
 
 @pytest.mark.parametrize("number", [1, 2, 3, 4])
 async def test_help_begins_with_the_focused_pane_and_names_every_key(started: Started, number: int) -> None:
-    async with started(ScriptedRun(scripted.running(), stays=True), size=(100, 140)) as pilot:
+    async with started(ScriptedRun(scripted.running(), stays=True), size=(100, 160)) as pilot:
         await pilot.press(str(number), "question_mark")
         await settled(pilot)
         text = screen_text(pilot.app)

@@ -126,7 +126,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         chosen = CommandLine().parse(words)
         _refuse_lost_directory()
         done: int | Coroutine[Any, Any, int] = chosen.command(chosen)
-        return done if isinstance(done, int) else _in_a_loop(done, words, chosen.log_level)
+        code = done if isinstance(done, int) else _in_a_loop(done, words, chosen.log_level)
+        sys.stdout.flush()  # as Python would when it ends, when nothing can be told any more
+        return code
     except SettingsError as error:
         return _fail(error, ExitCode.USAGE)
     except UserError as error:
