@@ -57,7 +57,7 @@ def test_a_directory_that_was_deleted_is_told_in_a_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
-@pytest.mark.parametrize("command", [["config"], ["completion", "bash"]], ids="-".join)
+@pytest.mark.parametrize("command", [["config"], ["completion", "bash"], ["--version"]], ids="-".join)
 def test_an_output_that_has_no_room_is_told_in_a_line(tmp_path: Path, command: list[str]) -> None:
     with Path("/dev/full").open("wb") as full:
         words = [sys.executable, "-m", "tui_tuner", *command]

@@ -122,13 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     _show_what_cannot_be_encoded()
     try:
-        _refuse_misspelt_command(words)
-        chosen = CommandLine().parse(words)
-        _refuse_lost_directory()
-        done: int | Coroutine[Any, Any, int] = chosen.command(chosen)
-        code = done if isinstance(done, int) else _in_a_loop(done, words, chosen.log_level)
-        sys.stdout.flush()  # as Python would when it ends, when nothing can be told any more
-        return code
+        return _carried_out(words)
     except SettingsError as error:
         return _fail(error, ExitCode.USAGE)
     except UserError as error:
@@ -144,6 +138,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         _silence_output()
         return _fail(fault, ExitCode.FAILED)
+
+
+def _carried_out(words: list[str]) -> int:
+    """Parse the command line and do what it says; the exit code."""
+    try:
+        _refuse_misspelt_command(words)
+        chosen = CommandLine().parse(words)
+        _refuse_lost_directory()
+        done: int | Coroutine[Any, Any, int] = chosen.command(chosen)
+        return done if isinstance(done, int) else _in_a_loop(done, words, chosen.log_level)
+    finally:
+        sys.stdout.flush()  # as Python would when it ends, when nothing can be told any more
 
 
 def _refuse_lost_directory() -> None:

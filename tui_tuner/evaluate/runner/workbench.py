@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
-from dataclasses import replace
 from functools import partial
 from statistics import median
 
@@ -262,13 +260,12 @@ class Workbench:
         limit_s = self._launches.limit_s
         self._say("inputs that no launch has had", DATA_LIMIT_S + 4 * AGAIN * MOST_TURNS * limit_s)
         unseen = Unseen(self._device, self._problem, behind, challenger.shapes[-1].geometry, limit_s)
-        with ExitStack() as held:
-            for data in self._tests[:1]:
-                seen = replace(
-                    seen,
-                    smaller=(held.enter_context(self._launches.buffers(data)), challenger.shapes[data.index].geometry),
-                )
-            return unseen.kept_results(partial(self._launches.loaded, challenger), seen)
+        load = partial(self._launches.loaded, challenger)
+        if not self._tests:
+            return unseen.kept_results(load, seen, None)
+        smaller = self._tests[0]
+        with self._launches.buffers(smaller) as buffers:
+            return unseen.kept_results(load, seen, (buffers, challenger.shapes[smaller.index].geometry))
 
     def _rest_of(self, noise: LaunchData) -> list[LaunchData]:
         """What else the tests have, at the timed size too: a kernel may go another way there. Made once."""

@@ -68,7 +68,6 @@ class Seen:
     Attributes:
         check: raises `ResultMismatch` where the outputs in these buffers are not those of the data.
         timed: how long it and the other took.
-        smaller: memory of a launch at another size, with its geometry, where there is one.
     """
 
     kernel: LoadedKernel
@@ -76,7 +75,6 @@ class Seen:
     buffers: Buffers
     check: Callable[[Buffers], object]
     timed: Beside
-    smaller: tuple[Buffers, Geometry] | None = None
 
 
 class Unseen:
@@ -107,8 +105,16 @@ class Unseen:
         self._cold_ms = CPU_SPARE_MS if is_cpu else SPARE_MS
         self._spare_ms = 0.0
 
-    def kept_results(self, load: Callable[[], AbstractContextManager[LoadedKernel]], seen: Seen) -> DeviceFault | None:
+    def kept_results(
+        self,
+        load: Callable[[], AbstractContextManager[LoadedKernel]],
+        seen: Seen,
+        smaller: tuple[Buffers, Geometry] | None,
+    ) -> DeviceFault | None:
         """Time the kernel on the same inputs in loads that have seen others only, in turns with the one that was timed.
+
+        Args:
+            smaller: memory of a launch at another size, with its geometry, where there is one.
 
         Returns:
             That it keeps results, where it took longer in turn after turn.
@@ -122,7 +128,7 @@ class Unseen:
             first, again = Beside(), Beside()
             for _ in range(self._loads):
                 with load() as fresh:
-                    buffers = self._seen_others(fresh, seen)
+                    buffers = self._seen_others(fresh, seen, smaller)
                     if buffers is None:
                         return None
                     buffers = self._device.rewrite(buffers, seen.data.arguments)
@@ -145,7 +151,7 @@ class Unseen:
             timed, OTHERWISE, self._cold_ms
         )
 
-    def _seen_others(self, fresh: LoadedKernel, seen: Seen) -> Buffers | None:
+    def _seen_others(self, fresh: LoadedKernel, seen: Seen, smaller: tuple[Buffers, Geometry] | None) -> Buffers | None:
         """Launch once, so that the code is at hand, with other inputs, or at another size where all inputs are given.
 
         Returns:
@@ -157,10 +163,10 @@ class Unseen:
             buffers = self._device.rewrite(seen.buffers, others)
             self._device.time_first(fresh, buffers, self._geometry, self._limit_s)
             return buffers
-        if seen.smaller is None:
+        if smaller is None:
             return None
         self._spare_ms = self._cold_ms
-        self._device.time_first(fresh, *seen.smaller, self._limit_s)
+        self._device.time_first(fresh, *smaller, self._limit_s)
         return seen.buffers
 
     def _kept(self, took: Beside, then: Beside, timed: Beside) -> DeviceFault:

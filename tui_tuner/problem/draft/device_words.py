@@ -26,7 +26,7 @@ def local_headers(source: str, file: Path) -> list[Path]:
     """The headers of its project that a file includes."""
     around = _around(file)
     names = _LOCAL.findall(device_code(source, tuple(around)))
-    return [found for name in names if (found := _first(name, around)) is not None]
+    return [place / name for name in names if (place := _place_of(name, around)) is not None]
 
 
 def header_directories(source: str, file: Path) -> list[Path]:
@@ -40,12 +40,12 @@ def header_directories(source: str, file: Path) -> list[Path]:
     seen = {name for _, name in waiting}
     while waiting:
         includer, name = waiting.pop()
-        beside = includer.parent / name
-        header = beside if includer != file and is_header(beside) else _first(name, around)
-        if header is None:
-            continue
-        if header != beside or includer == file:
-            found.append(next(one for one in around if one / name == header))
+        header = includer.parent / name
+        if includer == file or not is_header(header):
+            if (place := _place_of(name, around)) is None:
+                continue
+            found.append(place)
+            header = place / name
         more = dict.fromkeys(_LOCAL.findall(header.read_text("utf-8", "replace"))) if len(seen) < _MOST_HEADERS else ()
         waiting += [(header, one) for one in more if one not in seen]
         seen.update(more)
@@ -59,9 +59,9 @@ def _around(file: Path) -> list[Path]:
     return [own, *(place for one in above for place in (one, one / "include") if place != own)]
 
 
-def _first(name: str, directories: list[Path]) -> Path | None:
-    """The first of the directories' headers of this name."""
-    return next((one / name for one in directories if is_header(one / name)), None)
+def _place_of(name: str, directories: list[Path]) -> Path | None:
+    """The first of the directories that has a header of this name."""
+    return next((one for one in directories if is_header(one / name)), None)
 
 
 def words_of_device(source: str, file: Path, signature: KernelSignature) -> frozenset[str]:

@@ -106,8 +106,8 @@ class HostObjects:
             meant = {**dict(zip(names, types, strict=False)), **dict(zip(parameters, given, strict=True))}
             inside = body[made.end() : closing(body, made.end() - 1, "{}")]
             set_to = re.findall(r"(\w+)\s*\(([^()]*)\)", made[2] or "")
-            for names, text in re.findall(r"((?:(?:this\s*->\s*)?\b\w+\s*=(?!=)\s*)+)([^;]*);", inside):
-                set_to += [(name, text) for name in re.findall(r"(\w+)\s*=", names)]
+            for set_at_once, text in re.findall(r"((?:(?:this\s*->\s*)?\b\w+\s*=(?!=)\s*)+)([^;]*);", inside):
+                set_to += [(name, text) for name in re.findall(r"(\w+)\s*=", set_at_once)]
             set_to += re.findall(r"\bcudaMallocPitch\s*\([^;,]*,\s*&\s*(\w+)\s*,([^;,]*),", inside)
             for name, text in set_to:
                 meant.setdefault(name, put_in(text.strip(), meant))

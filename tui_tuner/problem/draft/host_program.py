@@ -257,7 +257,7 @@ class HostProgram:
 
     def without_macros(self, text: str) -> str:
         """Text with the macros that take arguments put in."""
-        return with_macros(text, {name: one for name, one in self._macros.items() if one[0]})
+        return with_macros(text, self._macros)
 
     def uses_of_macros(self, mark: str) -> Iterator[tuple[str, int]]:
         """The uses of macros with arguments that come to text with a mark in it: that text, and where each stands."""

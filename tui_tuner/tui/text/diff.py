@@ -160,7 +160,7 @@ class _Painter:
 
     def half(self, columns: int, longest: int) -> int:
         """How many cells of source one of two halves has in so many columns."""
-        return min(longest, max(_LEAST_HALF, (columns - _BESIDE.cell_length) // 2 - self._gutter))
+        return self.whole((columns - _BESIDE.cell_length) // 2, longest)
 
     def whole(self, columns: int, longest: int) -> int:
         """How many cells of source a line of so many columns has."""
