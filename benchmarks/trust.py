@@ -12,18 +12,21 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import re
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
-from tests.trust.judge import CORPUS, VARIANT
 from tui_tuner.checks.places import opened, pair_named
 from tui_tuner.evaluate.evaluator import verdict
 from tui_tuner.evaluate.local import LocalEvaluator
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.load import load_problem
 
+CORPUS = Path(__file__).parents[1] / "tests/trust/corpus"
+VARIANT = re.compile(r"// expect: (.+)\n__global__ void (?:__launch_bounds__\(.+?\) )?(\w+)\(")
+"""A variant of the kernel as given, and the verdict that it must get."""
 DELTA = 0.01
 """By how much a kernel has to be faster to be accepted."""
 

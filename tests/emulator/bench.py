@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
@@ -10,14 +11,28 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 import numpy as np
+import pytest
 
 from tui_tuner.evaluate.build.compilers.base import Compiler, Recipe
 from tui_tuner.evaluate.devices.base import DeviceFault, KernelArgument, LoadedKernel
+from tui_tuner.evaluate.devices.native import child
 from tui_tuner.evaluate.devices.native.device import NativeDevice
 from tui_tuner.problem.candidate import Candidate, Geometry
 from tui_tuner.problem.model import Configuration, Launch
 
 KERNELS = Path(__file__).parent / "kernels"
+
+
+def descendants(process: int | str | None = None) -> set[str]:
+    """Processes that this one, or another, started or that became its own, with all of theirs."""
+    path = Path(f"/proc/{process or os.getpid()}/task/{process or os.getpid()}/children")
+    children = path.read_text().split() if path.exists() else []
+    return set(children).union(*map(descendants, children))
+
+
+def change_executors(monkeypatch: pytest.MonkeyPatch, changes: str) -> None:
+    """Execute these statements in the server of every device that is made from now on, where `executor` is its file."""
+    monkeypatch.setattr(child, "_BOOT", child._BOOT.replace("executor.serve", f"{changes}; executor.serve"))
 
 
 @dataclass

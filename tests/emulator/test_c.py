@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.emulator.bench import Bench
+from tests.emulator.bench import Bench, descendants
 from tests.structures import STRUCTURES
 from tui_tuner.evaluate.build.compilers.gnu import CCompiler
 from tui_tuner.evaluate.devices.base import DeviceFault
@@ -107,16 +106,16 @@ def test_device_info_names_processor_and_compiler(cpu: Bench, emulator: Bench) -
 def test_what_is_timed_in_turns_keeps_its_child_which_stands_still_meanwhile(cpu: Bench) -> None:
     kernel = cpu.load(SOURCE, "axpy")
     job = [np.ones(2000, np.float32), np.ones(2000, np.float32), np.float32(2), np.int32(2000)]
-    buffers, geometry, before = cpu.device.allocate(job, frozenset({0})), Geometry((1, 1, 1), (1, 1, 1)), children()
+    buffers, geometry, before = cpu.device.allocate(job, frozenset({0})), Geometry((1, 1, 1), (1, 1, 1)), descendants()
     cpu.device.time(kernel, buffers, geometry, 2, 20)
-    (child,) = children() - before
+    (child,) = descendants() - before
     assert Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0] == "T"
     assert len(cpu.device.time(kernel, buffers, geometry, 3, 20)) == 3
-    assert children() - before == {child}
+    assert descendants() - before == {child}
     assert len(cpu.device.time(kernel, buffers, geometry, 600, 300)) == 600
-    assert child not in children()
+    assert child not in descendants()
     cpu.device.unload(kernel)
-    assert children() == before
+    assert not descendants() - before
     cpu.device.free(buffers)
 
 
@@ -132,7 +131,3 @@ def test_another_load_of_what_is_timed_remembers_nothing_and_takes_nothing_from_
     assert cpu.device.download(buffers, 0) == [4]
     cpu.device.unload(timed)
     cpu.device.free(buffers)
-
-
-def children() -> set[str]:
-    return set(Path(f"/proc/self/task/{os.getpid()}/children").read_text().split())

@@ -16,7 +16,7 @@ from tui_tuner.errors import UserError
 from tui_tuner.evaluate.build.builder import Builder
 from tui_tuner.evaluate.build.compilers.gnu import CCompiler
 from tui_tuner.evaluate.build.refuse import refuse
-from tui_tuner.evaluate.devices.native.memory import LaunchStatus, SharedReport
+from tui_tuner.evaluate.devices.native.report import LaunchStatus, SharedReport
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.runner.supervisor import RunnerProcess
 from tui_tuner.evaluate.sandbox.confinement import abi_version
@@ -66,7 +66,7 @@ def test_a_comment_cannot_end_the_data_that_it_stands_in() -> None:
 
 
 def test_what_a_launch_says_cannot_steer_the_terminal() -> None:
-    report = SharedReport(1)
+    report = SharedReport(1, 0)
     report.say(LaunchStatus.TRAPPED, "assertion failed: \x1b]0;title\x07 \u202e \r\n \x9b2J" + "x" * 5000)
     assert report.text.isprintable()
     assert len(report.text) < 1024

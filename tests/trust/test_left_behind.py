@@ -11,12 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.emulator.bench import Bench
+from tests.emulator.bench import Bench, change_executors, descendants
 from tui_tuner.errors import SandboxError
 from tui_tuner.evaluate.build.compilers.emulator import EmulatorCompiler
 from tui_tuner.evaluate.build.compilers.gnu import CCompiler
 from tui_tuner.evaluate.devices.base import DeviceFault
-from tui_tuner.evaluate.devices.native import child as native_child
 from tui_tuner.evaluate.devices.native.code import C_FUNCTION, EMULATED
 from tui_tuner.evaluate.devices.native.device import NativeDevice
 from tui_tuner.evaluate.results import FailureKind
@@ -62,16 +61,12 @@ def in_c(directory: Path) -> Bench:
     return Bench(NativeDevice(C_FUNCTION), CCompiler.find(".c"), directory)
 
 
-def children() -> set[str]:
-    """Processes that this one started, or that became its own."""
-    return set(Path(f"/proc/self/task/{os.getpid()}/children").read_text().split())
-
-
 def test_a_c_kernel_starts_threads_but_no_process(tmp_path: Path) -> None:
-    before, bench = children(), in_c(tmp_path)
-    (out,) = bench.run(bench.load(IN_C, "attempt"), np.zeros(4, np.int32))
+    bench = in_c(tmp_path)
+    attempt, before = bench.load(IN_C, "attempt"), descendants()
+    (out,) = bench.run(attempt, np.zeros(4, np.int32))
     assert out.tolist() == [-1, -1, -1, 0]
-    assert children() == before
+    assert not descendants() - before
 
 
 def test_a_kernel_on_the_emulator_starts_nothing_at_all(tmp_path: Path) -> None:
@@ -92,7 +87,7 @@ def test_a_fork_bomb_is_one_process_that_is_ended_in_time(tmp_path: Path) -> Non
 
 
 def test_where_processes_cannot_be_refused_a_kernel_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native_child, "refuse_processes", lambda threads: False)
+    change_executors(monkeypatch, "executor.refuse_processes = lambda threads: False")
     with pytest.raises(SandboxError, match="processes that it starts could outlive it"):
         in_c(tmp_path).load(IN_C, "attempt")
 

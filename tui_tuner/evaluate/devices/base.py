@@ -139,19 +139,6 @@ class CannotWatch(Exception):
     """A tool that is not there, does not work or was not done in time; nothing is known of the kernel."""
 
 
-def constant_fault(name: str, there: int | None, needed: int) -> DeviceFault | None:
-    """Why so many bytes cannot be put into constant memory of a name, which has others or is not there."""
-    message = f"the __constant__ variable '{name}' has {there} bytes, and the launch fills it with {needed}"
-    if there is None:
-        message = f"the launch fills the __constant__ variable '{name}', which the built kernel does not have"
-    return DeviceFault(FailureKind.LAUNCH, message) if (there or 0) < needed else None
-
-
-def constant_symbols(name: str) -> tuple[str, str]:
-    """The names that a variable of a kernel's file may have once it is built: its own, and that of a `static` one."""
-    return name, f"_ZL{len(name)}{name}"
-
-
 class Device(ABC):
     """One device inside the runner process; used from one thread only.
 

@@ -7,6 +7,7 @@ the socket FD until that is closed. Its standard output and error are the device
 from __future__ import annotations
 
 import os
+import resource
 import socket
 import sys
 import time
@@ -73,6 +74,7 @@ FEW = 64
 """A launch that changes less than one in so many elements of an output may be one of too few threads."""
 HEARTBEAT_S = 10.0
 """How often a runner that waits for its device says so."""
+_MOST_FILES = 1 << 16
 PATIENT_S = 2.0
 """A wait that is shorter is not worth telling."""
 
@@ -315,9 +317,17 @@ def _given_output(connection: socket.socket) -> bool:
     return bool(descriptors)
 
 
+def _open_more_files() -> None:
+    """Raise the limit of open files: on the C device and the emulator the data of each test are two."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    most = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
 def main(serve: Callable[[socket.socket], None] = lambda connection: Runner(connection).serve()) -> None:
     """Entry point of the process."""
     die_with_parent()
+    _open_more_files()
     connection = socket.socket(fileno=int(sys.argv[1]))
     if AHEAD in sys.argv[2:]:
         from tui_tuner.evaluate.devices.cuda.backends import load

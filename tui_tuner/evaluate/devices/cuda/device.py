@@ -23,9 +23,8 @@ from tui_tuner.evaluate.devices.base import (
     KernelArgument,
     LoadedKernel,
     WatchedLaunch,
-    constant_fault,
-    constant_symbols,
 )
+from tui_tuner.evaluate.devices.constants import constant_mismatch, constant_symbols
 from tui_tuner.evaluate.devices.cuda.backends import LoadedFunction, Opaque, by_value, open_backend
 from tui_tuner.evaluate.devices.cuda.checks import Checks, kernel_for
 from tui_tuner.evaluate.devices.cuda.driver import Driver, device_info
@@ -33,6 +32,7 @@ from tui_tuner.evaluate.devices.cuda.errors import CudaError, fault_of, fell_off
 from tui_tuner.evaluate.devices.cuda.sanitizer import launch_under
 from tui_tuner.evaluate.devices.cuda.timing import BATCH, CudaTimer, open_clock
 from tui_tuner.evaluate.devices.guarded_memory import GuardedDeviceArray, GuardedMemory
+from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.tolerance import Bound, Verdict, verdict
 from tui_tuner.problem.candidate import Geometry
 
@@ -316,8 +316,8 @@ class CudaDevice(Device):
             array, nbytes = record.arrays[index], record.arrays[index].layout.nbytes
             found = (self._backend.variable(loaded, symbol) for symbol in constant_symbols(name))
             address, there = next(filter(None, found), (0, None))
-            if fault := constant_fault(name, there, nbytes):
-                raise fault
+            if mismatch := constant_mismatch(name, there, nbytes):
+                raise DeviceFault(FailureKind.LAUNCH, mismatch)
             self._driver.copy_async(address, array.address, nbytes, self._backend.stream_handle)
 
     def _restore(self, buffers: Buffers) -> None:

@@ -17,7 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tui_tuner.evaluate.devices.base import CannotWatch, DeviceFault, WatchedLaunch, constant_symbols
+from tui_tuner.evaluate.devices.base import CannotWatch, DeviceFault, WatchedLaunch
+from tui_tuner.evaluate.devices.constants import constant_symbols
 from tui_tuner.evaluate.devices.cuda.sanitized_child import LAUNCHED
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.toolkit import toolkit_program

@@ -1,63 +1,129 @@
-"""One task in a forked child in limited time: confine itself, load, launch, and pause to be looked at."""
+"""Executors as their parent sees them: started through a server, let go on from pause to pause, ended in time."""
 
 from __future__ import annotations
 
-import ctypes
-import faulthandler
-import gc
-import mmap
 import os
-import resource
 import select
 import signal
 import socket
+import sys
 import time
-import warnings
-from collections.abc import Callable, Hashable, Iterator, Sequence
+import weakref
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NoReturn
+from subprocess import Popen
+from typing import Any
 
-from tui_tuner.evaluate.devices.native.code import Bind, NativeCode, NativeLaunch, constants_in
-from tui_tuner.evaluate.devices.native.memory import LaunchStatus, SharedReport
-from tui_tuner.evaluate.sandbox.confinement import confine, leave_network
-from tui_tuner.evaluate.sandbox.launcher import ResourceLimits, apply_limits
-from tui_tuner.evaluate.sandbox.system_calls import refuse_processes
-from tui_tuner.processes.parent import die_with_parent
+from tui_tuner.evaluate.devices.native.code import NativeTask
+from tui_tuner.evaluate.devices.native.executor import ANSWER, DONE, FORK, GO, REAP, REQUEST, SETTLE
+from tui_tuner.evaluate.devices.native.memory import SharedMemory
+from tui_tuner.evaluate.devices.native.report import SharedReport
+from tui_tuner.evaluate.devices.native.task import send
+from tui_tuner.evaluate.sandbox.process import PACKAGES
+from tui_tuner.processes import driver_environment
+from tui_tuner.processes.child import start_server
+
+_BOOT = (
+    "import sys; sys.path.insert(0, sys.argv[1]); "
+    "from tui_tuner.evaluate.devices.native import executor; executor.serve(sys.argv[2:])"
+)
+
+
+class ExecutorServer:
+    """The process that forks executors. It starts when it is first needed, again if it is gone, and ends with this."""
+
+    def __init__(self) -> None:
+        self._connection: socket.socket | None = None
+        self._end: Callable[[], object] = lambda: None
+
+    def fork(self, channel: socket.socket) -> int:
+        """A new executor that is told its task through the channel; its process number.
+
+        Raises:
+            OSError: there can be no more processes.
+        """
+        try:
+            child = self._ask(FORK, 0, channel.fileno())
+        except ConnectionError:  # it was killed
+            self._start()
+            child = self._ask(FORK, 0, channel.fileno())
+        if child < 0:
+            raise OSError(-child, os.strerror(-child))
+        return child
+
+    def settle(self, child: int) -> None:
+        """Wait until an executor has stopped, with all of its threads, or has ended."""
+        with suppress(ConnectionError):
+            self._ask(SETTLE, child)
+
+    def reap(self, child: int) -> int:
+        """End an executor and whatever it started; how it ended, as `os.waitpid` has it."""
+        try:
+            return self._ask(REAP, child)
+        except ConnectionError:  # which has taken all of its executors along
+            return signal.SIGKILL
+
+    def _ask(self, request: bytes, child: int, *descriptors: int) -> int:
+        connection = self._connection or self._start()
+        socket.send_fds(connection, [REQUEST.pack(request, child)], descriptors)
+        answer = connection.recv(ANSWER.size)
+        if not answer:
+            raise ConnectionResetError
+        return int(ANSWER.unpack(answer)[0])
+
+    def _start(self) -> socket.socket:
+        self._end()
+        ours, theirs = socket.socketpair()
+        with theirs:
+            command = (sys.executable, "-I", "-S", "-c", _BOOT, str(PACKAGES), str(os.getpid()), str(theirs.fileno()))
+            process = start_server(command, environment=driver_environment(), descriptor=theirs.fileno())
+        self._connection, self._end = ours, weakref.finalize(self, _end_server, ours, process)
+        return ours
+
+
+def _end_server(connection: socket.socket, process: Popen[bytes]) -> None:
+    connection.close()
+    process.kill()
+    process.wait()
 
 
 @dataclass(frozen=True)
 class ChildExit:
-    """How a child ended.
+    """How an executor ended.
 
     Attributes:
+        bases: the address there of each memory.
         signal: that ended it, 0 where it ended itself.
         timed_out: whether it was killed for taking too long.
     """
 
     report: SharedReport
+    bases: dict[SharedMemory, int]
     signal: int
     timed_out: bool
 
 
 class NativeChild:
-    """A child at its task. It pauses before every launch, and what it starts ends with it.
-
-    The calling process may only have threads that hold no locks across a fork (as those of BLAS).
+    """An executor at its task. It pauses before every launch, and what it starts ends with it.
 
     Attributes:
         cpu_s: processor time that went by between the pauses, by the operating system's count, seconds a launch.
     """
 
-    def __init__(self, task: ChildTask) -> None:
-        self.report = SharedReport(max(len(task.launches), 1))
+    def __init__(self, server: ExecutorServer, task: NativeTask) -> None:
         self.cpu_s: list[float] = []
+        self._server, self._memories = server, task.memories
+        self.report = SharedReport(len(task.launches), len(self._memories))
         self._steps = 1 + len(task.launches)
         self._channel, theirs = socket.socketpair()
         with theirs:
-            self._pid = _fork(task, self.report, theirs)
+            self._pid = server.fork(theirs)
         self._descriptor = os.pidfd_open(self._pid)
+        files = [self.report.descriptor, *(file for memory in self._memories for file in memory.descriptors)]
+        with suppress(OSError):  # it has ended already, as will show
+            send(self._channel, task.told(), files)
+        os.close(self.report.descriptor)
         self._timed_out = False
         self._exit: ChildExit | None = None
 
@@ -66,23 +132,27 @@ class NativeChild:
         """Steps that are still to do: the first loads, each of the others launches."""
         return self._steps - len(self.cpu_s)
 
+    def base_of(self, memory: SharedMemory) -> int:
+        """The address where a memory begins there."""
+        return self.report.bases[self._memories.index(memory)]
+
     def step(self, timeout_s: float) -> bool:
         """Let it do what comes next; whether it pauses after that in time. If not, it is at its end."""
         began = self._cpu_s()
         with suppress(OSError):
-            self._channel.send(_GO)
+            self._channel.send(GO)
         paused = self._waits(timeout_s)
         self.cpu_s.append(self._cpu_s() - began)
         return paused
 
     def _waits(self, timeout_s: float) -> bool:
         end = time.monotonic() + timeout_s
-        self._timed_out = not select.select([self._descriptor, self._channel.fileno()], [], [], timeout_s)[0]
+        self._timed_out = not _readable(timeout_s, self._descriptor, self._channel.fileno())
         with suppress(OSError):
-            if self._timed_out or self._channel.recv(1, socket.MSG_DONTWAIT) == _DONE:
+            if self._timed_out or self._channel.recv(1, socket.MSG_DONTWAIT) == DONE:
                 return not self._timed_out
         left_s = max(0.0, end - time.monotonic())  # it closed its end of the channel, as when it ends
-        self._timed_out = not select.select([self._descriptor], [], [], left_s)[0]
+        self._timed_out = not _readable(left_s, self._descriptor)
         return False
 
     def _cpu_s(self) -> float:
@@ -93,7 +163,7 @@ class NativeChild:
     def hold(self) -> None:
         """Stop it, and wait until all of its threads stand still: they take no time from what runs meanwhile."""
         self._signal(signal.SIGSTOP)
-        os.waitid(os.P_PID, self._pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        self._server.settle(self._pid)
 
     def release(self) -> None:
         """Let it go on after `hold`; it pauses as before."""
@@ -108,13 +178,12 @@ class NativeChild:
         """End it and whatever it started, and reap it; how it ended, by itself or otherwise."""
         if self._exit is None:
             self._channel.close()
-            with suppress(ProcessLookupError):  # before it is reaped, so that its number cannot be another's
-                os.kill(self._pid, signal.SIGKILL)
-                os.killpg(self._pid, signal.SIGKILL)
-            _, status = os.waitpid(self._pid, 0)
+            status = self._server.reap(self._pid)
             os.close(self._descriptor)
             number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-            self._exit = ChildExit(self.report, number, self._timed_out or number == signal.SIGXCPU)
+            timed_out = self._timed_out or number == signal.SIGXCPU
+            bases = dict(zip(self._memories, self.report.bases, strict=True))
+            self._exit = ChildExit(self.report, bases, number, timed_out)
         return self._exit
 
 
@@ -156,154 +225,15 @@ class HeldChildren:
             self._children.pop(key).end()
 
 
+def _readable(timeout_s: float, *descriptors: int) -> bool:
+    """Whether one of them has something to read, or is at its end, in time."""
+    poll = select.poll()
+    for descriptor in descriptors:
+        poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(timeout_s * 1e3))
+
+
 _MOST_LAUNCHES = 512
 """That one child is timed for."""
-_GO, _DONE = b"g", b"d"
 _CPU_CLOCK = 2
 """A process's number, inverted, with this in the last three bits names the clock of its processor time."""
-
-
-def _fork(task: ChildTask, report: SharedReport, channel: socket.socket) -> int:
-    parent = os.getpid()
-    with warnings.catch_warnings():
-        # Python from 3.12 on warns where NumPy's BLAS has threads; the child makes no use of it.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        child = os.fork()
-    if child == 0:
-        run_task(task, report, channel, parent)
-    return child
-
-
-_LIBRARIES = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/etc/ld.so.cache")
-_ADDRESS_SPACE = 16 << 30
-"""Beyond what is mapped already: the stacks of a block, or of OpenMP's threads."""
-_DESCRIPTORS = 64
-
-
-@dataclass(frozen=True)
-class ChildTask:
-    """What a child does.
-
-    Attributes:
-        code: the form of the artifact.
-        launches: one after the other, in one load of the artifact; none to load it only.
-        timeout_s: of each of them.
-        libraries: directories of the compiler's own libraries.
-        strict: whether the kernel must not run unless the child can be confined.
-    """
-
-    code: NativeCode
-    artifact: Path
-    symbol: str
-    launches: Sequence[NativeLaunch]
-    timeout_s: float
-    libraries: Sequence[Path]
-    strict: bool
-
-
-def run_task(task: ChildTask, report: SharedReport, channel: socket.socket, parent: int) -> NoReturn:
-    """Do the task and end this process without a word to the parent's own exit handlers."""
-    gc.disable()  # looking through what the parent left would copy all of its memory
-    try:
-        _isolate(task, report, parent, channel)
-        _load_and_run(task, report, socket.socket(fileno=_CHANNEL))
-    except Exception as error:
-        report.say(LaunchStatus.FAULTY, f"{type(error).__name__}: {error}")
-    finally:
-        os._exit(0)
-
-
-_CHANNEL = 3
-
-
-def _isolate(task: ChildTask, report: SharedReport, parent: int, channel: socket.socket) -> None:
-    die_with_parent(parent)
-    os.setsid()
-    faulthandler.disable()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)
-    _close_descriptors(channel)
-    namespace = leave_network()
-    _limit(task)
-    try:
-        confinement = confine(read=[task.artifact, *task.libraries, *_LIBRARIES], write=["/dev/null"])
-    except OSError as error:
-        _leave(report, LaunchStatus.UNCONFINED, str(error))
-    alone = refuse_processes(threads=task.code.has_threads)
-    if task.strict and not confinement.abi:
-        _leave(report, LaunchStatus.UNCONFINED, "the operating system has no Landlock")
-    if task.strict and not (namespace or confinement.tcp_refused):
-        _leave(report, LaunchStatus.UNCONFINED, "the network stays within reach")
-    if task.strict and not alone:
-        _leave(report, LaunchStatus.UNCONFINED, "processes that it starts could outlive it")
-
-
-def _close_descriptors(channel: socket.socket) -> None:
-    os.dup2(channel.detach(), _CHANNEL)
-    nothing = os.open("/dev/null", os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(nothing, descriptor)
-    os.closerange(_CHANNEL + 1, os.sysconf("SC_OPEN_MAX"))
-
-
-def _limit(task: ChildTask) -> None:
-    present = int(Path("/proc/self/statm").read_text().split()[0]) * mmap.PAGESIZE
-    cores = len(os.sched_getaffinity(0)) if task.code.has_threads else 1
-    cpu_s = (task.timeout_s + 1) * max(1, len(task.launches)) * cores
-    apply_limits(ResourceLimits(int(cpu_s) + 1, present + _ADDRESS_SPACE, 0, _DESCRIPTORS))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    if not task.code.has_threads:
-        resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
-
-
-def _load_and_run(task: ChildTask, report: SharedReport, channel: socket.socket) -> None:
-    _pause(channel)
-    try:
-        library = ctypes.CDLL(os.fspath(task.artifact))
-        bind = task.code.bind(library, task.symbol)
-    except (OSError, AttributeError, ValueError) as error:
-        _leave(report, LaunchStatus.UNLOADABLE, str(error))
-    library.tuner_watch(ctypes.byref(report.page.fault))
-    if task.launches:
-        _run(task, report, library, bind, channel)
-    else:
-        report.page.shared_bytes = library.tuner_static_shared() if task.code.has_blocks else 0
-    report.page.status = LaunchStatus.DONE
-
-
-def _run(task: ChildTask, report: SharedReport, library: ctypes.CDLL, bind: Bind, channel: socket.socket) -> None:
-    clock = task.code.clock
-    once = {id(one): one for one in task.launches}
-    try:
-        constants = {number: list(constants_in(library, launch)) for number, launch in once.items()}
-    except AttributeError as error:
-        _leave(report, LaunchStatus.UNLOADABLE, str(error))
-    calls = {number: bind(launch, report.page) for number, launch in once.items()}
-    for index, launch in enumerate(task.launches):
-        channel.send(_DONE)
-        _pause(channel)
-        for array, pristine in launch.restored:
-            ctypes.memmove(array.start, pristine, array.nbytes)
-        for address, content, nbytes in constants[id(launch)]:
-            ctypes.memmove(address, content, nbytes)
-        call = calls[id(launch)]
-        began = clock()
-        status = call()
-        report.nanoseconds[index] = clock() - began
-        if status:
-            report.page.status = status
-            os._exit(0)
-    report.page.status = LaunchStatus.DONE
-    channel.send(_DONE)
-    _pause(channel)
-
-
-def _pause(channel: socket.socket) -> None:
-    """Wait until the parent wants more, and end where it does not."""
-    if channel.recv(1) != _GO:
-        os._exit(0)
-
-
-def _leave(report: SharedReport, status: LaunchStatus, message: str) -> NoReturn:
-    report.say(status, message)
-    os._exit(0)

@@ -33,9 +33,9 @@ from tui_tuner.evaluate.devices.base import (
     digest_of,
 )
 from tui_tuner.evaluate.devices.kind import ALL
-from tui_tuner.evaluate.devices.native.child import ChildTask, HeldChildren, NativeChild
-from tui_tuner.evaluate.devices.native.code import NativeCode, NativeLaunch
-from tui_tuner.evaluate.devices.native.memory import GuardedSharedArray, guarded_copy
+from tui_tuner.evaluate.devices.native.child import ExecutorServer, HeldChildren, NativeChild
+from tui_tuner.evaluate.devices.native.code import NativeArguments, NativeCode, NativeLaunch, NativeTask
+from tui_tuner.evaluate.devices.native.memory import SharedArray, SharedMemory
 from tui_tuner.evaluate.devices.native.races import BlockTrace, RestoredArrays, lost_update, pairs_of_blocks
 from tui_tuner.evaluate.devices.native.verdict import check_end, checked_times
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind, Resources
@@ -54,10 +54,11 @@ class _Library:  # of one load: each has children of its own
 
 @dataclass(frozen=True, eq=False)
 class _SharedArguments:
-    """Arguments as a child sees them; `restored` pairs a shared array with its untouched copy."""
+    """Arguments as an executor sees them; `restored` pairs a shared array with its untouched copy."""
 
-    values: list[KernelArgument | GuardedSharedArray]
-    restored: list[tuple[GuardedSharedArray, np.ndarray]]
+    values: NativeArguments
+    memory: SharedMemory
+    restored: RestoredArrays
 
     @property
     def restored_bytes(self) -> int:
@@ -90,7 +91,7 @@ class NativeDevice(Device):
             self.unit = _keep_to(core)
         self._code = code
         self._strict = not allow_unconfined
-        self._held = HeldChildren()
+        self._server, self._held = ExecutorServer(), HeldChildren()
         self._tried: dict[tuple[Path, str, int, int], Resources] = {}
         gnu = find_gnu(code.compiler)
         self._libraries, self.info = [gnu.program.parent.parent / n for n in ("lib", "lib64")], _device_info(code, gnu)
@@ -116,8 +117,8 @@ class NativeDevice(Device):
         child = self._child(library, [], _LOAD_TIMEOUT_S)
         child.step(_LOAD_TIMEOUT_S)
         ended = child.end()
-        check_end(ended, [], _LOAD_TIMEOUT_S)
-        shared_bytes = ended.report.page.shared_bytes if self._code.has_blocks else None
+        check_end(ended, None, _LOAD_TIMEOUT_S)
+        shared_bytes = ended.report.page.shared_bytes if self._code.is_emulated else None
         return Resources(shared_bytes=shared_bytes)
 
     def unload(self, kernel: LoadedKernel) -> None:
@@ -133,22 +134,20 @@ class NativeDevice(Device):
             DeviceError: there is not enough memory.
             DeviceFault: a scalar has a type that C does not have.
         """
-        shared = _SharedArguments([], [])
-        for index, argument in enumerate(arguments):
-            shared.values.append(self._shared(argument, guard_end))
-            array = shared.values[-1]
-            if index in restored and isinstance(array, GuardedSharedArray):
-                shared.restored.append((array, np.ascontiguousarray(argument)))
-        return Buffers(arguments, restored, shared)
-
-    def _shared(self, argument: KernelArgument, guard_end: bool) -> KernelArgument | GuardedSharedArray:
-        if not isinstance(argument, np.ndarray):
-            self._code.check_scalar(argument)
-            return argument
+        for argument in arguments:
+            if not isinstance(argument, np.ndarray):
+                self._code.scalar(argument)
+        arrays = {index: one for index, one in enumerate(arguments) if isinstance(one, np.ndarray)}
+        places = list(arrays)
+        kept = [places.index(index) for index in sorted(restored & arrays.keys())]
         try:
-            return guarded_copy(argument, guard_end=guard_end)
-        except MemoryError as error:
+            memory = SharedMemory(list(arrays.values()), kept, guard_end=guard_end)
+        except (MemoryError, OSError) as error:
             raise DeviceError(f"not enough memory: {error}", hint="make the sizes of the problem smaller") from error
+        shared = dict(zip(places, memory.arrays, strict=True))
+        values = [shared.get(index, argument) for index, argument in enumerate(arguments)]
+        pristine = [(memory.arrays[number], np.ascontiguousarray(arrays[places[number]])) for number in kept]
+        return Buffers(arguments, restored, _SharedArguments(values, memory, pristine))
 
     def _write(self, buffers: Buffers, index: int, values: np.ndarray) -> None:
         buffers.handle.values[index].bytes_view()[:] = values.reshape(-1).view(np.uint8)
@@ -162,7 +161,7 @@ class NativeDevice(Device):
     def guard_violation(self, buffers: Buffers) -> str | None:
         """Which array was written beside, in the bytes that do not fault."""
         for position, array in enumerate(buffers.handle.values, 1):
-            side = array.overwritten() if isinstance(array, GuardedSharedArray) else None
+            side = array.overwritten() if isinstance(array, SharedArray) else None
             if side is not None:
                 return f"argument {position} was written {side}"
         return None
@@ -170,10 +169,7 @@ class NativeDevice(Device):
     def free(self, buffers: Buffers) -> None:
         """Give the memory back."""
         self._held.end(lambda turn: turn.shared is buffers.handle)
-        for array in buffers.handle.values:
-            if isinstance(array, GuardedSharedArray):
-                array.release()
-        buffers.handle.values.clear()
+        buffers.handle.memory.close()
 
     def launch(self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry, timeout_s: float) -> None:
         """Restore, launch once and wait; `timeout_s` is for all of it.
@@ -254,7 +250,7 @@ class NativeDevice(Device):
                 if inspect is not None:
                     inspect.see(self.digest(buffers))
         done = len(child.cpu_s) - 1
-        cores = len(os.sched_getaffinity(0)) if self._code.has_threads else 1
+        cores = len(os.sched_getaffinity(0)) if not self._code.is_emulated else 1
         claimed = [ns / 1e6 for ns in child.report.nanoseconds[done - steps : done]]
         return checked_times(claimed, child.cpu_s[-steps:], buffers.handle.restored_bytes, cores)[uncounted:]
 
@@ -265,12 +261,13 @@ class NativeDevice(Device):
     def race(self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry) -> str | None:
         """Try a few pairs of blocks alone, each from the same memory; what only one of them can have written."""
         restored: RestoredArrays = buffers.handle.restored
-        for pair in pairs_of_blocks(geometry) if self._code.has_blocks else ():
+        for pair in pairs_of_blocks(geometry) if self._code.is_emulated else ():
             launches = [self._launch((buffers, geometry), alone=block) for block in pair]
             child, traces = self._child(kernel.handle, launches, _ALONE_LIMIT_S), []
             try:
                 for _ in self._paused(child, launches, _ALONE_LIMIT_S):
-                    traces.append(BlockTrace.taken(restored, child.report.page.atomics))
+                    base = child.base_of(buffers.handle.memory)
+                    traces.append(BlockTrace.taken(restored, child.report.page.atomics, base))
             except DeviceFault:
                 return None  # a block that waits for others, which are not there
             if lost := lost_update(buffers.handle.values, restored, traces):
@@ -283,16 +280,16 @@ class NativeDevice(Device):
 
     def _launch(self, job: LaunchJob, *, order: int = 0, alone: int = 0) -> NativeLaunch:
         buffers, geometry = job
-        if self._code.has_blocks and geometry.shared_bytes > _SHARED_BYTES_OPTIN:
+        if self._code.is_emulated and geometry.shared_bytes > _SHARED_BYTES_OPTIN:
             message = f"{geometry.shared_bytes} bytes of dynamic shared memory: a block has {_SHARED_BYTES_OPTIN}"
             raise DeviceFault(FailureKind.LAUNCH, message)
         shared: _SharedArguments = buffers.handle
-        restored = [(array, pristine.ctypes.data) for array, pristine in shared.restored]
-        return NativeLaunch(shared.values, restored, geometry, order, alone, self.constants)
+        return NativeLaunch(shared.values, shared.memory, geometry, order, alone, self.constants)
 
     def _child(self, library: _Library, launches: Sequence[NativeLaunch], timeout_s: float) -> NativeChild:
         return NativeChild(
-            ChildTask(
+            self._server,
+            NativeTask(
                 code=self._code,
                 artifact=library.artifact,
                 symbol=library.symbol,
@@ -300,7 +297,7 @@ class NativeDevice(Device):
                 timeout_s=timeout_s,
                 libraries=self._libraries,
                 strict=self._strict,
-            )
+            ),
         )
 
     def _paused(
@@ -320,7 +317,7 @@ class NativeDevice(Device):
         for launch in launches:
             began = time.monotonic()
             if not loaded or not child.step(max(left_s, 0.0)):
-                check_end(child.end(), launch.values, timeout_s)
+                check_end(child.end(), launch, timeout_s)
             left_s -= 0.0 if each else time.monotonic() - began
             yield
 
@@ -344,6 +341,6 @@ def _device_info(code: NativeCode, gnu: Gnu) -> DeviceInfo:
         architecture=platform.machine(),
         toolchain=gnu.line,
         shared_bytes=_SHARED_BYTES,
-        shared_bytes_optin=_SHARED_BYTES_OPTIN if code.has_blocks else _SHARED_BYTES,
+        shared_bytes_optin=_SHARED_BYTES_OPTIN if code.is_emulated else _SHARED_BYTES,
         is_cpu=True,
     )

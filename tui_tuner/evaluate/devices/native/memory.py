@@ -1,220 +1,131 @@
-"""Memory shared with child processes: guarded arrays, and what a child tells of a launch."""
+"""Arrays in memory that an executor shares: each between guards, and what they are restored from.
+
+A memory is two files that have no name: the arrays, and the content to restore, which is sealed once it is written:
+nobody can change it any more. An executor is given both, and maps them itself.
+"""
 
 from __future__ import annotations
 
-import ctypes
+import fcntl
 import mmap
 import os
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Literal
 
 import numpy as np
 
-MESSAGE_BYTES = 1024
-
-
-class LaunchStatus(IntEnum):
-    """How far a child came; 1 to 5 and 10 are what the emulator's runtime returns."""
-
-    DONE = 0
-    DEADLOCK = 2
-    TRAPPED = 3
-    OVERRUN = 4
-    REFUSED = 5
-    UNLOADABLE = 6
-    UNCONFINED = 7
-    FAULTY = 8
-    UNFINISHED = 9
-    RACED = 10
-
-
-class FaultNote(ctypes.Structure):
-    """Laid out as `tuner_fault` in the emulator's faults.c.
-
-    Attributes:
-        number: of the signal, 0 where there was none.
-        code: the signal's si_code.
-        address: that was touched.
-        placed: whether the next is known.
-        place: block x, y, z, thread x, y, z.
-    """
-
-    _fields_ = (
-        ("number", ctypes.c_int),
-        ("code", ctypes.c_int),
-        ("address", ctypes.c_void_p),
-        ("placed", ctypes.c_int),
-        ("place", ctypes.c_uint * 6),
-    )
-    number: int
-    code: int
-    address: int | None
-    placed: int
-    place: ctypes.Array[ctypes.c_uint]
-
-
-class WatchedArray(ctypes.Structure):
-    """Laid out as `Array` in the emulator's report.h: where an array and what is reserved for it begin and end."""
-
-    _fields_ = tuple((name, ctypes.c_size_t) for name in ("reserved", "start", "end", "after"))
-
-    @classmethod
-    def of(cls, array: GuardedSharedArray) -> WatchedArray:
-        """The addresses of an array."""
-        return cls(array.reserved, array.start, array.end, array.reserved + 2 * array.guard + array.mapped)
-
-
-MOST_ATOMICS = 256
-
-
-class AtomicsNote(ctypes.Structure):
-    """Laid out as `Atomics` in the emulator's launch.cpp.
-
-    Attributes:
-        count: of addresses; -1 where they are too many, or where one block may wait for another.
-        addresses: where atomic functions worked.
-    """
-
-    _fields_ = (("count", ctypes.c_int), ("addresses", ctypes.c_uint64 * MOST_ATOMICS))
-    count: int
-    addresses: ctypes.Array[ctypes.c_uint64]
-
-
-class LaunchReport(ctypes.Structure):
-    """The shared page.
-
-    Attributes:
-        fault: written by the signal handler.
-        status: a `LaunchStatus`.
-        shared_bytes: static shared memory of the loaded kernel.
-        atomics: of a block that ran alone.
-        message: reason of a failure.
-    """
-
-    _fields_ = (
-        ("fault", FaultNote),
-        ("status", ctypes.c_int),
-        ("shared_bytes", ctypes.c_uint),
-        ("atomics", AtomicsNote),
-        ("message", ctypes.c_char * MESSAGE_BYTES),
-    )
-    fault: FaultNote
-    status: int
-    shared_bytes: int
-    atomics: AtomicsNote
-    message: bytes
-
-
-class SharedReport:
-    """A report and the times of `runs` launches, ns, in memory of its own that a fork shares."""
-
-    def __init__(self, runs: int) -> None:
-        report_bytes = ctypes.sizeof(LaunchReport)
-        self._memory = mmap.mmap(-1, report_bytes + 8 * runs)
-        self.page = LaunchReport.from_buffer(self._memory)
-        self.nanoseconds = (ctypes.c_int64 * runs).from_buffer(self._memory, report_bytes)
-        self.page.status = LaunchStatus.UNFINISHED
-
-    @property
-    def text(self) -> str:
-        """The message in one printable line, whatever bytes the child left there."""
-        text = self.page.message.decode(errors="replace")
-        return "".join(c if c.isprintable() else " " for c in text)
-
-    def say(self, status: LaunchStatus, message: str) -> None:
-        """Record a failure from inside the child."""
-        self.page.message = message.encode()[: MESSAGE_BYTES - 1]
-        self.page.status = status
-
+from tui_tuner.evaluate.devices.native.task import Memory, Place
 
 _PAGE = mmap.PAGESIZE
 _ALIGNMENT = 16
 _LEAST_GUARD, _MOST_GUARD = 1 << 20, 1 << 28
 _PATTERN = 0xA5
-_MAP_FIXED, _MAP_NORESERVE = 0x10, 0x4000
-_FAILED = ctypes.c_void_p(-1).value
-
-_libc = ctypes.CDLL(None, use_errno=True)
-_libc.mmap.restype = ctypes.c_void_p
-_libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *(ctypes.c_int,) * 3, ctypes.c_long)
-_libc.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
 
 
-@dataclass(frozen=True)
-class GuardedSharedArray:
-    """An array and the pages around it; all numbers are addresses or bytes.
+@dataclass(frozen=True, eq=False)
+class SharedArray:
+    """An array of a memory.
 
     Attributes:
-        reserved: address of the front guard, where the reservation starts.
-        guard: bytes of each guard.
-        mapped: bytes that can be touched, whole pages.
-        start: address of the array.
-        nbytes: of the array.
+        pages: all bytes of its pages.
     """
 
-    reserved: int
-    guard: int
-    mapped: int
-    start: int
-    nbytes: int
+    place: Place
+    pages: np.ndarray
 
     @property
-    def end(self) -> int:
-        """The address behind the last byte."""
-        return self.start + self.nbytes
+    def nbytes(self) -> int:
+        """Of the array."""
+        return self.place.end - self.place.start
 
     def bytes_view(self) -> np.ndarray:
-        """The array's bytes, valid until it is released."""
-        return _view(self.start, self.nbytes)
+        """The array's bytes."""
+        start = self.place.start - self.place.first
+        return self.pages[start : start + self.nbytes]
 
     def overwritten(self) -> Literal["before its start", "past its end"] | None:
         """Where something was written beside the array inside its own pages."""
-        first = self.reserved + self.guard
-        if np.any(_view(first, self.start - first) != _PATTERN):
+        start = self.place.start - self.place.first
+        if np.any(self.pages[:start] != _PATTERN):
             return "before its start"
-        if np.any(_view(self.end, first + self.mapped - self.end) != _PATTERN):
+        if np.any(self.pages[start + self.nbytes :] != _PATTERN):
             return "past its end"
         return None
 
-    def holds(self, address: int) -> bool:
-        """Whether the address is in this reservation, guards included."""
-        return self.reserved <= address < self.reserved + 2 * self.guard + self.mapped
 
-    def release(self) -> None:
-        """Unmap it; nothing that views it may be used afterwards."""
-        _libc.munmap(self.reserved, 2 * self.guard + self.mapped)
-
-
-def guarded_copy(values: np.ndarray, *, guard_end: bool) -> GuardedSharedArray:
-    """A shared copy of an array whose end (else start) lies against a guard.
+class SharedMemory:
+    """Copies of some arrays, each of which lies with its end (else its start) against a guard.
 
     The start is aligned to 16 bytes, so up to 15 bytes may lie between the end and its guard.
 
+    Args:
+        restored: which of them are restored before each launch.
+
+    Attributes:
+        descriptors: of the two files.
+
     Raises:
-        MemoryError: the memory cannot be had.
+        MemoryError: there is too little for them.
     """
-    mapped = max(_PAGE, _whole_pages(values.nbytes))
+
+    def __init__(self, arrays: Sequence[np.ndarray], restored: Collection[int], *, guard_end: bool) -> None:
+        places: list[Place] = []
+        for array in arrays:
+            places.append(_placed(array.nbytes, places[-1].after if places else 0, guard_end=guard_end))
+        nbytes = places[-1].after if places else _PAGE
+        _refuse_too_much(sum(place.last - place.first for place in places))
+        files = [os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING) for name in ("arrays", "pristine")]
+        self.descriptors = tuple(files)
+        os.ftruncate(files[0], nbytes)
+        pages = np.frombuffer(
+            mmap.mmap(files[0], nbytes), np.uint8
+        )  # guards take up no memory while nobody writes there
+        self.arrays = [_filled(pages, place, array) for place, array in zip(places, arrays, strict=True)]
+        offsets: list[tuple[int, int]] = []
+        end = 0
+        for index in sorted(restored):
+            offsets.append((index, end))
+            end += _written(files[1], arrays[index])
+        fcntl.fcntl(files[1], fcntl.F_ADD_SEALS, fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK)
+        self.told = Memory(nbytes, places, offsets, end)
+
+    def close(self) -> None:
+        """Give it back, as soon as nothing views it any more."""
+        for descriptor in self.descriptors:
+            os.close(descriptor)
+        self.arrays.clear()
+
+
+def _placed(nbytes: int, reserved: int, *, guard_end: bool) -> Place:
+    mapped = max(_PAGE, -(-nbytes // _PAGE) * _PAGE)
     guard = min(max(_LEAST_GUARD, mapped), _MOST_GUARD)
-    reserved = _map(None, 2 * guard + mapped, mmap.MAP_PRIVATE | _MAP_NORESERVE, 0)
     first = reserved + guard
-    _map(first, mapped, mmap.MAP_SHARED | _MAP_FIXED, mmap.PROT_READ | mmap.PROT_WRITE)
-    start = first + (mapped - values.nbytes) // _ALIGNMENT * _ALIGNMENT if guard_end else first
-    _view(first, mapped)[:] = _PATTERN
-    ctypes.memmove(start, np.ascontiguousarray(values).ctypes.data, values.nbytes)
-    return GuardedSharedArray(reserved, guard, mapped, start, values.nbytes)
+    start = first + (mapped - nbytes) // _ALIGNMENT * _ALIGNMENT if guard_end else first
+    return Place(reserved, first, start, start + nbytes, first + mapped, first + mapped + guard)
 
 
-def _whole_pages(nbytes: int) -> int:
-    return -(-nbytes // _PAGE) * _PAGE
+def _refuse_too_much(nbytes: int) -> None:
+    """Ask the operating system for as much as will be used: of a file's memory it does not say beforehand."""
+    try:
+        mmap.mmap(-1, max(nbytes, 1)).close()
+    except OSError as error:
+        raise MemoryError(f"{nbytes} bytes: {error.strerror}") from error
 
 
-def _map(address: int | None, nbytes: int, flags: int, protection: int) -> int:
-    mapping = _libc.mmap(address, nbytes, protection, flags | mmap.MAP_ANONYMOUS, -1, 0)
-    if mapping is None or mapping == _FAILED:
-        raise MemoryError(f"{nbytes} bytes: {os.strerror(ctypes.get_errno())}")
-    return int(mapping)
+def _filled(pages: np.ndarray, place: Place, values: np.ndarray) -> SharedArray:
+    array = SharedArray(place, pages[place.first : place.last])
+    array.pages[:] = _PATTERN
+    array.bytes_view()[:] = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
+    return array
 
 
-def _view(address: int, nbytes: int) -> np.ndarray:
-    return np.ctypeslib.as_array((ctypes.c_uint8 * nbytes).from_address(address))
+def _written(file: int, values: np.ndarray) -> int:
+    """Append an array to a file; its bytes, up to where the next one lies aligned."""
+    content = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
+    padding = -content.nbytes % _ALIGNMENT
+    left = content.data
+    while left:
+        left = left[os.write(file, left) :]
+    os.write(file, bytes(padding))
+    return content.nbytes + padding

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tui_tuner.evaluate.devices.native.code import NativeArguments
-from tui_tuner.evaluate.devices.native.memory import AtomicsNote, GuardedSharedArray
+from tui_tuner.evaluate.devices.native.memory import SharedArray
+from tui_tuner.evaluate.devices.native.report import AtomicsNote
 from tui_tuner.problem.candidate import Geometry
 
-RestoredArrays = Sequence[tuple[GuardedSharedArray, np.ndarray]]
+RestoredArrays = Sequence[tuple[SharedArray, np.ndarray]]
 """Shared arrays with their untouched copies."""
 
 
@@ -36,17 +37,17 @@ class BlockTrace:
 
     Attributes:
         arrays: bytes of the restored arrays.
-        atomics: addresses at which atomic functions worked; None where blocks may wait for each other.
+        atomics: where in the memory atomic functions worked; None where blocks may wait for each other.
     """
 
     arrays: list[np.ndarray]
     atomics: frozenset[int] | None
 
     @classmethod
-    def taken(cls, restored: RestoredArrays, note: AtomicsNote) -> BlockTrace:
-        """What there is now."""
-        addresses = None if note.count < 0 else frozenset(note.addresses[: note.count])
-        return cls([array.bytes_view().copy() for array, _ in restored], addresses)
+    def taken(cls, restored: RestoredArrays, note: AtomicsNote, base: int) -> BlockTrace:
+        """What there is now, where the memory begins at this address."""
+        offsets = None if note.count < 0 else frozenset(at - base for at in note.addresses[: note.count])
+        return cls([array.bytes_view().copy() for array, _ in restored], offsets)
 
 
 def lost_update(arguments: NativeArguments, restored: RestoredArrays, traces: Sequence[BlockTrace]) -> str | None:
@@ -59,7 +60,7 @@ def lost_update(arguments: NativeArguments, restored: RestoredArrays, traces: Se
         before = np.ascontiguousarray(pristine).reshape(-1).view(kind)
         first, second = (trace.arrays[index].view(kind) for trace in (one, other))
         for element in np.flatnonzero((first != before) & (second != before) & (first != second)):
-            if array.start + int(element) * pristine.itemsize not in one.atomics | other.atomics:
+            if array.place.start + int(element) * pristine.itemsize not in one.atomics | other.atomics:
                 position = next(i for i, argument in enumerate(arguments, 1) if argument is array)
                 return f"both write element {element} of argument {position}, and one update is lost"
     return None

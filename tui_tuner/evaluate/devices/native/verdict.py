@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from tui_tuner.errors import SandboxError
 from tui_tuner.evaluate.devices.base import DeviceFault
 from tui_tuner.evaluate.devices.native.child import ChildExit
-from tui_tuner.evaluate.devices.native.code import NativeArguments
-from tui_tuner.evaluate.devices.native.memory import FaultNote, GuardedSharedArray, LaunchStatus
+from tui_tuner.evaluate.devices.native.code import NativeLaunch
+from tui_tuner.evaluate.devices.native.memory import SharedArray
+from tui_tuner.evaluate.devices.native.report import FaultNote, LaunchStatus
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.processes import signal_name
 
@@ -33,8 +34,8 @@ _RESTORED_BYTES_PER_S = 0.5e9
 _LEAST_SHARE = 0.5
 
 
-def check_end(ended: ChildExit, values: NativeArguments, timeout_s: float) -> None:
-    """Nothing, for a child that did its task.
+def check_end(ended: ChildExit, launch: NativeLaunch | None, timeout_s: float) -> None:
+    """Nothing, for a child that did its task; the launch is the one that it was at, None while it loaded.
 
     Raises:
         DeviceFault: the kernel failed.
@@ -43,7 +44,7 @@ def check_end(ended: ChildExit, values: NativeArguments, timeout_s: float) -> No
     if ended.timed_out:
         raise DeviceFault(FailureKind.TIMEOUT, f"did not end within {round(timeout_s, 1):g} s")
     if ended.signal in _MEMORY:
-        raise DeviceFault(FailureKind.ILLEGAL_ACCESS, _where(ended.report.page.fault, values))
+        raise DeviceFault(FailureKind.ILLEGAL_ACCESS, _where(ended, launch))
     if ended.signal == signal.SIGILL and ended.report.page.fault.placed:  # where the emulator's code finds one
         place = _place(ended.report.page.fault)
         raise DeviceFault(FailureKind.ILLEGAL_ACCESS, f"touched a misaligned address{place}")
@@ -82,19 +83,21 @@ def checked_times(claimed: Sequence[float], cpu_s: Sequence[float], restored_byt
     return list(claimed)
 
 
-def _where(fault: FaultNote, values: NativeArguments) -> str:
-    return f"touched {_target(fault, values)}{_place(fault)}"
+def _where(ended: ChildExit, launch: NativeLaunch | None) -> str:
+    fault = ended.report.page.fault
+    return f"touched {_target(fault, launch, ended.bases[launch.memory] if launch else 0)}{_place(fault)}"
 
 
-def _target(fault: FaultNote, values: NativeArguments) -> str:
+def _target(fault: FaultNote, launch: NativeLaunch | None, base: int) -> str:
     address = fault.address or 0
     if fault.number and fault.code == _BY_KERNEL:
         return "an impossible or misaligned address"
-    for position, array in enumerate(values, 1):
-        if isinstance(array, GuardedSharedArray) and array.holds(address):
-            if address < array.start:
-                return f"memory {array.start - address} bytes before the start of argument {position}"
-            return f"memory {address - array.end} bytes past the end of argument {position}"
+    offset = address - base
+    for position, array in enumerate(launch.values if launch else (), 1):
+        if isinstance(array, SharedArray) and array.place.holds(offset):
+            if offset < array.place.start:
+                return f"memory {array.place.start - offset} bytes before the start of argument {position}"
+            return f"memory {offset - array.place.end} bytes past the end of argument {position}"
     return "address 0" if fault.number and address < _NULL_BYTES else "memory that belongs to no argument"
 
 

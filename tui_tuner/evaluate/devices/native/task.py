@@ -1,0 +1,166 @@
+"""What an executor is asked to do, and how that reaches it. Standard library only, as all of an executor."""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+CType = str | list[Any]
+"""A type of C: what ctypes calls a simple one, `["*", element, count]`, or the members of a structure by name."""
+
+
+class Place(NamedTuple):
+    """Where an array lies in its memory; all numbers are bytes from the start of that.
+
+    Attributes:
+        reserved: where the guard before it begins.
+        first: where its pages begin.
+        start: of the array.
+        end: behind the last byte of the array.
+        last: behind its pages, where the other guard begins.
+        after: behind that guard.
+    """
+
+    reserved: int
+    first: int
+    start: int
+    end: int
+    last: int
+    after: int
+
+    def holds(self, offset: int) -> bool:
+        """Whether an offset is within what is reserved, guards included."""
+        return self.reserved <= offset < self.after
+
+
+class Memory(NamedTuple):
+    """Arrays in one file in memory, and what some of them held in another that nobody can change.
+
+    Attributes:
+        nbytes: of all, guards included.
+        restored: which arrays are restored before each launch, and where in the other file their content is.
+        pristine_bytes: of the other file.
+    """
+
+    nbytes: int
+    arrays: list[Place]
+    restored: list[tuple[int, int]]
+    pristine_bytes: int
+
+
+class Scalar(NamedTuple):
+    """A number or a structure.
+
+    Attributes:
+        content: its bytes, hexadecimal.
+        ctype: as a C function takes it; None on the emulator, which takes the bytes.
+    """
+
+    content: str
+    ctype: CType | None
+
+
+class Launch(NamedTuple):
+    """One launch.
+
+    Attributes:
+        memory: which of the task's memories its arrays are in.
+        values: the kernel's arguments: which of the arrays, or a scalar.
+        geometry: grid, block and bytes of dynamic shared memory, 7 numbers.
+        order: that of blocks and threads on the emulator: 0 for the usual one, others are shuffled.
+        alone: the only block to run on the emulator, counted from 1; 0 for all.
+        constants: values that are no arguments, each with the variable that it fills.
+    """
+
+    memory: int
+    values: list[int | Scalar]
+    geometry: tuple[int, ...]
+    order: int
+    alone: int
+    constants: list[tuple[int, str]]
+
+
+class Task(NamedTuple):
+    """What an executor does.
+
+    Attributes:
+        emulated: whether the artifact is a CUDA kernel for the emulator, else a C function.
+        launches: each different one.
+        sequence: which of them follow one another, in one load of the artifact; empty to load it only.
+        timeout_s: of each of them.
+        libraries: directories of the compiler's own libraries.
+        strict: whether the kernel must not run unless the executor can be confined.
+    """
+
+    emulated: bool
+    artifact: str
+    symbol: str
+    memories: list[Memory]
+    launches: list[Launch]
+    sequence: list[int]
+    timeout_s: float
+    libraries: list[str]
+    strict: bool
+
+    @property
+    def has_threads(self) -> bool:
+        """Whether the kernel may start threads of its own."""
+        return not self.emulated
+
+
+_HEAD = struct.Struct("<II")
+_DESCRIPTORS_A_MESSAGE = 200  # the operating system takes 253
+
+
+def send(channel: socket.socket, task: Task, descriptors: Sequence[int]) -> None:
+    """Give an executor its task, and the files in memory: the report's, then two for each memory.
+
+    Raises:
+        OSError: it is gone.
+    """
+    text = json.dumps(task).encode()
+    channel.sendall(_HEAD.pack(len(text), len(descriptors)))
+    for first in range(0, len(descriptors), _DESCRIPTORS_A_MESSAGE):
+        socket.send_fds(channel, [b"."], descriptors[first : first + _DESCRIPTORS_A_MESSAGE])
+    channel.sendall(text)
+
+
+def receive(channel: socket.socket) -> tuple[Task, list[int]]:
+    """The task of this executor and its files in memory.
+
+    Raises:
+        OSError: nobody wants it any more.
+    """
+    nbytes, count = _HEAD.unpack(_exactly(channel, _HEAD.size))
+    descriptors: list[int] = []
+    while len(descriptors) < count:
+        said, more, _, _ = socket.recv_fds(channel, 1, _DESCRIPTORS_A_MESSAGE)
+        if not said:
+            raise ConnectionError
+        descriptors += more
+    return _task(json.loads(_exactly(channel, nbytes))), descriptors
+
+
+def _exactly(channel: socket.socket, nbytes: int) -> bytes:
+    content = b""
+    while len(content) < nbytes:
+        piece = channel.recv(nbytes - len(content))
+        if not piece:
+            raise ConnectionError
+        content += piece
+    return content
+
+
+def _task(fields: list[object]) -> Task:
+    task = Task(*fields)  # type: ignore[arg-type]
+    memories = [Memory(*memory)._replace(arrays=[Place(*place) for place in memory[1]]) for memory in task.memories]
+    launches = [
+        launch._replace(values=[Scalar(*one) if isinstance(one, list) else one for one in launch.values])
+        for launch in (Launch(*each) for each in task.launches)
+    ]
+    return task._replace(memories=memories, launches=launches)
