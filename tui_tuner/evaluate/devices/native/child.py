@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from subprocess import Popen
-from typing import Any
+from typing import Any, NamedTuple
 
 from tui_tuner.evaluate.devices.native.code import NativeTask
 from tui_tuner.evaluate.devices.native.executor import ANSWER, DONE, FORK, GO, REAP, REQUEST, SETTLE
@@ -30,6 +30,25 @@ _BOOT = (
 )
 
 
+class Forked(NamedTuple):
+    """An executor's process, and the server that forked it, which alone can wait for it."""
+
+    server: socket.socket
+    number: int
+
+    def settle(self) -> None:
+        """Wait until it has stopped, with all of its threads, or has ended."""
+        with suppress(OSError):
+            _ask(self.server, SETTLE, self.number)
+
+    def reap(self) -> int:
+        """End it and whatever it started; how it ended, as `os.waitpid` has it."""
+        try:
+            return _ask(self.server, REAP, self.number)
+        except OSError:  # a server that is gone has taken all of its executors along
+            return signal.SIGKILL
+
+
 class ExecutorServer:
     """The process that forks executors. It starts when it is first needed, again if it is gone, and ends with this."""
 
@@ -37,40 +56,21 @@ class ExecutorServer:
         self._connection: socket.socket | None = None
         self._end: Callable[[], object] = lambda: None
 
-    def fork(self, channel: socket.socket) -> int:
-        """A new executor that is told its task through the channel; its process number.
+    def fork(self, channel: socket.socket) -> Forked:
+        """A new executor, which is told its task through the channel.
 
         Raises:
             OSError: there can be no more processes.
         """
+        server = self._connection or self._start()
         try:
-            child = self._ask(FORK, 0, channel.fileno())
+            number = _ask(server, FORK, 0, channel.fileno())
         except ConnectionError:  # it was killed
-            self._start()
-            child = self._ask(FORK, 0, channel.fileno())
-        if child < 0:
-            raise OSError(-child, os.strerror(-child))
-        return child
-
-    def settle(self, child: int) -> None:
-        """Wait until an executor has stopped, with all of its threads, or has ended."""
-        with suppress(ConnectionError):
-            self._ask(SETTLE, child)
-
-    def reap(self, child: int) -> int:
-        """End an executor and whatever it started; how it ended, as `os.waitpid` has it."""
-        try:
-            return self._ask(REAP, child)
-        except ConnectionError:  # which has taken all of its executors along
-            return signal.SIGKILL
-
-    def _ask(self, request: bytes, child: int, *descriptors: int) -> int:
-        connection = self._connection or self._start()
-        socket.send_fds(connection, [REQUEST.pack(request, child)], descriptors)
-        answer = connection.recv(ANSWER.size)
-        if not answer:
-            raise ConnectionResetError
-        return int(ANSWER.unpack(answer)[0])
+            server = self._start()
+            number = _ask(server, FORK, 0, channel.fileno())
+        if number < 0:
+            raise OSError(-number, os.strerror(-number))
+        return Forked(server, number)
 
     def _start(self) -> socket.socket:
         self._end()
@@ -80,6 +80,14 @@ class ExecutorServer:
             process = start_server(command, environment=driver_environment(), descriptor=theirs.fileno())
         self._connection, self._end = ours, weakref.finalize(self, _end_server, ours, process)
         return ours
+
+
+def _ask(server: socket.socket, request: bytes, number: int, *descriptors: int) -> int:
+    socket.send_fds(server, [REQUEST.pack(request, number)], descriptors)
+    answer = server.recv(ANSWER.size)
+    if not answer:
+        raise ConnectionResetError
+    return int(ANSWER.unpack(answer)[0])
 
 
 def _end_server(connection: socket.socket, process: Popen[bytes]) -> None:
@@ -113,13 +121,13 @@ class NativeChild:
 
     def __init__(self, server: ExecutorServer, task: NativeTask) -> None:
         self.cpu_s: list[float] = []
-        self._server, self._memories = server, task.memories
+        self._memories = task.memories
         self.report = SharedReport(len(task.launches), len(self._memories))
         self._steps = 1 + len(task.launches)
         self._channel, theirs = socket.socketpair()
         with theirs:
-            self._pid = server.fork(theirs)
-        self._descriptor = os.pidfd_open(self._pid)
+            self._process = server.fork(theirs)
+        self._descriptor = os.pidfd_open(self._process.number)
         files = [self.report.descriptor, *(file for memory in self._memories for file in memory.descriptors)]
         with suppress(OSError):  # it has ended already, as will show
             send(self._channel, task.told(), files)
@@ -131,6 +139,11 @@ class NativeChild:
     def steps_left(self) -> int:
         """Steps that are still to do: the first loads, each of the others launches."""
         return self._steps - len(self.cpu_s)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether its process is gone, as with its server."""
+        return _readable(0, self._descriptor)
 
     def base_of(self, memory: SharedMemory) -> int:
         """The address where a memory begins there."""
@@ -157,13 +170,13 @@ class NativeChild:
 
     def _cpu_s(self) -> float:
         with suppress(OSError):
-            return time.clock_gettime(~self._pid << 3 | _CPU_CLOCK)
+            return time.clock_gettime(~self._process.number << 3 | _CPU_CLOCK)
         return 0.0
 
     def hold(self) -> None:
         """Stop it, and wait until all of its threads stand still: they take no time from what runs meanwhile."""
         self._signal(signal.SIGSTOP)
-        self._server.settle(self._pid)
+        self._process.settle()
 
     def release(self) -> None:
         """Let it go on after `hold`; it pauses as before."""
@@ -178,7 +191,7 @@ class NativeChild:
         """End it and whatever it started, and reap it; how it ended, by itself or otherwise."""
         if self._exit is None:
             self._channel.close()
-            status = self._server.reap(self._pid)
+            status = self._process.reap()
             os.close(self._descriptor)
             number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
             timed_out = self._timed_out or number == signal.SIGXCPU
@@ -204,7 +217,7 @@ class HeldChildren:
             start: makes a child for so many launches.
         """
         child = self._children.pop(key, None)
-        if child is not None and child.steps_left < steps:
+        if child is not None and (child.steps_left < steps or child.has_ended):
             child.end()
             child = None
         if child is None:
