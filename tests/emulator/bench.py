@@ -15,7 +15,7 @@ import pytest
 
 from tui_tuner.evaluate.build.compilers.base import Compiler, Recipe
 from tui_tuner.evaluate.devices.base import DeviceFault, KernelArgument, LoadedKernel
-from tui_tuner.evaluate.devices.native import child
+from tui_tuner.evaluate.devices.native import executors
 from tui_tuner.evaluate.devices.native.device import NativeDevice
 from tui_tuner.problem.candidate import Candidate, Geometry
 from tui_tuner.problem.model import Configuration, Launch
@@ -31,8 +31,8 @@ def descendants(process: int | str | None = None) -> set[str]:
 
 
 def change_executors(monkeypatch: pytest.MonkeyPatch, changes: str) -> None:
-    """Execute these statements in the server of every device that is made from now on, where `executor` is its file."""
-    monkeypatch.setattr(child, "_BOOT", child._BOOT.replace("executor.serve", f"{changes}; executor.serve"))
+    """Execute these statements in the server of every device made from now on; `executor` is the module that serves."""
+    monkeypatch.setattr(executors, "_BOOT", executors._BOOT.replace("executor.serve", f"{changes}; executor.serve"))
 
 
 @dataclass

@@ -103,17 +103,17 @@ def test_device_info_names_processor_and_compiler(cpu: Bench, emulator: Bench) -
     assert emulator.device.info.backend.startswith("g++ 1")
 
 
-def test_what_is_timed_in_turns_keeps_its_child_which_stands_still_meanwhile(cpu: Bench) -> None:
+def test_what_is_timed_in_turns_keeps_its_executor_which_stands_still_meanwhile(cpu: Bench) -> None:
     kernel = cpu.load(SOURCE, "axpy")
     job = [np.ones(2000, np.float32), np.ones(2000, np.float32), np.float32(2), np.int32(2000)]
     buffers, geometry, before = cpu.device.allocate(job, frozenset({0})), Geometry((1, 1, 1), (1, 1, 1)), descendants()
     cpu.device.time(kernel, buffers, geometry, 2, 20)
-    (child,) = descendants() - before
-    assert Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+    (executor,) = descendants() - before
+    assert Path(f"/proc/{executor}/stat").read_text().rpartition(")")[2].split()[0] == "T"
     assert len(cpu.device.time(kernel, buffers, geometry, 3, 20)) == 3
-    assert descendants() - before == {child}
+    assert descendants() - before == {executor}
     assert len(cpu.device.time(kernel, buffers, geometry, 600, 300)) == 600
-    assert child not in descendants()
+    assert executor not in descendants()
     cpu.device.unload(kernel)
     assert not descendants() - before
     cpu.device.free(buffers)

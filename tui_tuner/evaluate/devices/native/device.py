@@ -1,7 +1,7 @@
 """The CPU as a device: compiled C kernels, and CUDA kernels built for the emulator.
 
 The candidate is native code that a model wrote, so it is never loaded into this process: every launch happens
-in a confined child, over arrays in memory that both share.
+in a confined executor, over arrays in memory that both share.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from tui_tuner.evaluate.devices.base import (
     digest_of,
 )
 from tui_tuner.evaluate.devices.kind import ALL
-from tui_tuner.evaluate.devices.native.child import ExecutorServer, HeldChildren, NativeChild
 from tui_tuner.evaluate.devices.native.code import NativeArguments, NativeCode, NativeLaunch, NativeTask
+from tui_tuner.evaluate.devices.native.executors import Executor, ExecutorServer, KeptExecutors
 from tui_tuner.evaluate.devices.native.memory import SharedArray, SharedMemory
 from tui_tuner.evaluate.devices.native.races import BlockTrace, RestoredArrays, lost_update, pairs_of_blocks
 from tui_tuner.evaluate.devices.native.verdict import check_end, checked_times
@@ -47,7 +47,7 @@ _SHARED_BYTES, _SHARED_BYTES_OPTIN = 49152, 232448
 
 
 @dataclass(frozen=True, eq=False)
-class _Library:  # of one load: each has children of its own
+class _Library:  # of one load: each has executors of its own
     artifact: Path
     symbol: str
 
@@ -66,7 +66,7 @@ class _SharedArguments:
 
 
 class _Turn(NamedTuple):
-    """What a child is timed with."""
+    """What an executor is timed with."""
 
     library: _Library
     shared: _SharedArguments
@@ -91,17 +91,17 @@ class NativeDevice(Device):
             self.unit = _keep_to(core)
         self._code = code
         self._strict = not allow_unconfined
-        self._server, self._held = ExecutorServer(), HeldChildren()
+        self._server, self._held = ExecutorServer(), KeptExecutors()
         self._tried: dict[tuple[Path, str, int, int], Resources] = {}
         gnu = find_gnu(code.compiler)
         self._libraries, self.info = [gnu.program.parent.parent / n for n in ("lib", "lib64")], _device_info(code, gnu)
 
     def load(self, artifact: Path, symbol: str) -> LoadedKernel:
-        """Try the artifact in a child of its own, once: whoever launches or times it from now on loads it afresh.
+        """Try the artifact in an executor of its own, once: whoever launches or times it from now on loads it afresh.
 
         Raises:
             DeviceFault: it cannot be loaded, lacks the symbol or fails while it is loaded.
-            SandboxError: the child cannot be confined.
+            SandboxError: the executor cannot be confined.
         """
         library = _Library(artifact.resolve(), symbol)
         try:
@@ -114,15 +114,15 @@ class NativeDevice(Device):
         return LoadedKernel(library, self._tried[tried])
 
     def _try(self, library: _Library) -> Resources:
-        child = self._child(library, [], _LOAD_TIMEOUT_S)
-        child.step(_LOAD_TIMEOUT_S)
-        ended = child.end()
+        executor = self._executor(library, [], _LOAD_TIMEOUT_S)
+        executor.step(_LOAD_TIMEOUT_S)
+        ended = executor.end()
         check_end(ended, None, _LOAD_TIMEOUT_S)
         shared_bytes = ended.report.page.shared_bytes if self._code.is_emulated else None
         return Resources(shared_bytes=shared_bytes)
 
     def unload(self, kernel: LoadedKernel) -> None:
-        """End the child in which it was timed; all others load it afresh."""
+        """End the executor in which it was timed; all others load it afresh."""
         self._held.end(lambda turn: turn.library is kernel.handle)
 
     def allocate(
@@ -176,23 +176,23 @@ class NativeDevice(Device):
 
         Raises:
             DeviceFault: it failed or did not end in time; a deadlock counts as the latter.
-            SandboxError: the child cannot be confined.
+            SandboxError: the executor cannot be confined.
         """
         once = [self._launch((buffers, geometry))]
-        with closing(self._paused(self._child(kernel.handle, once, timeout_s), once, timeout_s)) as running:
+        with closing(self._paused(self._executor(kernel.handle, once, timeout_s), once, timeout_s)) as running:
             next(running)
 
     def launch_each(
         self, kernel: LoadedKernel, jobs: Sequence[LaunchJob], timeout_s: float
     ) -> Generator[None, None, None]:
-        """Launch each job in one child, with blocks and threads in an order of chance; `timeout_s` is for each.
+        """Launch each job in one executor, with blocks and threads in an order of chance; `timeout_s` is for each.
 
         Raises:
             DeviceFault: as `launch`.
-            SandboxError: the child cannot be confined.
+            SandboxError: the executor cannot be confined.
         """
         launches = [self._launch(job, order=secrets.randbits(31) | 1) for job in jobs]
-        yield from self._paused(self._child(kernel.handle, launches, timeout_s), launches, timeout_s)
+        yield from self._paused(self._executor(kernel.handle, launches, timeout_s), launches, timeout_s)
 
     def launch_watched(
         self, tool: str, artifact: Path, symbol: str, launches: Sequence[WatchedLaunch], timeout_s: float
@@ -241,18 +241,18 @@ class NativeDevice(Device):
 
         Raises:
             DeviceFault: as `launch`, or the times cannot be true.
-            SandboxError: the child cannot be confined.
+            SandboxError: the executor cannot be confined.
         """
         steps = launches + uncounted
         launch, turn = self._launch((buffers, geometry)), _Turn(kernel.handle, buffers.handle, geometry)
-        with self._held.turn(turn, steps, lambda n: self._child(kernel.handle, [launch] * n, timeout_s)) as child:
-            for _ in self._steps(child, [launch] * steps, timeout_s, each=False):
+        with self._held.turn(turn, steps, lambda n: self._executor(kernel.handle, [launch] * n, timeout_s)) as executor:
+            for _ in self._steps(executor, [launch] * steps, timeout_s, each=False):
                 if inspect is not None:
                     inspect.see(self.digest(buffers))
-        done = len(child.cpu_s) - 1
+        done = len(executor.cpu_s) - 1
         cores = len(os.sched_getaffinity(0)) if not self._code.is_emulated else 1
-        claimed = [ns / 1e6 for ns in child.report.nanoseconds[done - steps : done]]
-        return checked_times(claimed, child.cpu_s[-steps:], buffers.handle.restored_bytes, cores)[uncounted:]
+        claimed = [ns / 1e6 for ns in executor.report.nanoseconds[done - steps : done]]
+        return checked_times(claimed, executor.cpu_s[-steps:], buffers.handle.restored_bytes, cores)[uncounted:]
 
     def time_first(self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry, timeout_s: float) -> float:
         """The time of one launch, ms, with none before it."""
@@ -263,11 +263,11 @@ class NativeDevice(Device):
         restored: RestoredArrays = buffers.handle.restored
         for pair in pairs_of_blocks(geometry) if self._code.is_emulated else ():
             launches = [self._launch((buffers, geometry), alone=block) for block in pair]
-            child, traces = self._child(kernel.handle, launches, _ALONE_LIMIT_S), []
+            executor, traces = self._executor(kernel.handle, launches, _ALONE_LIMIT_S), []
             try:
-                for _ in self._paused(child, launches, _ALONE_LIMIT_S):
-                    base = child.base_of(buffers.handle.memory)
-                    traces.append(BlockTrace.taken(restored, child.report.page.atomics, base))
+                for _ in self._paused(executor, launches, _ALONE_LIMIT_S):
+                    base = executor.base_of(buffers.handle.memory)
+                    traces.append(BlockTrace.taken(restored, executor.report.page.atomics, base))
             except DeviceFault:
                 return None  # a block that waits for others, which are not there
             if lost := lost_update(buffers.handle.values, restored, traces):
@@ -286,8 +286,8 @@ class NativeDevice(Device):
         shared: _SharedArguments = buffers.handle
         return NativeLaunch(shared.values, shared.memory, geometry, order, alone, self.constants)
 
-    def _child(self, library: _Library, launches: Sequence[NativeLaunch], timeout_s: float) -> NativeChild:
-        return NativeChild(
+    def _executor(self, library: _Library, launches: Sequence[NativeLaunch], timeout_s: float) -> Executor:
+        return Executor(
             self._server,
             NativeTask(
                 code=self._code,
@@ -301,23 +301,23 @@ class NativeDevice(Device):
         )
 
     def _paused(
-        self, child: NativeChild, launches: Sequence[NativeLaunch], timeout_s: float
+        self, executor: Executor, launches: Sequence[NativeLaunch], timeout_s: float
     ) -> Generator[None, None, None]:
-        """Go on launching; a pause after each. The child ends with the last one, or when nobody wants more."""
+        """Go on launching; a pause after each. The executor ends with the last one, or when nobody wants more."""
         try:
-            yield from self._steps(child, launches, timeout_s)
+            yield from self._steps(executor, launches, timeout_s)
         finally:
-            child.end()
+            executor.end()
 
     def _steps(
-        self, child: NativeChild, launches: Sequence[NativeLaunch], timeout_s: float, *, each: bool = True
+        self, executor: Executor, launches: Sequence[NativeLaunch], timeout_s: float, *, each: bool = True
     ) -> Generator[None, None, None]:
-        """Launch, in a child that has loaded the artifact or is yet to, `each` within the limit; a pause after each."""
-        loaded, left_s = bool(child.cpu_s) or child.step(_LOAD_TIMEOUT_S), timeout_s
+        """Launch, in one that has loaded the artifact or is yet to, `each` within the limit; a pause after each."""
+        loaded, left_s = bool(executor.cpu_s) or executor.step(_LOAD_TIMEOUT_S), timeout_s
         for launch in launches:
             began = time.monotonic()
-            if not loaded or not child.step(max(left_s, 0.0)):
-                check_end(child.end(), launch, timeout_s)
+            if not loaded or not executor.step(max(left_s, 0.0)):
+                check_end(executor.end(), launch, timeout_s)
             left_s -= 0.0 if each else time.monotonic() - began
             yield
 

@@ -1,4 +1,4 @@
-"""What it means how a child ended, and whether the times can be true that it claims."""
+"""What it means how an executor ended, and whether the times can be true that it claims."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from tui_tuner.errors import SandboxError
 from tui_tuner.evaluate.devices.base import DeviceFault
-from tui_tuner.evaluate.devices.native.child import ChildExit
 from tui_tuner.evaluate.devices.native.code import NativeLaunch
+from tui_tuner.evaluate.devices.native.executors import ExecutorExit
 from tui_tuner.evaluate.devices.native.memory import SharedArray
 from tui_tuner.evaluate.devices.native.report import FaultNote, LaunchStatus
 from tui_tuner.evaluate.results import FailureKind
@@ -34,12 +34,12 @@ _RESTORED_BYTES_PER_S = 0.5e9
 _LEAST_SHARE = 0.5
 
 
-def check_end(ended: ChildExit, launch: NativeLaunch | None, timeout_s: float) -> None:
-    """Nothing, for a child that did its task; the launch is the one that it was at, None while it loaded.
+def check_end(ended: ExecutorExit, launch: NativeLaunch | None, timeout_s: float) -> None:
+    """Nothing, for an executor that did its task; the launch is the one that it was at, None while it loaded.
 
     Raises:
         DeviceFault: the kernel failed.
-        SandboxError: it was not run, since the child could not be confined.
+        SandboxError: it was not run, since the executor could not be confined.
     """
     if ended.timed_out:
         raise DeviceFault(FailureKind.TIMEOUT, f"did not end within {round(timeout_s, 1):g} s")
@@ -60,7 +60,7 @@ def check_end(ended: ChildExit, launch: NativeLaunch | None, timeout_s: float) -
 
 
 def checked_times(claimed: Sequence[float], cpu_s: Sequence[float], restored_bytes: int, cores: int) -> list[float]:
-    """The times that the child claims, ms, if they can be true.
+    """The times that the executor claims, ms, if they can be true.
 
     The kernel runs beside the clock and could write any time. So they must explain at least half of the processor
     time that the operating system counted, whatever else the machine was busy with: beyond what restoring the arrays
@@ -83,7 +83,7 @@ def checked_times(claimed: Sequence[float], cpu_s: Sequence[float], restored_byt
     return list(claimed)
 
 
-def _where(ended: ChildExit, launch: NativeLaunch | None) -> str:
+def _where(ended: ExecutorExit, launch: NativeLaunch | None) -> str:
     fault = ended.report.page.fault
     return f"touched {_target(fault, launch, ended.bases[launch.memory] if launch else 0)}{_place(fault)}"
 

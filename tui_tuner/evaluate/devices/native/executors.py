@@ -16,7 +16,7 @@ from subprocess import Popen
 from typing import Any, NamedTuple
 
 from tui_tuner.evaluate.devices.native.code import NativeTask
-from tui_tuner.evaluate.devices.native.executor import ANSWER, DONE, FORK, GO, REAP, REQUEST, SETTLE
+from tui_tuner.evaluate.devices.native.executor_process import ANSWER, DONE, FORK, GO, REAP, REQUEST, SETTLE
 from tui_tuner.evaluate.devices.native.memory import SharedMemory
 from tui_tuner.evaluate.devices.native.report import SharedReport
 from tui_tuner.evaluate.devices.native.task import send
@@ -26,7 +26,7 @@ from tui_tuner.processes.child import start_server
 
 _BOOT = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from tui_tuner.evaluate.devices.native import executor; executor.serve(sys.argv[2:])"
+    "from tui_tuner.evaluate.devices.native import executor_process as executor; executor.serve(sys.argv[2:])"
 )
 
 
@@ -97,7 +97,7 @@ def _end_server(connection: socket.socket, process: Popen[bytes]) -> None:
 
 
 @dataclass(frozen=True)
-class ChildExit:
+class ExecutorExit:
     """How an executor ended.
 
     Attributes:
@@ -112,7 +112,7 @@ class ChildExit:
     timed_out: bool
 
 
-class NativeChild:
+class Executor:
     """An executor at its task. It pauses before every launch, and what it starts ends with it.
 
     Attributes:
@@ -133,7 +133,7 @@ class NativeChild:
             send(self._channel, task.told(), files)
         os.close(self.report.descriptor)
         self._timed_out = False
-        self._exit: ChildExit | None = None
+        self._exit: ExecutorExit | None = None
 
     @property
     def steps_left(self) -> int:
@@ -187,7 +187,7 @@ class NativeChild:
             with suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._descriptor, number)
 
-    def end(self) -> ChildExit:
+    def end(self) -> ExecutorExit:
         """End it and whatever it started, and reap it; how it ended, by itself or otherwise."""
         if self._exit is None:
             self._channel.close()
@@ -196,46 +196,46 @@ class NativeChild:
             number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
             timed_out = self._timed_out or number == signal.SIGXCPU
             bases = dict(zip(self._memories, self.report.bases, strict=True))
-            self._exit = ChildExit(self.report, bases, number, timed_out)
+            self._exit = ExecutorExit(self.report, bases, number, timed_out)
         return self._exit
 
 
-class HeldChildren:
-    """Children that are kept between the launches of one kernel that are timed, which spares each turn a fork.
+class KeptExecutors:
+    """Executors that are kept between the launches of one kernel that are timed, which spares each turn a fork.
 
-    Between two turns a child is stopped: what it does may take no time from another's turn.
+    Between two turns an executor is stopped: what it does may take no time from another's turn.
     """
 
     def __init__(self) -> None:
-        self._children: dict[Hashable, NativeChild] = {}
+        self._kept: dict[Hashable, Executor] = {}
 
     @contextmanager
-    def turn(self, key: Hashable, steps: int, start: Callable[[int], NativeChild]) -> Iterator[NativeChild]:
-        """A child for so many steps, a new one where none is kept that has them left.
+    def turn(self, key: Hashable, steps: int, start: Callable[[int], Executor]) -> Iterator[Executor]:
+        """An executor for so many steps, a new one where none is kept that has them left.
 
         Args:
-            start: makes a child for so many launches.
+            start: makes an executor for so many launches.
         """
-        child = self._children.pop(key, None)
-        if child is not None and (child.steps_left < steps or child.has_ended):
-            child.end()
-            child = None
-        if child is None:
-            child = start(max(steps, _MOST_LAUNCHES))
+        executor = self._kept.pop(key, None)
+        if executor is not None and (executor.steps_left < steps or executor.has_ended):
+            executor.end()
+            executor = None
+        if executor is None:
+            executor = start(max(steps, _MOST_LAUNCHES))
         else:
-            child.release()
+            executor.release()
         try:
-            yield child
-            child.hold()
+            yield executor
+            executor.hold()
         except BaseException:
-            child.end()
+            executor.end()
             raise
-        self._children[key] = child
+        self._kept[key] = executor
 
     def end(self, concerns: Callable[[Any], bool]) -> None:
         """End those whose key it says that they are concerned."""
-        for key in [key for key in self._children if concerns(key)]:
-            self._children.pop(key).end()
+        for key in [key for key in self._kept if concerns(key)]:
+            self._kept.pop(key).end()
 
 
 def _readable(timeout_s: float, *descriptors: int) -> bool:
@@ -247,6 +247,6 @@ def _readable(timeout_s: float, *descriptors: int) -> bool:
 
 
 _MOST_LAUNCHES = 512
-"""That one child is timed for."""
+"""That one executor is timed for."""
 _CPU_CLOCK = 2
 """A process's number, inverted, with this in the last three bits names the clock of its processor time."""
