@@ -118,16 +118,17 @@ async def test_a_compile_error_is_remembered(make, candidate):
     assert (first.cached, second.cached) == (False, True)
 
 
-async def test_a_time_out_is_not_remembered_and_leaves_no_process(make, candidate, tmp_path):
-    builder = make(timeout_s=0.4)
+async def test_a_time_out_is_remembered_by_this_program_alone_and_leaves_no_process(make, candidate):
     forever = str(1_000_000 + os.getpid())  # seconds that no other run of the tests uses
     script = candidate(f"sleep {forever} & wait")
+    builders = [make(timeout_s=0.4), make(timeout_s=0.4)]
 
-    first, second = [await builder.build(script, {}) for _ in range(2)]
+    first, second, other = [await builders[which].build(script, {}) for which in (0, 0, 1)]
 
     assert first.failure.kind is FailureKind.BUILD_TIMEOUT
     assert first.failure.message == "the compiler was stopped after 0.4 s"
-    assert not second.cached
+    assert second == first
+    assert (other.failure, other.milliseconds == first.milliseconds) == (first.failure, False)
     assert _running(forever) == []
 
 

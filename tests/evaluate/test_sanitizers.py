@@ -83,12 +83,13 @@ class Tools:
     told: list[str] = field(default_factory=list)
     asked: list[tuple[str, str]] = field(default_factory=list)
     unbuilt: tuple[str, ...] = ()
+    unbuilt_as: FailureKind = FailureKind.COMPILE
 
     async def build(
         self, candidate: Candidate, _: Configuration, options: Sequence[str]
     ) -> tuple[Build, Executable | None]:
         if candidate.source in self.unbuilt:
-            return Build(key="", failure=Failure(kind=FailureKind.COMPILE, message="no")), None
+            return Build(key="", failure=Failure(kind=self.unbuilt_as, message="no")), None
         build = Build(key="", artifact=candidate.source, symbol="k")
         return build, Executable(artifact=candidate.source, symbol="k", shapes=[])
 
@@ -147,6 +148,15 @@ def test_a_source_that_does_not_build_where_ours_is_put_before_it_is_not_refused
     assert asyncio.run(watching.accusation(_named("own"))) is None
     assert asyncio.run(watching.accusation(_named("late"))) == RACE
     assert tools.told == []
+
+
+def test_a_source_whose_warps_cannot_be_made_late_in_time_is_judged_without_which_is_told() -> None:
+    tools = Tools({}, unbuilt=("long",), unbuilt_as=FailureKind.BUILD_TIMEOUT)
+    watching = tools.sanitizers()
+    watching.tools = {"ordercheck": LATE_WARPS}
+    assert [asyncio.run(watching.accusation(_named("long"))) for _ in range(2)] == [None, None]
+    assert tools.told == ["a kernel is judged without ordercheck: no build for it in time"]
+    assert watching.tools == {"ordercheck": LATE_WARPS}
 
 
 @pytest.mark.parametrize("kind", [FailureKind.TIMEOUT, FailureKind.LAUNCH])

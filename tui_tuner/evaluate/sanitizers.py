@@ -117,10 +117,13 @@ class Sanitizers:
         if not isinstance(built, Failure) and built[1] is not None:
             findings = await self._watched(tools, built[1])
             return {tool: _fair(finding) for tool, finding in findings.items()} if option == LATE_WARPS else findings
-        if option == LATE_WARPS:  # the source is not the candidate's own: that it does not build is not its fault
-            return dict.fromkeys(tools, ToolFinding())
         why = built if isinstance(built, Failure) else built[0].failure
-        if why is not None and why.kind is FailureKind.BUILD_TIMEOUT:
+        in_time = why is None or why.kind is not FailureKind.BUILD_TIMEOUT
+        if option == LATE_WARPS:  # the source is not the candidate's own: that it does not build is not its fault
+            if not in_time:
+                self.tell(f"a kernel is judged without {' and '.join(tools)}: no build for it in time")
+            return dict.fromkeys(tools, ToolFinding())
+        if why is not None and not in_time:
             return dict.fromkeys(tools, ToolFinding(unknown=f"no build for it in time: {why.message}"))
         return {
             tool: ToolFinding(

@@ -82,6 +82,7 @@ class Builder:
         self._slots = asyncio.Semaphore(jobs or os.cpu_count() or 1)
         self._sharing = asyncio.Lock()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._out_of_time: dict[str, Build] = {}
         self._attempts = True
         self._beyond_attempts: set[str] = set()
 
@@ -102,7 +103,7 @@ class Builder:
         key = self._key(candidate, recipe)
         lock = self._locks.setdefault(key, asyncio.Lock())
         async with lock:
-            known = self._cache.load(key)
+            known = self._cache.load(key) or self._out_of_time.get(key)
             if known is not None:
                 return known
             with machine_faults():
@@ -208,7 +209,9 @@ class Builder:
         build = Build(key=key, milliseconds=done.milliseconds)
         if done.timed_out:
             message = f"the compiler was stopped after {self._timeout_s:g} s"
-            return build.model_copy(update={"failure": Failure(kind=FailureKind.BUILD_TIMEOUT, message=message)})
+            failure = Failure(kind=FailureKind.BUILD_TIMEOUT, message=message)
+            self._out_of_time[key] = build.model_copy(update={"failure": failure})  # not among those of later programs
+            return self._out_of_time[key]
         artifact = directory / recipe.artifact
         if done.returncode != 0 or artifact.is_symlink() or not artifact.is_file():
             _refuse_machine_faults(done, directory)

@@ -23,8 +23,9 @@ static __device__ bool tuner_rests(unsigned who, unsigned window) {{
     mixed = (mixed ^ (mixed >> 15)) * 0x846ca68bu;
     return (mixed ^ (mixed >> 16)) & 1;
 }}
+// No function to call: warp-group products take ptxas minutes then, or more registers than there are.
 // Nobody rests in one millisecond of eight, so that nothing takes more than about eight times as long.
-static __device__ __noinline__ void tuner_late() {{
+static __device__ __forceinline__ void tuner_late() {{
     unsigned block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
     unsigned warp = (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) / 32;
     unsigned long long now;
