@@ -229,7 +229,9 @@ class Amending:
 
     def _said(self, problem: Problem, where: str, trial: TrialResult) -> tuple[str, ...]:
         """What a trial that held lets the user know."""
-        said = f"run on {self._trials.where} as given {where}: every array is large enough, every output is written"
+        notices_reads = problem.language != "opencl"
+        enough = "every array is large enough" if notices_reads else "it writes inside its arrays alone"
+        said = f"run on {self._trials.where} as given {where}: {enough}, every output is written"
         empty = _unfilled(problem)
         more = [f"constant memory that the host fills is all zeros here: {', '.join(empty)}"] if empty else []
         if self._made.filled:

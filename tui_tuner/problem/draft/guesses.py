@@ -28,6 +28,8 @@ _EMULATED_EXTENT = {1: 2**14, 2: 128, 3: 24}
 SMALL = 32
 """A size below is no extent, or cannot be halved."""
 _MOST_CALLS = 4
+TOLD_APART = re.compile(r"\bthreadIdx\b|\bget_(?:global|local|group)_id\b")
+"""What a kernel says whose threads do different things."""
 _TEMPLATE_ARGUMENTS = {"typename": OPEN_TYPE, "class": OPEN_TYPE, "bool": "true"}
 
 

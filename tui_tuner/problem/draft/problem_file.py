@@ -75,8 +75,9 @@ def scaffold(
     signature = _with_bits(_with_members(signature, code, language), code_only(source))
     read = None
     hosts = text_of(host, "name the file that launches the kernel") if host else ""
-    if language == "cuda":
-        read = drafted_launch(source, signature, source_path, hosts, dimensions(signature), amendments.stated_too)
+    if COMPILED_LANGUAGES[language].has_blocks:
+        axes = dimensions(signature)
+        read = drafted_launch(source, signature, source_path, hosts, axes, amendments.stated_too, language)
     if read is not None and read.template and kernel in (None, signature.name):
         name = signature.name + read.template
         typed = find_kernel(source, language, name)
@@ -149,7 +150,7 @@ def _sizes_of(
     signature: KernelSignature, launch: DraftedLaunch | None, amendments: Amendments, language: Language
 ) -> DraftedSizes:
     if launch is not None and "problem_size" in launch.keys:
-        return drafted_sizes(launch, signature, amendments)
+        return drafted_sizes(launch, signature, amendments, has_emulator=COMPILED_LANGUAGES[language].has_emulator)
     extents = extents_of(signature, amendments.doublings)
     fixed = () if launch is None else [name for name, value in launch.values.items() if not isinstance(value, str)]
     names = [name for name in size_names(signature) if name not in fixed] or ["n"]

@@ -30,6 +30,7 @@ from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
 
 _CHECK = "  # a guess: check"
+_OF_USUAL = "  # as the host makes it of usual sizes: check"
 _USUAL_FRACTIONS = {
     r"(?i:eps(?:ilon)?|tol(?:erance)?)": "1e-5",
     r"(?i:min|low).*|.*(?:_min|Min|_low|Low)": "-2.0",
@@ -77,7 +78,7 @@ def lines_of(draft: Draft) -> Iterator[str]:
     yield f"name = {json.dumps(draft.name)}{_CHECK if signature.template else ''}"
     if file.suffix not in LANGUAGES:
         yield f'language = "{draft.language}"'
-    if draft.language == "cuda" and (places := header_directories(draft.source, file)):
+    if places := header_directories(draft.source, file):
         yield f"compiler_options = {json.dumps([f'-I{one}' for one in places])}  # for the headers of its project"
     yield ""
     yield "[sizes]  # names for the expressions below, with the values that are timed"
@@ -262,7 +263,7 @@ def _valued(key: str, name: str, dtype: str | None, draft: Draft) -> tuple[str, 
     if draft.launch is not None and value is not None:
         known = draft.read is not None and key in draft.read.values
         if known and key in draft.launch.usual:
-            return json.dumps(value), "  # as the host makes it of usual sizes: check"
+            return json.dumps(value), _OF_USUAL if isinstance(value, float) else _CHECK
         return json.dumps(value), "  # as the host passes it" if known else FROM_THE_MODEL
     if name in draft.sizes.timed:
         return f'"{name}"', ""
