@@ -14,9 +14,11 @@ from tui_tuner.problem.draft.guesses import (
     AXES,
     DraftedConstant,
     array_shape,
+    arrays_of_offsets,
+    as_factor,
     block_values,
     dimensions,
-    holds_offsets,
+    divided_by,
     is_written,
     most_threads,
     outputs,
@@ -173,8 +175,8 @@ def _arguments(draft: Draft) -> Iterator[str]:
             yield f'fill = "integers"\nlow = {low}\nhigh = {json.dumps(high)}  # as the host fills it'
         elif proposed is not None:
             yield from _proposed_fill(proposed)
-        elif "int" in (parameter.dtype or "") and holds_offsets(parameter.name, draft.signature):
-            yield 'fill = "arange"  # a guess, for the kernel reads where something begins and ends: check'
+        elif parameter.name in arrays_of_offsets(draft.signature):
+            yield from _offsets(parameter, draft)
         elif _fill(parameter, draft) == "uniform":
             yield 'fill = "uniform"  # between 0 and 1, since negative numbers gave what is no number'
 
@@ -225,6 +227,19 @@ def _written(draft: Draft) -> dict[str, bool]:
     return {**proposed, **certain} or read
 
 
+def _offsets(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
+    """The fill of where something begins and ends: of parts of an array, where the kernel goes through these."""
+    mark = "  # a guess, for the kernel reads where something begins and ends: check"
+    divided = divided_by(parameter.name, draft.signature)
+    among = next((one for one in draft.signature.parameters if one.name in divided), None)
+    if among is None:
+        yield f'fill = "arange"{mark}'
+        return
+    extents = json.loads(_shape(among, draft).partition(" = ")[2].partition("  # ")[0])
+    yield 'fill = "offsets"'
+    yield f"high = {json.dumps(' * '.join(as_factor(one, extents[1:]) for one in extents))}{mark}"
+
+
 def _shape(parameter: KernelParameter, draft: Draft) -> str:
     launch, found, read = draft.launch, draft.amendments.shapes.get(parameter.name), draft.read
     width = f"{parameter.width} * " if parameter.width > 1 else ""
@@ -233,10 +248,10 @@ def _shape(parameter: KernelParameter, draft: Draft) -> str:
     if launch is not None and parameter.name in launch.shapes:
         known = read is not None and parameter.name in read.shapes
         said = "  # as the host allocates it" if known else FROM_THE_MODEL
-        return f"shape = {json.dumps([width + _factor(launch.shapes[parameter.name], width)])}{said}"
+        return f"shape = {json.dumps([width + as_factor(launch.shapes[parameter.name], width)])}{said}"
     if launch is not None and "problem_size" in launch.keys:
-        elements = " * ".join(_factor(_in_elements(one, launch), "*") for one in launch.keys["problem_size"])
-        return f"shape = {json.dumps([width + _factor(elements, width)])}{_CHECK}"
+        elements = " * ".join(as_factor(_in_elements(one, launch), "*") for one in launch.keys["problem_size"])
+        return f"shape = {json.dumps(array_shape(draft.signature, parameter, elements))}{_CHECK}"
     return f"shape = {json.dumps(array_shape(draft.signature, parameter))}{_CHECK}"
 
 
@@ -246,11 +261,6 @@ def _in_elements(threads: str, launch: DraftedLaunch) -> str:
         threads = re.sub(rf"\b{name}\b", str(number), threads)
     more = re.fullmatch(r"(\w+) \+ 1", threads)
     return more[1] if more and more[1] in launch.sizes else threads
-
-
-def _factor(text: str, behind: str) -> str:
-    """An expression as a factor of another."""
-    return f"({text})" if behind and re.search(r"[-+]|//| if ", text) else text
 
 
 def _scalar(parameter: KernelParameter, draft: Draft) -> str:
