@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tui_tuner.errors import ProblemError
-from tui_tuner.problem.draft.problem_file import scaffold
+from tui_tuner.problem.draft.problem_file import ranked_kernels, scaffold
 from tui_tuner.problem.load import load_problem
 
 SIGNATURES = {
@@ -170,3 +170,14 @@ def test_a_file_that_is_missing_or_of_no_language_is_refused(tmp_path):
         scaffold(tmp_path / "k.cu", None)
     with pytest.raises(ProblemError, match="says no language"):
         scaffold(tmp_path / "k.txt", None)
+
+
+def test_a_source_that_is_never_built_is_refused_before_it_is_read_for_its_kernels(tmp_path):
+    kernel = tmp_path / "long.cu"
+    kernel.write_text(
+        "// " + "lorem ipsum (dolor) " * 15_000 + "\n" + "__global__ void k(float *v, int n) { v[0] = n; }\n"
+    )
+    for read in (ranked_kernels, lambda file: scaffold(file, None)):
+        with pytest.raises(ProblemError, match="longer than 256 KiB") as caught:
+            read(kernel)
+        assert (caught.value.file, caught.value.hint) == (kernel, "take out of it what this kernel does not need")
