@@ -94,7 +94,7 @@ def _is_kernel(node: Node, code: str, language: Language, macros: frozenset[str]
     words = set(re.findall(r"\w+", head))
     mark = COMPILED_LANGUAGES[language].kernel_mark
     if mark is None:
-        return "static" not in words
+        return "static" not in words and not re.compile(r"main\b").match(code, declared_name(declarator).start_byte)
     return bool(mark.search(head) or words & macros)
 
 

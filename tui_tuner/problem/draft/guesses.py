@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 from collections.abc import Sequence
@@ -9,6 +10,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from tui_tuner.problem.c_types import dtype_of, type_aliases
+from tui_tuner.problem.draft.c_expressions import NotArithmetic, arithmetic
 from tui_tuner.problem.draft.host_program import OPEN_TYPE, HostProgram
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
 from tui_tuner.problem.structures import enumerators
@@ -64,7 +66,8 @@ def array_shape(signature: KernelSignature, parameter: KernelParameter, elements
     Of offsets there is one more, of what they divide several for each.
     """
     names = size_names(signature)
-    shape = [elements] if elements else [names[min(axis, len(names) - 1)] for axis in range(_array_axes(signature))]
+    axes = _degree(parameter, signature) if len(names) == 1 else _array_axes(signature)
+    shape = [elements] if elements else [names[min(axis, len(names) - 1)] for axis in range(axes)]
     offsets = arrays_of_offsets(signature)
     if parameter.name in offsets:
         shape[-1] += " + 1"
@@ -81,7 +84,42 @@ def as_factor(text: str, behind: object) -> str:
 
 
 def _array_axes(signature: KernelSignature) -> int:
-    return min(3, max(dimensions(signature), min(2, len(size_names(signature)))))
+    if len(size_names(signature)) == 1:
+        return max((_degree(one, signature) for one in signature.parameters if one.pointer), default=1)
+    return min(3, max(dimensions(signature), 2))
+
+
+def _degree(parameter: KernelParameter, signature: KernelSignature) -> int:
+    """With which power of the only size an array grows, 3 at most: 2 for `a[i * n + j]`, also by a name.
+
+    It is no less than the dimensions of threads.
+    """
+    size, body = size_names(signature)[0], signature.body
+    indices = re.findall(rf"\b{re.escape(parameter.name or '?')}\s*\[([^][]*)\]", body)
+    named = [word for index in indices for word in re.findall(r"[A-Za-z_]\w*", index)]
+    indices += [text for word in dict.fromkeys(named) for text in re.findall(rf"\b{word}\s*=(?!=)([^;,]*)", body)]
+    return min(3, max([dimensions(signature), *(_power(index, size) for index in indices)]))
+
+
+def _power(text: str, size: str) -> int:
+    """With which power of a size an index grows that is made of it and of names that go up to it; 1 for any other."""
+
+    def powers(node: ast.expr) -> tuple[int, int]:
+        """That of the size itself, and whether another name is there, by which it is multiplied."""
+        match node:
+            case ast.Name(id=name):
+                return (1, 0) if name == size else (0, 1)
+            case ast.BinOp(left=left, op=ast.Mult(), right=right):
+                (one, named), (other, named_too) = powers(left), powers(right)
+                return one + other, named | named_too
+            case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
+                return max(powers(left), powers(right), key=sum)
+        return 0, 0
+
+    try:
+        return max(1, sum(powers(arithmetic(text))))
+    except NotArithmetic:
+        return 1
 
 
 class Extents(NamedTuple):
@@ -176,7 +214,8 @@ def _writes(name: str, body: str) -> tuple[int, int]:
     cast = r"(?:[(&\s]|\(\s*(?:const\s+)?(?:\w+\s+)*\w+\s*\*+\s*\)|\w+_cast\s*<[^<>]*>)*"
     aliases = re.findall(rf"\*\s*(?:const\s+|__restrict__\s+)*(\w+)\s*=\s*{cast}{re.escape(name)}\b", body)
     referred = re.findall(rf"&\s*(\w+)\s*=\s*{re.escape(name)}\s*\[", body)
-    body = re.sub(rf"\*[^*;=]*=\s*{cast}{re.escape(name)}\b(?!\s*\[)", "", body)  # where the aliases are declared
+    declared = rf"\*[^*;=]*=\s*(?:{cast}{re.escape(name)}\b(?!\s*\[)|[(\s]*&[(\s]*{re.escape(name)}\s*\[)"
+    body = re.sub(declared, "", body)  # where the aliases are
     body = re.sub(rf"&\s*\w+\s*=\s*{re.escape(name)}\s*\[", "", body)
     own = "|".join(map(re.escape, [name, *aliases]))
     index = r"\[(?:[^][;=]|\[[^][;=]*\])*\]"
