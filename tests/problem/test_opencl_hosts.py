@@ -96,6 +96,21 @@ CASES = {
         '"scale"); f(cl::EnqueueArgs{queue, cl::NDRange{length}}, b, a, length); }',
         ONE | {"defaults": {"block_size_x": 256}},
     ),
+    "a functor without a queue, of buffers without a context": (
+        SCALE,
+        "int main() { int length = 5000; std::vector<float> from(length), to(length);"
+        " cl::Buffer a(begin(from), end(from), true), b(begin(to), end(to), false);"
+        ' auto f = cl::KernelFunctor<cl::Buffer &, cl::Buffer &, int>(program, "scale");'
+        " f(cl::EnqueueArgs(cl::NDRange(length), cl::NDRange(50)), b, a, length); }",
+        ONE | {"defaults": {"block_size_x": 50}},
+    ),
+    "a name of the kernel that a macro stands for": (
+        SCALE,
+        '#define KERNEL_FUNC "scale"\n'
+        f"int main() {{ const int length = 5000; {BUFFERS.replace(chr(34) + 'scale' + chr(34), 'KERNEL_FUNC')} {SET}"
+        " size_t g = length; clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &g, NULL, 0, NULL, NULL); }",
+        ONE,
+    ),
     "a kernel and a queue of the C++ bindings": (
         SCALE,
         f'int main() {{ int length = 5000; {VECTORS} cl::Kernel k(program, "scale"); k.setArg(0, b); k.setArg(1, a);'

@@ -36,8 +36,13 @@ def opencl_launches(program: HostProgram, kernel: str) -> Iterator[HostLaunch]:
 
 
 def _handles(program: HostProgram, kernel: str) -> Iterator[str]:
-    """The names of what the host makes of the kernel's name."""
-    for literal in re.finditer(f'"{re.escape(kernel)}"', program.text):
+    """The names of what the host makes of the kernel's name, or of a macro or variable that stands for it."""
+    quoted = f'"{re.escape(kernel)}"'
+    standing = re.findall(
+        rf"#[ \t]*define[ \t]+(\w+)[ \t]+{quoted}|\b(\w+)\s*(?:\[\s*\]\s*)?=\s*{quoted}\s*;", program.text
+    )
+    others = [name for pair in standing for name in pair if name]
+    for literal in re.finditer("|".join([quoted, *(rf"\b{name}\b" for name in others)]), program.text):
         head = program.text[program.text.rfind(";", 0, literal.start()) + 1 : literal.start()]
         yield from (found["name"] for pattern in _HANDLES if (found := pattern.search(head)) is not None)
 
@@ -93,7 +98,8 @@ def _called(program: HostProgram, handle: str) -> Iterator[HostLaunch]:
     call = re.compile(rf"\b{re.escape(handle)}\s*(?=\(\s*(?:cl\s*::\s*)?EnqueueArgs\s*[({{])")
     for found in call.finditer(program.code):
         how, *arguments = _given(program.code, found.end())
-        _, *sizes = _given(how, re.search(r"[({]", how).start())  # type: ignore[union-attr]  # the pattern has it
+        sizes = _given(how, min(how.find(mark) for mark in "({" if mark in how))
+        sizes = sizes if "NDRange" in sizes[0] else sizes[1:]  # without the queue
         yield _launch(program, found.start(), sizes[1:] if len(sizes) > 2 else sizes, tuple(arguments))
 
 
