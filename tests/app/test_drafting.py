@@ -721,10 +721,14 @@ __kernel void pairs(__global int *to, __global const float *from, const int n)
 def test_a_draft_in_opencl_is_run_on_the_device_and_amended(tmp_path):
     file = tmp_path / "pairs.cl"
     file.write_text(GROWN)
-    written = asyncio.run(confirmed(problem_of(file), SessionOptions(device="opencl"), Settings()))
+    (tmp_path / "main.c").write_text("int main() { return 0; }\n")
+    written = asyncio.run(
+        confirmed(problem_of(file, host=tmp_path / "main.c"), SessionOptions(device="opencl"), Settings())
+    )
     shapes = {one.name: one.shape for one in written.problem.arguments}
     assert shapes["to"] == ["2 * n"]
     told = "\n".join(assumptions(written))
+    assert "main.c launches it nowhere that could be read, so what the host has is guessed" in told
     assert "run on the OpenCL device as given at n = " in told
     assert "it writes inside its arrays alone, what is written is what is compared" in told
 

@@ -185,3 +185,19 @@ def test_headers_beside_the_host_say_numbers_and_those_of_the_kernel_where_they_
     problem, text = drafted(tmp_path, source, host)
     assert problem.sizes == {"n": 5000}
     assert f'compiler_options = ["-I{tmp_path}"]' in text
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        'auto f = cl::KernelFunctor<>(p, "scale"); f(cl::EnqueueArgs(), a); f(cl::EnqueueArgs{}, a);'
+        " f(cl::EnqueueArgs(q",
+        'cl_kernel k = clCreateKernel(p, "scale"',
+        'cl_kernel k = clCreateKernel(p, "scale", &e); clSetKernelArg(k, 9999999999, 4, &a);'
+        " size_t g[2] = {g[1], g[0]}; clEnqueueNDRangeKernel(q, k, 99999999999999999999, NULL, g, g[0, 0);",
+        'k = clCreateKernel(p, "scale", &e); clEnqueueNDRangeKernel(q, k, 1, NULL, NULL, NULL, 0, NULL, NULL);',
+    ],
+)
+def test_a_host_that_makes_no_sense_says_nothing(tmp_path, host):
+    problem, _ = drafted(tmp_path, SCALE, host)
+    assert (problem.sizes, problem.launch.problem_size) == ({"n": 2**20}, ["n"])

@@ -237,6 +237,10 @@ class Amending:
         if self._made.filled:
             said = said.replace("every output is written", "what is written is what is compared")
             more.append(f"written in part, the rest keeps what it held: {', '.join(sorted(self._made.filled))}")
+        if self._first.host is not None and "# as the host launches it" not in self._first.text:
+            more.append(
+                f"{self._first.host.name} launches it nowhere that could be read, so what the host has is guessed"
+            )
         if self._made.whole:
             more.append("sizes are whole multiples of any block: with others it makes what is no number")
         if trial.no_numbers:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from tui_tuner.problem.draft.host_launches import HostLaunch
 from tui_tuner.problem.draft.host_program import HostProgram
@@ -22,6 +23,7 @@ _RANGE = r"(?:(?:\w+\s*::\s*)?NDRange\s*[({]|(?:\([^()]*\)\s*)?\{)"
 _ADDRESS = re.compile(r"^(?:\([^()]*\)\s*)?&?\s*")
 _AXES = "xyz"
 _MOST_STEPS = 6
+_MOST_ARGUMENTS, _MOST_LAUNCHES = 256, 32
 
 
 def opencl_launches(program: HostProgram, kernel: str) -> Iterator[HostLaunch]:
@@ -30,9 +32,9 @@ def opencl_launches(program: HostProgram, kernel: str) -> Iterator[HostLaunch]:
     The grid is the work-items of each axis, divided by those of a work-group and rounded up, as launches here are; a
     work-group that is left to OpenCL has the name of a tunable.
     """
-    for handle in dict.fromkeys(_handles(program, kernel)):
-        yield from _enqueued(program, handle)
-        yield from _called(program, handle)
+    handles = dict.fromkeys(_handles(program, kernel))
+    found = (one for name in handles for way in (_enqueued, _called) for one in way(program, name))
+    yield from islice((one for one in found if one.grid != "{}"), _MOST_LAUNCHES)
 
 
 def _handles(program: HostProgram, kernel: str) -> Iterator[str]:
@@ -88,6 +90,8 @@ def _arguments(program: HostProgram, handle: str, before: int) -> dict[int, str]
     following = 0
     for _, (index, text) in sorted(set_at.items()):
         position = int(index) if index.isdecimal() else following
+        if position >= _MOST_ARGUMENTS:
+            continue
         passed[position] = _ADDRESS.sub("", text)
         following = position + 1
     return passed
@@ -99,7 +103,7 @@ def _called(program: HostProgram, handle: str) -> Iterator[HostLaunch]:
     for found in call.finditer(program.code):
         how, *arguments = _given(program.code, found.end())
         sizes = _given(how, min(how.find(mark) for mark in "({" if mark in how))
-        sizes = sizes if "NDRange" in sizes[0] else sizes[1:]  # without the queue
+        sizes = sizes if "NDRange" in "".join(sizes[:1]) else sizes[1:]  # without the queue
         yield _launch(program, found.start(), sizes[1:] if len(sizes) > 2 else sizes, tuple(arguments))
 
 
