@@ -705,3 +705,49 @@ def test_sizes_that_the_host_states_are_not_doubled(tmp_path):
         "int main() { int n = 8192; k<<<(n + 127) / 128, 128>>>(to, n); }\n"
     )
     assert draft_of(file, None, amendments=Amendments(doublings=3)).problem.sizes == {"n": 8192}
+
+
+GROWN = """\
+__kernel void pairs(__global int *to, __global const float *from, const int n)
+{
+    int i = get_global_id(0);
+    if (i < n) to[i] = from[i] > 0 ? i : -i;
+    if (i == 0) to[n] = n;
+}
+"""
+
+
+@pytest.mark.opencl
+def test_a_draft_in_opencl_is_run_on_the_device_and_amended(tmp_path):
+    file = tmp_path / "pairs.cl"
+    file.write_text(GROWN)
+    (tmp_path / "main.c").write_text("int main() { return 0; }\n")
+    written = asyncio.run(
+        confirmed(problem_of(file, host=tmp_path / "main.c"), SessionOptions(device="opencl"), Settings())
+    )
+    shapes = {one.name: one.shape for one in written.problem.arguments}
+    assert shapes["to"] == ["2 * n"]
+    told = "\n".join(assumptions(written))
+    assert "main.c launches it nowhere that could be read, so what the host has is guessed" in told
+    assert "run on the OpenCL device as given at n = " in told
+    assert "it writes inside its arrays alone, what is written is what is compared" in told
+
+
+@pytest.mark.opencl
+def test_a_draft_in_opencl_that_does_not_hold_says_where_and_what_to_write(tmp_path):
+    file = tmp_path / "still.cl"
+    file.write_text("\n__kernel void still(__global int *to, const int n) { if (n < 0) to[get_global_id(0)] = n; }\n")
+    with pytest.raises(ProblemError, match="a kernel that computes nothing") as caught:
+        asyncio.run(confirmed(problem_of(file), SessionOptions(device="opencl"), Settings()))
+    assert (caught.value.file, caught.value.line) == (file, 2)
+    assert f"tuner-tui init {file} --kernel still" in caught.value.hint
+
+
+@pytest.mark.opencl
+def test_a_crash_of_an_opencl_kernel_says_what_may_be_too_small_and_who_may_know(tmp_path):
+    file = tmp_path / "far.cl"
+    file.write_text("__kernel void far(__global int *to, const int n) { to[(long)n * get_global_id(0)] = n; }\n")
+    with pytest.raises(ProblemError, match="SIGSEGV") as caught:
+        asyncio.run(confirmed(problem_of(file), SessionOptions(device="opencl"), Settings()))
+    assert "shape says how large an array is" in caught.value.hint
+    assert "--host FILE names the code that allocates it" in caught.value.hint

@@ -2,8 +2,9 @@
 
 import pytest
 
-from tui_tuner.evaluate.build.refuse import MAX_BYTES, refuse
+from tui_tuner.evaluate.build.refuse import refuse
 from tui_tuner.evaluate.results import FailureKind
+from tui_tuner.problem.syntax import MOST_BYTES
 
 REFUSED = {
     "absolute include": '#include "/etc/passwd"',
@@ -32,7 +33,7 @@ REFUSED = {
     "assembler include": 'asm(".include \\"x\\"");',
     "dependency pragma": '#pragma GCC dependency "/etc/passwd"',
     "NUL": "int a;\x00",
-    "too long": "/" * (MAX_BYTES + 1),
+    "too long": "/" * (MOST_BYTES + 1),
 }
 
 ACCEPTED = {

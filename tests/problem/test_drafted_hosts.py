@@ -247,6 +247,20 @@ CASES = {
         "int main() { int n = 4096; cudaMalloc(&rows, (n + 1) * sizeof(int)); k<<<n / 64, 64>>>(to, rows, n); }",
         {"rows": ["n + 1"], "fill rows": ("arange", None, None)},
     ),
+    "offsets of what is read between them": (
+        "__global__ void k(float *to, const int *rows, const float *values, int n) {"
+        f" {ONE} if (i < n) {{ float sum = 0; for (int j = rows[i]; j < rows[i + 1]; j++) sum += values[j];"
+        " to[i] = sum; } }\n"
+        "int main() { int n = 4096, nnz = 50000; cudaMalloc(&rows, (n + 1) * sizeof(int));"
+        " cudaMalloc(&values, nnz * sizeof(float)); k<<<n / 64, 64>>>(to, rows, values, n); }",
+        {"rows": ["n + 1"], "values": ["nnz"], "fill rows": ("offsets", None, "nnz")},
+    ),
+    "offsets with names for the two, where the host says nothing of them": (
+        "__global__ void k(float *to, const int *rows, const float *values, const float *near, int n) {"
+        f" {ONE} if (i < n) {{ const int first = rows[i], last = rows[i + 1]; to[i] = near[i] - near[i + 1];"
+        " for (int j = first + threadIdx.x % 2; j < last; j += 2) to[i] += values[j]; } }\n",
+        {"rows": ["n + 1"], "values": ["8 * n"], "near": ["n"], "fill rows": ("offsets", None, "8 * n")},
+    ),
     "a count of blocks where threads are counted": (
         f"__global__ void k(float *to, int j) {{ {ONE} to[i ^ j] = i; }}\n"
         "#define BLOCKS 512\n#define THREADS 128\n"

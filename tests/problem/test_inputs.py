@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tui_tuner.errors import ProblemError
+from tui_tuner.problem.check_arguments import fill_fault
 from tui_tuner.problem.inputs import array_bytes, make_arguments, poisoned, untouched
 from tui_tuner.problem.model import Argument, Kernel, Launch, Problem
 
@@ -66,6 +67,33 @@ def test_a_fill_stays_within_its_bounds_and_reaches_them(fill, low, high, expect
     assert values.max() == pytest.approx(expected[1], abs=0.01)
 
 
+@pytest.mark.parametrize("dtype", ["int32", "uint32", "int64", "uint16"])
+def test_offsets_divide_what_there_is_into_parts_of_different_length_some_of_them_empty(dtype):
+    values = made({"dtype": dtype, "shape": ["n + 1"], "fill": "offsets", "high": "8 * n"}, n=1000)
+    lengths = np.diff(values.astype(np.int64))
+    assert values.dtype == dtype
+    assert (values[0], values[-1], lengths.min(), lengths.sum()) == (0, 8000, 0, 8000)
+    assert len(np.unique(lengths)) > 10
+    assert made({"dtype": dtype, "shape": [2], "fill": "offsets", "low": 1, "high": 9}).tolist() == [1, 9]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "high", "message", "hint"),
+    [
+        ("float32", 9, "offsets are whole numbers, float32 is none", 'use fill = "integers"'),
+        ("bool", 9, "offsets are whole numbers, bool is none", 'use fill = "integers"'),
+        ("int32", None, "the last of offsets is not given", "add high = ..., the number of elements they divide"),
+    ],
+)
+def test_offsets_that_cannot_be_made_are_refused_with_what_to_write(dtype, high, message, hint):
+    fault = fill_fault(Argument(name="rows", dtype=dtype, shape=[9], fill="offsets", high=high))
+    assert (fault.key, fault.message, fault.hint) == ("fill", message, hint)
+
+
+def test_a_single_offset_is_the_first():
+    assert made({"dtype": "int32", "shape": [1], "fill": "offsets", "low": 3, "high": 9}).tolist() == [3]
+
+
 def test_the_seed_decides_and_arguments_differ_from_each_other():
     problem = problem_of({"shape": [100]}, {"shape": [100]})
     first, second = make_arguments(problem, {}, 5)
@@ -108,6 +136,8 @@ def test_elements_that_no_kernel_wrote_are_told_from_written_ones():
         ({"dtype": "int8", "shape": [9], "high": 300}, "does not fit into int8"),
         ({"dtype": "uint8", "shape": [9], "low": -1}, "does not fit into uint8"),
         ({"dtype": "int8", "shape": [900], "fill": "arange"}, "does not fit into int8"),
+        ({"dtype": "int8", "shape": [900], "fill": "offsets", "high": 128}, "128 does not fit into int8"),
+        ({"dtype": "int8", "shape": [900], "fill": "offsets", "low": 5, "high": 4}, "nothing between low = 5"),
     ],
 )
 def test_what_does_not_fit_is_an_error_that_names_the_argument(argument, message):

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tui_tuner.errors import ProblemError
-from tui_tuner.problem.draft.problem_file import scaffold
+from tui_tuner.problem.draft.problem_file import ranked_kernels, scaffold
 from tui_tuner.problem.load import load_problem
 
 SIGNATURES = {
@@ -170,3 +170,59 @@ def test_a_file_that_is_missing_or_of_no_language_is_refused(tmp_path):
         scaffold(tmp_path / "k.cu", None)
     with pytest.raises(ProblemError, match="says no language"):
         scaffold(tmp_path / "k.txt", None)
+
+
+def test_a_source_that_is_never_built_is_refused_before_it_is_read_for_its_kernels(tmp_path):
+    kernel = tmp_path / "long.cu"
+    kernel.write_text(
+        "// " + "lorem ipsum (dolor) " * 15_000 + "\n" + "__global__ void k(float *v, int n) { v[0] = n; }\n"
+    )
+    for read in (ranked_kernels, lambda file: scaffold(file, None)):
+        with pytest.raises(ProblemError, match="longer than 256 KiB") as caught:
+            read(kernel)
+        assert (caught.value.file, caught.value.hint) == (kernel, "take out of it what this kernel does not need")
+
+
+@pytest.mark.parametrize(
+    ("body", "shapes"),
+    [
+        ("for (int i = 0; i < n; i++) to[i] = from[i];", {"to": ["n"], "from": ["n"]}),
+        ("for (int i = 0; i < n; i++) to[i] += from[i * n + i];", {"to": ["n"], "from": ["n", "n"]}),
+        ("long at = i * n + j; to[at] = from[(k * n + j) * n + i];", {"to": ["n", "n"], "from": ["n"] * 3}),
+        ("to[2 * i] = from[i + n] + from[i * 16 + j];", {"to": ["n"], "from": ["n"]}),
+        ("to[i * n * n + j * n + k] = from[place(n) * n];", {"to": ["n"] * 3, "from": ["n"]}),
+    ],
+)
+def test_an_array_grows_with_the_only_size_as_what_it_is_indexed_with(tmp_path, body, shapes):
+    kernel = tmp_path / "k.c"
+    kernel.write_text(f"void k(double *to, const double *from, int n) {{ {body} }}\n")
+    kernel.with_suffix(".toml").write_text(scaffold(kernel, None))
+    problem = load_problem(kernel)
+    assert {one.name: one.shape for one in problem.arguments if one.shape} == shapes
+    assert problem.sizes["n"] < (2**20 if max(map(len, shapes.values())) > 1 else 2**21)
+
+
+def test_an_array_that_a_pointer_only_reads_is_no_output(tmp_path):
+    kernel = tmp_path / "gray.c"
+    kernel.write_text(
+        "void gray(int w, int h, float *image, float *out) { for (int i = 0; i < w * h; i++) {"
+        " float *pixel = &image[3 * i]; out[i] = pixel[0] + pixel[1]; } }\n"
+    )
+    kernel.with_suffix(".toml").write_text(scaffold(kernel, None))
+    assert [one.name for one in load_problem(kernel).arguments if one.output] == ["out"]
+
+
+def test_an_array_that_is_written_through_a_pointer_to_its_element_is_an_output(tmp_path):
+    kernel = tmp_path / "gray.c"
+    kernel.write_text("void gray(float *to, float *from, int n) { float *p = &to[n / 2]; p[0] = from[0]; }\n")
+    kernel.with_suffix(".toml").write_text(scaffold(kernel, None))
+    assert [one.name for one in load_problem(kernel).arguments if one.output] == ["to"]
+
+
+def test_the_main_function_of_a_program_is_no_kernel(tmp_path):
+    kernel = tmp_path / "program.c"
+    kernel.write_text(
+        "void mainly(float *to, int n) { for (int i = 0; i < n; i++) to[i] = i; }\n"
+        "int main(int argc, char **argv) { for (;;) for (;;) for (;;) mainly(0, argc); }\n"
+    )
+    assert ranked_kernels(kernel) == ["mainly"]

@@ -229,12 +229,18 @@ class Amending:
 
     def _said(self, problem: Problem, where: str, trial: TrialResult) -> tuple[str, ...]:
         """What a trial that held lets the user know."""
-        said = f"run on {self._trials.where} as given {where}: every array is large enough, every output is written"
+        notices_reads = problem.language != "opencl"
+        enough = "every array is large enough" if notices_reads else "it writes inside its arrays alone"
+        said = f"run on {self._trials.where} as given {where}: {enough}, every output is written"
         empty = _unfilled(problem)
         more = [f"constant memory that the host fills is all zeros here: {', '.join(empty)}"] if empty else []
         if self._made.filled:
             said = said.replace("every output is written", "what is written is what is compared")
             more.append(f"written in part, the rest keeps what it held: {', '.join(sorted(self._made.filled))}")
+        if self._first.host is not None and "# as the host launches it" not in self._first.text:
+            more.append(
+                f"{self._first.host.name} launches it nowhere that could be read, so what the host has is guessed"
+            )
         if self._made.whole:
             more.append("sizes are whole multiples of any block: with others it makes what is no number")
         if trial.no_numbers:

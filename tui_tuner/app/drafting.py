@@ -23,6 +23,7 @@ from tui_tuner.llm.prices import worst_cost
 from tui_tuner.llm.streams import complete
 from tui_tuner.llm.structured import NoUsableReply
 from tui_tuner.problem.draft.problem_file import ranked_kernels, scaffold, text_of
+from tui_tuner.problem.languages import COMPILED
 from tui_tuner.problem.load import Written, problem_in_text
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import find_kernel
@@ -37,8 +38,8 @@ Tell = Callable[[str], None]
 _MODEL_DRAFTS = 2
 """The model's first draft, and one more that knows why the first did not hold."""
 _MOST_UNSURE, _LONGEST = 4, 160
-_TRIED = ("cuda", "c")
-"""Languages whose kernels the processor runs."""
+_TRIED = COMPILED
+"""Languages whose kernels are run before their drafts are believed."""
 
 
 def drafted(file: Path, kernel: str | None, host: Path | None = None) -> Written:

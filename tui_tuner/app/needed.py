@@ -24,9 +24,22 @@ MOST_HALVINGS = 8
 _MOST_GROWN = 8
 _MOST_ELEMENTS_ALIKE = 2**24
 """Of arrays that all are larger than taken for: what still touches what is before them has an index that is wrong."""
-_BEHIND = re.compile(r"touched memory (\d+) bytes past the end of argument (\d+)")
+_BEHIND = re.compile(
+    r"touched memory (?P<bytes>\d+) bytes past the end of argument (?P<argument>\d+)"
+    r"|argument (?P<wrote>\d+): wrote past its end \(first damaged byte \+(?P<first>\d+)"
+)
 _BEFORE = re.compile(r"touched memory (\d+) bytes before the start of argument (\d+)")
 """What is far behind the end of one array may be before another."""
+_OUTSIDE = (
+    "past the end",
+    "past its end",
+    "before the start",
+    "before its start",
+    "belongs to no",
+    "impossible",
+    "SIGSEGV",
+)
+"""What is said of a kernel that touches what is no argument's."""
 _UNWRITTEN = re.compile(r"leaves \d+ of \d+ elements of '(\w+)' unwritten")
 _TOO_MUCH_SHARED = re.compile(r"bytes of shared memory a block, the device has")
 NOT_FINITE = re.compile(r"no element of '(\w+)' is a finite number")
@@ -35,8 +48,8 @@ NOT_FINITE = re.compile(r"no element of '(\w+)' is a finite number")
 def amended_for(made: Amendments, reason: str, problem: Problem) -> Amendments | None:
     """The amendments and what a reason adds to them; None where it says nothing that could be amended."""
     if found := _BEHIND.search(reason):
-        argument = problem.arguments[int(found[2]) - 1]
-        grown = _grown(argument, int(found[1]), problem)
+        argument = problem.arguments[int(found["argument"] or found["wrote"]) - 1]
+        grown = _grown(argument, int(found["bytes"] or found["first"]), problem)
         return None if grown is None else replace(made, shapes={**made.shapes, argument.name: grown})
     if found := _BEFORE.search(reason):
         return _all_grown(made, problem.arguments[int(found[2]) - 1], problem)
@@ -108,11 +121,12 @@ def needed(reason: str, problem: Problem) -> str:
             "two runs of it differ: its threads race, as where threads of a warp read what others of it write with no "
             "__syncwarp() between, it reads shared memory that nobody wrote, or the sizes are none that it can do"
         )
-    if any(words in reason for words in ("past the end", "before the start", "belongs to no argument", "impossible")):
+    if any(words in reason for words in _OUTSIDE):
         mixed = next(_of_several_types(problem), None)
         if mixed is not None:
             return mixed
-        return "shape says how large an array is, low and high what numbers are in it"
+        host = ", --host FILE names the code that allocates it" if problem.language == "opencl" else ""
+        return f"shape says how large an array is{host}, low and high what numbers are in it"
     return "[launch] says how many threads run, [[arguments]] what they are given"
 
 

@@ -29,6 +29,8 @@ _MOST_BYTES = 2**28
 _MOST_FITTED = 10
 _FAR = 4
 """By so much too short or too long, sizes are doubled or halved twice."""
+_PLACES = {"cuda": ("emulator", "the emulator"), "c": ("c", "this processor")}
+"""Where kernels of a language are tried, and how that is called; others on the session's device."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,9 @@ class Trials:
     """Tries drafts for the kernels of one file, one after another.
 
     Args:
-        options: where and how to build. Kernels are tried on the processor; one that cannot be built there, as with
-            tensor cores, on the device that the options name, where that is a GPU of this machine with its toolkit.
+        options: where and how to build. Kernels are tried on the processor, those in OpenCL on the device that the
+            options name; a CUDA kernel that cannot be built there, as with tensor cores, on the GPU that they name,
+            where that is one of this machine with its toolkit.
         language: of the file; CUDA kernels are emulated.
 
     Attributes:
@@ -65,10 +68,9 @@ class Trials:
     """
 
     def __init__(self, options: LocalOptions, language: Language) -> None:
-        is_emulated = COMPILED_LANGUAGES[language].has_emulator
-        self.long_s = 1.0 if is_emulated else 0.3
-        device = "emulator" if is_emulated else language
-        self._bench = _Bench(options, device, "the emulator" if is_emulated else "this processor")
+        self.long_s = 1.0 if COMPILED_LANGUAGES[language].has_blocks else 0.3
+        device, where = _PLACES.get(language, (options.device, "the OpenCL device"))
+        self._bench = _Bench(options, device, where)
         self._session, self._language = options, language
         self._gpu: _Bench | None = None
         self._may_have_gpu = True

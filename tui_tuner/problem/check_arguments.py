@@ -14,7 +14,7 @@ from tui_tuner.problem.candidate import geometry
 from tui_tuner.problem.check_launch import all_tests, every_run
 from tui_tuner.problem.expression_nodes import INTEGER_LIMIT
 from tui_tuner.problem.expressions import ExpressionError, check_expression, evaluate
-from tui_tuner.problem.inputs import array_bytes, bounds_of, check_value, constants_of, fill_of, poisoned
+from tui_tuner.problem.inputs import BOUNDED, array_bytes, bounds_of, check_value, constants_of, fill_of, poisoned
 from tui_tuner.problem.model import Argument, Expression, InputFill, Member, Problem, Test
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
 from tui_tuner.problem.structures import structures
@@ -230,10 +230,14 @@ def fill_fault(argument: Argument) -> FillFault | None:
     elif how in ("normal", "uniform") and not is_float:
         message = f"fill = '{argument.fill}' makes fractions, {argument.dtype} holds none"
         return FillFault("fill", message, 'use fill = "integers" with low and high')
+    elif how == "offsets" and np.dtype(argument.dtype).kind not in "iu":
+        return FillFault("fill", f"offsets are whole numbers, {argument.dtype} is none", 'use fill = "integers"')
+    elif how == "offsets" and argument.high is None:
+        return FillFault(
+            "fill", "the last of offsets is not given", "add high = ..., the number of elements they divide"
+        )
     for key in ("low", "high"):
-        if getattr(argument, key) is not None and (
-            argument.members is not None or fill_of(argument) not in ("uniform", "integers")
-        ):
+        if getattr(argument, key) is not None and (argument.members is not None or fill_of(argument) not in BOUNDED):
             return FillFault(key, f"'{key}' bounds only those fills", 'add fill = "uniform" or fill = "integers"')
     if argument.infinities and (argument.shape is None or fill_of(argument) != "normal"):
         message = "only an array of floats that is filled normal may hold infinities"
@@ -300,7 +304,7 @@ def _fill_faults(argument: Argument, fill: InputFill, at: Problem) -> Iterator[T
     except ExpressionError as error:
         yield TestFault((*path, "high"), str(error), "bounds may use the names of [sizes]")
         return
-    if fill_of(argument) in ("uniform", "integers"):
+    if fill_of(argument) in BOUNDED:
         try:
             bounds_of(argument, at.sizes)
         except ExpressionError as error:

@@ -50,6 +50,7 @@ _SYSTEM = (Path("/usr/include"), Path("/usr/local/include"))
 """Where headers are that come with no compiler."""
 _LAUNCH = re.compile(r"<\s?<\s?<|\bcudaLaunch(?:Cooperative)?Kernel\b")
 _RUNTIME = re.compile(r"\bcuda(?:Event|Malloc|Free|Memcpy|Memset|Stream|Device|Create|Destroy|Get|Set)\w*\s*\(")
+_MARK = re.compile(r"[{};]")
 _MAIN = re.compile(r"\bmain\s*\(")
 
 
@@ -152,25 +153,20 @@ def _host_parts(code: str) -> Iterator[tuple[int, int]]:
     """Where the host's functions and prototypes begin and end."""
     code = _DIRECTIVE.sub(lambda line: spaces(line.group()), code)
     start = index = 0
-    while index < len(code):
-        letter = code[index]
-        if letter == "}":
-            start = index + 1
-        elif letter == ";":
-            if _is_prototype(code[start:index]):
-                yield _begin(code, start), index + 1
-            start = index + 1
-        elif letter == "{" and _CONTAINER.fullmatch(code[start:index].strip()):
-            start = index + 1
-        elif letter == "{":
-            end = _closing_brace(code, index)
-            if _is_host_function(code[start:index]) or _is_class_of_host(code[start:index], code[index:end]):
-                yield _begin(code, start), end
-                start = end
-            elif _is_function(code[start:index]):
-                start = end
-            index = end - 1
-        index += 1
+    while (mark := _MARK.search(code, index)) is not None:
+        index = mark.start()
+        if mark.group() == ";" and _is_prototype(code[start:index]):
+            yield _begin(code, start), index + 1
+        if mark.group() != "{" or _CONTAINER.fullmatch(code[start:index].strip()):
+            start = index = mark.end()
+            continue
+        end = _closing_brace(code, index)
+        if _is_host_function(code[start:index]) or _is_class_of_host(code[start:index], code[index:end]):
+            yield _begin(code, start), end
+            start = end
+        elif _is_function(code[start:index]):
+            start = end
+        index = end
 
 
 def _begin(code: str, start: int) -> int:

@@ -18,6 +18,8 @@ from tui_tuner.problem.reference import call_reference, made_by_function
 
 DEFAULT_INTEGERS = (0, 100)
 DEFAULT_UNIFORM = (0, 1)
+BOUNDED = ("uniform", "integers", "offsets")
+"""The fills that `low` and `high` bound."""
 
 
 def shape_of(argument: Argument, sizes: Mapping[str, int]) -> tuple[int, ...]:
@@ -67,7 +69,7 @@ def _structure(members: Sequence[Member], sizes: Mapping[str, int]) -> np.void:
 
 
 def bounds_of(argument: Argument, sizes: Mapping[str, int]) -> tuple[float, float]:
-    """Lower (included) and upper (excluded) bound of a `uniform` or `integers` fill.
+    """Lower (included) and upper (excluded) bound of a `uniform` or `integers` fill; first and last of `offsets`.
 
     Raises:
         ExpressionError: they have no value, leave nothing between them or do not fit into the dtype.
@@ -81,10 +83,11 @@ def bounds_of(argument: Argument, sizes: Mapping[str, int]) -> tuple[float, floa
     high = default_high if argument.high is None else _number(argument.high, sizes)
     if not low < high:
         raise ExpressionError(f"there is nothing between low = {low} and high = {high}")
-    if fill_of(argument) == "integers":
+    if fill_of(argument) in ("integers", "offsets"):
         low, high = math.ceil(low), math.ceil(high)
         drawn = np.dtype(np.int64) if np.issubdtype(dtype, np.floating) else dtype
-        for number, held in itertools.product((low, high - 1), (dtype, drawn)):
+        most = high if fill_of(argument) == "offsets" else high - 1
+        for number, held in itertools.product((low, most), (dtype, drawn)):
             _fit(number, held)
         return low, high
     for number, held in ((low, dtype), (high, dtype), (high - low, np.promote_types(dtype, np.float32))):
@@ -102,7 +105,7 @@ def check_value(argument: Argument, sizes: Mapping[str, int]) -> None:
         scalar_of(argument, sizes)
         return
     count = math.prod(shape_of(argument, sizes))
-    if fill_of(argument) in ("uniform", "integers"):
+    if fill_of(argument) in BOUNDED:
         bounds_of(argument, sizes)
     if fill_of(argument) == "arange":
         check_counting(count, np.dtype(argument.dtype))
@@ -235,6 +238,8 @@ def _filled(argument: Argument, sizes: Mapping[str, int], shape: tuple[int, ...]
         case "normal":
             return _drawn(shape, dtype, seed, lambda random, part: random.standard_normal(dtype=part.dtype, out=part))
     low, high = bounds_of(argument, sizes)
+    if fill_of(argument) == "offsets":
+        return _offsets(np.random.default_rng(seed), math.prod(shape), dtype, int(low), int(high)).reshape(shape)
     if fill_of(argument) == "uniform":
         return _drawn(shape, dtype, seed, lambda random, part: _uniform(random, part, low, high))
     held = dtype if not np.issubdtype(dtype, np.floating) else np.dtype(np.int64)
@@ -271,6 +276,14 @@ def _integers(random: np.random.Generator, part: np.ndarray, low: float, high: f
     part[...] = random.integers(int(low), int(high), part.size, part.dtype.type)
 
 
+def _offsets(random: np.random.Generator, count: int, dtype: np.dtype, first: int, last: int) -> np.ndarray:
+    """Where parts of different length begin that lie behind each other, some of them empty, and where the last ends."""
+    values = np.sort(random.integers(first, last, count, dtype, endpoint=True))
+    values[-1] = last
+    values[0] = first
+    return values
+
+
 def _counting(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     count = math.prod(shape)
     check_counting(count, dtype)
@@ -291,5 +304,6 @@ def label_of(sizes: Mapping[str, int], inputs: Mapping[str, InputFill] | None = 
 
 def fill_in_words(name: str | None, bounds: InputFill | Argument) -> str:
     """A fill with the bounds that are given, "uniform from 0.5 below n"."""
-    words = [f"{key} {value}" for key, value in (("from", bounds.low), ("below", bounds.high)) if value is not None]
+    until = "to" if name == "offsets" else "below"
+    words = [f"{key} {value}" for key, value in (("from", bounds.low), (until, bounds.high)) if value is not None]
     return " ".join([name or "poisoned", *words])

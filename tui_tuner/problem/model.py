@@ -22,6 +22,9 @@ WorkType = Literal["float64", "float32", "tf32", "bfloat16", "float16", "float8"
 Expression = str | int
 """Arithmetic over sizes and tunables; read only by `tui_tuner.problem.expressions`."""
 Fill = Literal["normal", "uniform", "integers", "arange", "zeros", "ones"]
+"""How a test, or a model, may fill an array."""
+ArgumentFill = Literal[Fill, "offsets"]
+"""How an argument may be filled."""
 
 
 def _no_truth(value: object) -> object:
@@ -112,8 +115,8 @@ class Argument(ProblemTable):
         output: whether the kernel writes the array and the result is checked.
         fill: how an input array is filled. An output without `fill` starts poisoned;
             with `fill` that content is restored before every launch.
-        low: lower bound of `uniform` and `integers` (included).
-        high: upper bound of `uniform` and `integers` (excluded).
+        low: lower bound of `uniform` and `integers` (included), the first of `offsets`.
+        high: upper bound of `uniform` and `integers` (excluded), the last of `offsets`.
         infinities: whether infinities are among the values of a `normal` array, so that some are tested.
         function: what makes the array instead of a fill, by its name in the reference's file.
         constant: whether it is no parameter of the kernel but the `__constant__` variable of this name, which is filled
@@ -126,7 +129,7 @@ class Argument(ProblemTable):
     value: Expression | float | None = None
     members: list[Member] | None = None
     output: bool = False
-    fill: Fill | None = None
+    fill: ArgumentFill | None = None
     low: float | None = None
     high: Expression | float | None = None
     infinities: bool = False

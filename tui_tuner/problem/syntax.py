@@ -26,6 +26,9 @@ _PREPROCESSOR_BLOCKS = ("preproc_if", "preproc_ifdef", "preproc_else", "preproc_
 _SCOPES = ("linkage_specification", "declaration_list", "namespace_definition", "template_declaration")
 _CONTAINERS = frozenset({"translation_unit", "ERROR", *_SCOPES, *_PREPROCESSOR_BLOCKS})
 
+MOST_BYTES = 2**18
+"""Of the source of a kernel; a longer one is never built."""
+
 
 @cache
 def _parser(language: Language) -> Parser:
@@ -91,7 +94,7 @@ def _is_kernel(node: Node, code: str, language: Language, macros: frozenset[str]
     words = set(re.findall(r"\w+", head))
     mark = COMPILED_LANGUAGES[language].kernel_mark
     if mark is None:
-        return "static" not in words
+        return "static" not in words and not re.compile(r"main\b").match(code, declared_name(declarator).start_byte)
     return bool(mark.search(head) or words & macros)
 
 
@@ -139,7 +142,7 @@ _WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 
 def spaces(text: str) -> str:
     """Spaces of the same length; the ends of the lines stay."""
-    return re.sub(r"[^\n]", " ", text)
+    return "\n".join(" " * len(line) for line in text.split("\n"))
 
 
 def code_only(source: str) -> str:

@@ -12,8 +12,7 @@ from functools import lru_cache
 from tui_tuner.evaluate.results import Failure, FailureKind
 from tui_tuner.problem.languages import COMPILED_LANGUAGES
 from tui_tuner.problem.model import Language
-
-MAX_BYTES = 2**18
+from tui_tuner.problem.syntax import MOST_BYTES
 
 _TRIGRAPHS = dict(zip("=/'()!<>-", "#\\^[]|{}~", strict=True))
 _TRIGRAPH = re.compile(r"\?\?([=/'()!<>-])")
@@ -45,8 +44,8 @@ def refuse(source: str, language: Language) -> Failure | None:
         source: the whole text of the kernel's file.
         language: decides the file's name in the message.
     """
-    if len(source.encode(errors="replace")) > MAX_BYTES:
-        return _failure(f"the source is longer than {MAX_BYTES // 1024} KiB: make it shorter")
+    if len(source.encode(errors="replace")) > MOST_BYTES:
+        return _failure(f"the source is longer than {MOST_BYTES // 1024} KiB: make it shorter")
     if "\x00" in source:
         return _failure("the source holds a NUL character: send plain text")
     for number, line in logical_lines(source):

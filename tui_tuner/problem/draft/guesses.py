@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 from collections.abc import Sequence
@@ -9,6 +10,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from tui_tuner.problem.c_types import dtype_of, type_aliases
+from tui_tuner.problem.draft.c_expressions import NotArithmetic, arithmetic
 from tui_tuner.problem.draft.host_program import OPEN_TYPE, HostProgram
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
 from tui_tuner.problem.structures import enumerators
@@ -28,6 +30,10 @@ _EMULATED_EXTENT = {1: 2**14, 2: 128, 3: 24}
 SMALL = 32
 """A size below is no extent, or cannot be halved."""
 _MOST_CALLS = 4
+_OF_EACH = 8
+"""What is taken for the number of elements between two offsets."""
+TOLD_APART = re.compile(r"\bthreadIdx\b|\bget_(?:global|local|group)_id\b")
+"""What a kernel says whose threads do different things."""
 _TEMPLATE_ARGUMENTS = {"typename": OPEN_TYPE, "class": OPEN_TYPE, "bool": "true"}
 
 
@@ -54,18 +60,66 @@ def size_names(signature: KernelSignature) -> list[str]:
     return [name for name in names if name and why_no_size(name) is None] or ["n"]
 
 
-def array_shape(signature: KernelSignature, parameter: KernelParameter) -> list[str]:
-    """An array over the sizes, with one extent for each dimension or size, three at most."""
+def array_shape(signature: KernelSignature, parameter: KernelParameter, elements: str = "") -> list[str]:
+    """An array of as many elements, else over the sizes, with one extent for each dimension or size, three at most.
+
+    Of offsets there is one more, of what they divide several for each.
+    """
     names = size_names(signature)
-    axes = _array_axes(signature)
-    shape = [names[min(axis, len(names) - 1)] for axis in range(axes)]
+    axes = _degree(parameter, signature) if len(names) == 1 else _array_axes(signature)
+    shape = [elements] if elements else [names[min(axis, len(names) - 1)] for axis in range(axes)]
+    offsets = arrays_of_offsets(signature)
+    if parameter.name in offsets:
+        shape[-1] += " + 1"
+    elif any(parameter.name in divided_by(one, signature) for one in offsets):
+        shape[-1] = f"{_OF_EACH} * {as_factor(shape[-1], '*')}"
     if parameter.width > 1:
-        shape[-1] = f"{parameter.width} * {shape[-1]}"
+        shape[-1] = f"{parameter.width} * {as_factor(shape[-1], '*')}"
     return shape
 
 
+def as_factor(text: str, behind: object) -> str:
+    """An expression as a factor of another, if there is one."""
+    return f"({text})" if behind and re.search(r"[-+]|//| if ", text) else text
+
+
 def _array_axes(signature: KernelSignature) -> int:
-    return min(3, max(dimensions(signature), min(2, len(size_names(signature)))))
+    if len(size_names(signature)) == 1:
+        return max((_degree(one, signature) for one in signature.parameters if one.pointer), default=1)
+    return min(3, max(dimensions(signature), 2))
+
+
+def _degree(parameter: KernelParameter, signature: KernelSignature) -> int:
+    """With which power of the only size an array grows, 3 at most: 2 for `a[i * n + j]`, also by a name.
+
+    It is no less than the dimensions of threads.
+    """
+    size, body = size_names(signature)[0], signature.body
+    indices = re.findall(rf"\b{re.escape(parameter.name or '?')}\s*\[([^][]*)\]", body)
+    named = [word for index in indices for word in re.findall(r"[A-Za-z_]\w*", index)]
+    indices += [text for word in dict.fromkeys(named) for text in re.findall(rf"\b{word}\s*=(?!=)([^;,]*)", body)]
+    return min(3, max([dimensions(signature), *(_power(index, size) for index in indices)]))
+
+
+def _power(text: str, size: str) -> int:
+    """With which power of a size an index grows that is made of it and of names that go up to it; 1 for any other."""
+
+    def powers(node: ast.expr) -> tuple[int, int]:
+        """That of the size itself, and whether another name is there, by which it is multiplied."""
+        match node:
+            case ast.Name(id=name):
+                return (1, 0) if name == size else (0, 1)
+            case ast.BinOp(left=left, op=ast.Mult(), right=right):
+                (one, named), (other, named_too) = powers(left), powers(right)
+                return one + other, named | named_too
+            case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
+                return max(powers(left), powers(right), key=sum)
+        return 0, 0
+
+    try:
+        return max(1, sum(powers(arithmetic(text))))
+    except NotArithmetic:
+        return 1
 
 
 class Extents(NamedTuple):
@@ -119,11 +173,33 @@ def _mentions(name: str, body: str) -> int:
     return len(re.findall(rf"(?<!\.)(?<!->)\b{plain}\b", re.sub(asked, " (", body)))
 
 
-def holds_offsets(name: str, signature: KernelSignature) -> bool:
-    """Whether the kernel takes neighbours of an array of whole numbers for where something begins and ends."""
-    plain = re.escape(name)
-    pairs = re.findall(rf"\b{plain}\s*\[\s*([^][]+?)\s*\+\s*1\s*\]", signature.body)
-    return any(re.search(rf"\b{plain}\s*\[\s*{re.escape(index)}\s*\]", signature.body) for index in pairs)
+def arrays_of_offsets(signature: KernelSignature) -> list[str]:
+    """The arrays of whole numbers of which the kernel takes neighbours for where something begins and ends."""
+    found = []
+    for one in signature.parameters:
+        plain = re.escape(one.name)
+        pairs = re.findall(rf"\b{plain}\s*\[\s*([^][]+?)\s*\+\s*1\s*\]", signature.body)
+        begins = any(re.search(rf"\b{plain}\s*\[\s*{re.escape(index)}\s*\]", signature.body) for index in pairs)
+        if begins and one.pointer and "int" in (one.dtype or "") and not is_written(one.name, signature):
+            found.append(one.name)
+    return found
+
+
+def divided_by(name: str, signature: KernelSignature) -> list[str]:
+    """The arrays of which the kernel goes through the elements from one number of an array to the next.
+
+    As `values` in `for (j = rows[i]; j < rows[i + 1]; j++) sum += values[j]`, also where names stand for the two.
+    """
+    body, plain = signature.body, re.escape(name)
+
+    def is_of_array(text: str) -> bool:
+        named = (rf"\b{word}\s*=(?!=)[^;]*\b{plain}\s*\[" for word in re.findall(r"[A-Za-z_]\w*", text))
+        return bool(re.search(rf"\b{plain}\s*\[", text)) or any(re.search(one, body) for one in named)
+
+    loops = re.finditer(r"\bfor\s*\([^;]*?\b(\w+)\s*=(?!=)([^;]*);\s*\1\s*<([^;]*);", body)
+    counted = [one[1] for one in loops if is_of_array(one[2]) and is_of_array(one[3])]
+    arrays = (one.name for one in signature.parameters if one.pointer and one.width == 1)
+    return [one for one in arrays if re.search(rf"\b{one}\s*\[\s*(?:{'|'.join(counted) or '(?!)'})\s*\]", body)]
 
 
 def is_written(name: str, signature: KernelSignature) -> bool:
@@ -138,7 +214,8 @@ def _writes(name: str, body: str) -> tuple[int, int]:
     cast = r"(?:[(&\s]|\(\s*(?:const\s+)?(?:\w+\s+)*\w+\s*\*+\s*\)|\w+_cast\s*<[^<>]*>)*"
     aliases = re.findall(rf"\*\s*(?:const\s+|__restrict__\s+)*(\w+)\s*=\s*{cast}{re.escape(name)}\b", body)
     referred = re.findall(rf"&\s*(\w+)\s*=\s*{re.escape(name)}\s*\[", body)
-    body = re.sub(rf"\*[^*;=]*=\s*{cast}{re.escape(name)}\b(?!\s*\[)", "", body)  # where the aliases are declared
+    declared = rf"\*[^*;=]*=\s*(?:{cast}{re.escape(name)}\b(?!\s*\[)|[(\s]*&[(\s]*{re.escape(name)}\s*\[)"
+    body = re.sub(declared, "", body)  # where the aliases are
     body = re.sub(rf"&\s*\w+\s*=\s*{re.escape(name)}\s*\[", "", body)
     own = "|".join(map(re.escape, [name, *aliases]))
     index = r"\[(?:[^][;=]|\[[^][;=]*\])*\]"

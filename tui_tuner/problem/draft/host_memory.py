@@ -12,7 +12,7 @@ from tui_tuner.problem.syntax import closing, split_list
 
 _MOST_STEPS = 12
 _CAST = re.compile(r"^\(\s*(?:const\s+)?[\w\s:]+[*\s]*\)\s*|^(?:reinterpret|static|const)_cast\s*<[^<>]*>\s*")
-_VECTOR = r"\b(?:\w+\s*::\s*)?(?:device_vector|host_vector|universal_vector|vector)\s*<(?P<type>[^<>;]*)>"
+_VECTOR = r"\b(?:\w+\s*::\s*)?(?:device_vector|host_vector|universal_vector|vector|valarray)\s*<(?P<type>[^<>;]*)>"
 _RANDOM = (
     r"(?:\([\w\s]+\)|\w+\()?\s*(?:(?P<low>'[^'\\]'|\d+)\s*\+\s*)?\(?\s*(?:std::)?"
     r"(?:rand|random|lrand48|rng|gen|generator|mt|engine|eng)\s*\(\s*\)\s*(?P<by>[%&])\s*(?P<count>\w+)\s*\)?\s*\)?"
@@ -38,7 +38,7 @@ class HostMemory:
     def taken(self, pointer: str, place: int) -> Taken | None:
         """The bytes that memory of this name is taken with; followed to the callers of a function."""
         for name, where in self._followed(pointer, place):
-            ways = (self._allocated, self._bytes_of_vector, self._by_function, self._objects.memory)
+            ways = (self._allocated, self._buffer, self._bytes_of_vector, self._by_function, self._objects.memory)
             found = next((one for way in ways if (one := way(name, where)) is not None), None)
             if found is not None:
                 return found
@@ -96,6 +96,24 @@ class HostMemory:
                 if found[-1]["how"] == "Pitch" and len(given) == 4:  # rows without what a device puts between them
                     return Taken(f"({given[2]}) * ({given[3]})", found[-1].start())
                 return Taken(given[1], found[-1].start()) if len(given) > 1 else None
+        return None
+
+    def _buffer(self, name: str, place: int) -> Taken | None:
+        """The bytes of an OpenCL buffer, or of the vector that one is made of."""
+        plain = re.escape(name)
+        by = r"(?:\w*clCreateBuffer\w*|\w*clSVMAlloc\w*|(?:cl\s*::\s*)?Buffer)\s*(?=[({])"
+        made = re.compile(rf"\b{plain}\s*=(?!=)\s*(?:\([^()]*\)\s*)?{by}|\bBuffer\s+(?:[^;]*\s)?{plain}\s*(?=[({{])")
+        for start, end in self._spans(name, place):
+            found = list(made.finditer(self._code, start, end))
+            if not found:
+                continue
+            opening = found[-1].end()
+            given = split_list(self._code[opening + 1 : closing(self._code, opening, "(){}") - 1])
+            ends = [re.search(r"\bend\b", one) is not None for one in given[:3]]
+            if len(given) > 2 and any(ends):  # from the first element of a vector to its last
+                vector = re.sub(r"^.*\(\s*(\w+)\s*\)$|^(\w+)\s*\..*$", r"\1\2", given[ends.index(True)].strip())
+                return self._bytes_of_vector(vector, found[-1].start())
+            return Taken(given[2], found[-1].start()) if len(given) > 2 else None
         return None
 
     def _by_function(self, name: str, place: int) -> Taken | None:

@@ -7,17 +7,19 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from tui_tuner.problem.draft.c_expressions import NotArithmetic
 from tui_tuner.problem.draft.device_words import local_headers, words_of_device
 from tui_tuner.problem.draft.drafted import MOST_THREADS, DraftedLaunch
-from tui_tuner.problem.draft.guesses import extents_around
+from tui_tuner.problem.draft.guesses import TOLD_APART, extents_around
 from tui_tuner.problem.draft.host_launches import HostLaunch, launches
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.host_promises import drawn_in, multiples_in
 from tui_tuner.problem.draft.host_types import deduced
 from tui_tuner.problem.draft.launch_reading import AXES, LaunchReading
+from tui_tuner.problem.draft.opencl_launches import opencl_launches
 from tui_tuner.problem.draft.worked_out import (
     evaluated,
     finished,
@@ -26,8 +28,10 @@ from tui_tuner.problem.draft.worked_out import (
     renamed_in,
     said_again,
     used_in,
+    usual_number,
     with_numbers,
 )
+from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import KernelSignature
 from tui_tuner.problem.syntax import code_only, name_in, split_list
 from tui_tuner.problem.tunables import why_no_size
@@ -50,6 +54,7 @@ def drafted_launch(
     host: str = "",
     dimensions: int = 1,
     stated_too: bool = False,
+    language: Language = "cuda",
 ) -> DraftedLaunch | None:
     """What the host's launch of a kernel says; None where there is none.
 
@@ -61,17 +66,17 @@ def drafted_launch(
         dimensions: of blocks that the kernel asks for.
         stated_too: whether large numbers that the kernel's own text states are sizes as well.
     """
-    headers = [code_only(header.read_text("utf-8", "replace")) for header in local_headers(source, file)]
-    code = code_only(source) + "\n" + code_only(host)
-    program = HostProgram(code, headers, source + "\n" + host)
+    included = local_headers(source + "\n" + host, file)
+    headers = [code_only(header.read_text("utf-8", "replace")) for header in included]
+    program = HostProgram(code_only(source) + "\n" + code_only(host), headers, source + "\n" + host)
     words = words_of_device(source, file, signature)
-    drafts = [
-        _Drafting(_read(program, words, signature, one, stated_too), dimensions)
-        for one in launches(program, signature.name)
-    ]
+    found = (opencl_launches if language == "opencl" else launches)(program, signature.name)
+    drafts = [_Drafting(_read(program, words, signature, one, stated_too), dimensions) for one in found]
     if not drafts:
         return None
-    return max(drafts, key=lambda draft: (draft.threads(), draft.fits())).drafted()
+    drafted = max(drafts, key=lambda draft: (draft.threads(), draft.fits())).drafted()
+    of_kernel = source.count("\n") + 1
+    return replace(drafted, line=drafted.line - of_kernel) if drafted.line > of_kernel else drafted
 
 
 def _read(
@@ -158,7 +163,7 @@ class _Drafting:
             frozenset(
                 name
                 for name, node in self._passed.items()
-                if isinstance(values.get(name), float) and fraction(node, self._roots) is None
+                if isinstance(values.get(name), int | float) and fraction(node, self._roots) is None
             ),
             {renamed.get(n, n): str(renamed_in(by, renamed)) for n, by in multiples.items() if n in given},
         )
@@ -216,7 +221,7 @@ class _Drafting:
 
     def _block_is_read(self) -> bool:
         """Whether the kernel has no threads to tell apart, or reads, or is passed, a constant that makes the block."""
-        if "threadIdx" not in self._signature.body or self._reading.passed_block:
+        if not TOLD_APART.search(self._signature.body) or self._reading.passed_block:
             return True
         names = [name for text, _ in self._block for name in self._reading.chain(text, self._launch.place)]
         return any(n in self._words and not self._program.is_local(n, self._launch.place) for n in names)
@@ -319,7 +324,7 @@ class _Drafting:
         used = used_in(self._roots, [*_texts(keys), *shapes.values()]) | self._reading.bounds
         renamed: dict[str, str] = {}
         values: dict[str, str | float] = {}
-        others = {name: 1 if number is None else number for name, number in self._roots.items() if name not in used}
+        others = {name: usual_number(name) if n is None else n for name, n in self._roots.items() if name not in used}
         dtypes = {name: dtype for name, dtype, _ in self._reading.scalars()}
         for name, node in sorted(self._passed.items(), key=lambda one: bool(_BETWEEN_ROWS.search(one[0]))):
             dtype, own = dtypes[name], name.rpartition(".")[2]

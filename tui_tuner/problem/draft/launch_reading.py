@@ -17,7 +17,7 @@ from tui_tuner.problem.draft.host_loops import halfway
 from tui_tuner.problem.draft.host_members import listed
 from tui_tuner.problem.draft.host_memory import HostMemory
 from tui_tuner.problem.draft.host_program import HostProgram, limit_of_devices
-from tui_tuner.problem.draft.worked_out import chosen, evaluated, finished, names, quotient, scaled
+from tui_tuner.problem.draft.worked_out import chosen, evaluated, finished, names, quotient, scaled, unrounded
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
 
 AXES = "xyz"
@@ -295,7 +295,7 @@ class LaunchReading:
             node = finished(self.node(text, place))
             return quotient(node) or (node, None)
         above, below = (finished(self.node(ast.unparse(part).replace("//", "/"), place)) for part in parts)
-        return above, self._as_block(below, index)
+        return unrounded(above, below), self._as_block(below, index)
 
     def _as_block(self, divisor: ast.expr, index: int) -> ast.expr:
         if index >= len(self.block):

@@ -34,7 +34,7 @@ from tui_tuner.problem.languages import COMPILED_LANGUAGES, LANGUAGES
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import KernelParameter, KernelSignature, find_kernel, find_kernels
 from tui_tuner.problem.structures import structures
-from tui_tuner.problem.syntax import code_only, name_in
+from tui_tuner.problem.syntax import MOST_BYTES, code_only, name_in
 
 NO_AMENDMENTS = Amendments()
 _MOST_LINES = 3
@@ -64,7 +64,7 @@ def scaffold(
     if language is None:
         hint = f"known endings: {', '.join(LANGUAGES)}"
         raise ProblemError(f"the ending of {source_path} says no language", hint=hint)
-    source = text_of(source_path)
+    source = _source_of(source_path)
     name = _chosen_name(source, language, kernel, source_path)
     try:
         signature = find_kernel(source, language, name)
@@ -75,8 +75,9 @@ def scaffold(
     signature = _with_bits(_with_members(signature, code, language), code_only(source))
     read = None
     hosts = text_of(host, "name the file that launches the kernel") if host else ""
-    if language == "cuda":
-        read = drafted_launch(source, signature, source_path, hosts, dimensions(signature), amendments.stated_too)
+    if COMPILED_LANGUAGES[language].has_blocks:
+        axes = dimensions(signature)
+        read = drafted_launch(source, signature, source_path, hosts, axes, amendments.stated_too, language)
     if read is not None and read.template and kernel in (None, signature.name):
         name = signature.name + read.template
         typed = find_kernel(source, language, name)
@@ -106,7 +107,7 @@ def ranked_kernels(source_path: Path) -> list[str]:
     language = language_of(source_path)
     if language is None:
         return []
-    source = text_of(source_path)
+    source = _source_of(source_path)
     code = code_only(source)
 
     def is_small(name: str) -> bool:
@@ -130,6 +131,14 @@ def file_of_kernels(file: Path) -> Path:
     return next((one for one in headers if ranked_kernels(one)), file)
 
 
+def _source_of(file: Path) -> str:
+    source = text_of(file)
+    if len(source.encode()) > MOST_BYTES:
+        message = f"the source is longer than {MOST_BYTES // 1024} KiB, which is not built"
+        raise ProblemError(message, hint="take out of it what this kernel does not need", file=file)
+    return source
+
+
 def text_of(file: Path, instead: str = "give a kernel's file") -> str:
     """The text of a source file.
 
@@ -149,7 +158,7 @@ def _sizes_of(
     signature: KernelSignature, launch: DraftedLaunch | None, amendments: Amendments, language: Language
 ) -> DraftedSizes:
     if launch is not None and "problem_size" in launch.keys:
-        return drafted_sizes(launch, signature, amendments)
+        return drafted_sizes(launch, signature, amendments, has_emulator=COMPILED_LANGUAGES[language].has_emulator)
     extents = extents_of(signature, amendments.doublings)
     fixed = () if launch is None else [name for name, value in launch.values.items() if not isinstance(value, str)]
     names = [name for name in size_names(signature) if name not in fixed] or ["n"]

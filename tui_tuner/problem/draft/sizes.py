@@ -71,8 +71,13 @@ class DraftedSizes:
     emulated_test: dict[str, int]
 
 
-def drafted_sizes(launch: DraftedLaunch, signature: KernelSignature, amendments: Amendments) -> DraftedSizes:
-    """Sizes for a launch that was read from the host's code, with arrays as large as running it showed."""
+def drafted_sizes(
+    launch: DraftedLaunch, signature: KernelSignature, amendments: Amendments, *, has_emulator: bool = True
+) -> DraftedSizes:
+    """Sizes for a launch that was read from the host's code, with arrays as large as running it showed.
+
+    Without an emulator a kernel is run at the sizes that are timed, and these are halved where that takes long.
+    """
     launch = replace(launch, shapes={**launch.shapes, **amendments.shapes})
     if amendments.whole:
         axes = launch.keys.get("problem_size", ())
@@ -81,6 +86,8 @@ def drafted_sizes(launch: DraftedLaunch, signature: KernelSignature, amendments:
             launch, multiples={**dict.fromkeys([one for one in axes if one in launch.sizes], by), **launch.multiples}
         )
     emulated, guessed = _usual(launch)
+    for _ in range(0 if has_emulator else amendments.halvings):
+        _halved(launch, emulated)
     timed = {name: scaled(size, amendments.doublings) if name in guessed else size for name, size in emulated.items()}
     while _is_large(launch, emulated, _EMULATED_THREADS, _EMULATED_ELEMENTS) and _halved(launch, emulated):
         pass

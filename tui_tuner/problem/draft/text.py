@@ -14,9 +14,11 @@ from tui_tuner.problem.draft.guesses import (
     AXES,
     DraftedConstant,
     array_shape,
+    arrays_of_offsets,
+    as_factor,
     block_values,
     dimensions,
-    holds_offsets,
+    divided_by,
     is_written,
     most_threads,
     outputs,
@@ -30,6 +32,7 @@ from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
 
 _CHECK = "  # a guess: check"
+_OF_USUAL = "  # as the host makes it of usual sizes: check"
 _USUAL_FRACTIONS = {
     r"(?i:eps(?:ilon)?|tol(?:erance)?)": "1e-5",
     r"(?i:min|low).*|.*(?:_min|Min|_low|Low)": "-2.0",
@@ -77,7 +80,7 @@ def lines_of(draft: Draft) -> Iterator[str]:
     yield f"name = {json.dumps(draft.name)}{_CHECK if signature.template else ''}"
     if file.suffix not in LANGUAGES:
         yield f'language = "{draft.language}"'
-    if draft.language == "cuda" and (places := header_directories(draft.source, file)):
+    if places := header_directories(draft.source, file):
         yield f"compiler_options = {json.dumps([f'-I{one}' for one in places])}  # for the headers of its project"
     yield ""
     yield "[sizes]  # names for the expressions below, with the values that are timed"
@@ -172,8 +175,8 @@ def _arguments(draft: Draft) -> Iterator[str]:
             yield f'fill = "integers"\nlow = {low}\nhigh = {json.dumps(high)}  # as the host fills it'
         elif proposed is not None:
             yield from _proposed_fill(proposed)
-        elif "int" in (parameter.dtype or "") and holds_offsets(parameter.name, draft.signature):
-            yield 'fill = "arange"  # a guess, for the kernel reads where something begins and ends: check'
+        elif parameter.name in arrays_of_offsets(draft.signature):
+            yield from _offsets(parameter, draft)
         elif _fill(parameter, draft) == "uniform":
             yield 'fill = "uniform"  # between 0 and 1, since negative numbers gave what is no number'
 
@@ -224,6 +227,19 @@ def _written(draft: Draft) -> dict[str, bool]:
     return {**proposed, **certain} or read
 
 
+def _offsets(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
+    """The fill of where something begins and ends: of parts of an array, where the kernel goes through these."""
+    mark = "  # a guess, for the kernel reads where something begins and ends: check"
+    divided = divided_by(parameter.name, draft.signature)
+    among = next((one for one in draft.signature.parameters if one.name in divided), None)
+    if among is None:
+        yield f'fill = "arange"{mark}'
+        return
+    extents = json.loads(_shape(among, draft).partition(" = ")[2].partition("  # ")[0])
+    yield 'fill = "offsets"'
+    yield f"high = {json.dumps(' * '.join(as_factor(one, extents[1:]) for one in extents))}{mark}"
+
+
 def _shape(parameter: KernelParameter, draft: Draft) -> str:
     launch, found, read = draft.launch, draft.amendments.shapes.get(parameter.name), draft.read
     width = f"{parameter.width} * " if parameter.width > 1 else ""
@@ -232,10 +248,10 @@ def _shape(parameter: KernelParameter, draft: Draft) -> str:
     if launch is not None and parameter.name in launch.shapes:
         known = read is not None and parameter.name in read.shapes
         said = "  # as the host allocates it" if known else FROM_THE_MODEL
-        return f"shape = {json.dumps([width + _factor(launch.shapes[parameter.name], width)])}{said}"
+        return f"shape = {json.dumps([width + as_factor(launch.shapes[parameter.name], width)])}{said}"
     if launch is not None and "problem_size" in launch.keys:
-        elements = " * ".join(_factor(_in_elements(one, launch), "*") for one in launch.keys["problem_size"])
-        return f"shape = {json.dumps([width + _factor(elements, width)])}{_CHECK}"
+        elements = " * ".join(as_factor(_in_elements(one, launch), "*") for one in launch.keys["problem_size"])
+        return f"shape = {json.dumps(array_shape(draft.signature, parameter, elements))}{_CHECK}"
     return f"shape = {json.dumps(array_shape(draft.signature, parameter))}{_CHECK}"
 
 
@@ -245,11 +261,6 @@ def _in_elements(threads: str, launch: DraftedLaunch) -> str:
         threads = re.sub(rf"\b{name}\b", str(number), threads)
     more = re.fullmatch(r"(\w+) \+ 1", threads)
     return more[1] if more and more[1] in launch.sizes else threads
-
-
-def _factor(text: str, behind: str) -> str:
-    """An expression as a factor of another."""
-    return f"({text})" if behind and re.search(r"[-+]|//| if ", text) else text
 
 
 def _scalar(parameter: KernelParameter, draft: Draft) -> str:
@@ -262,7 +273,7 @@ def _valued(key: str, name: str, dtype: str | None, draft: Draft) -> tuple[str, 
     if draft.launch is not None and value is not None:
         known = draft.read is not None and key in draft.read.values
         if known and key in draft.launch.usual:
-            return json.dumps(value), "  # as the host makes it of usual sizes: check"
+            return json.dumps(value), _OF_USUAL if isinstance(value, float) else _CHECK
         return json.dumps(value), "  # as the host passes it" if known else FROM_THE_MODEL
     if name in draft.sizes.timed:
         return f'"{name}"', ""

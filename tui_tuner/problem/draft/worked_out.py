@@ -8,8 +8,10 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
-from tui_tuner.problem.draft.c_expressions import SIZEOF, NotArithmetic, bytes_of, folded, is_quotient, product
+from tui_tuner.problem.draft.c_expressions import SIZEOF, NotArithmetic, bytes_of, factors, folded, is_quotient, product
 from tui_tuner.problem.expressions import ExpressionError, check_expression, evaluate
+
+_BEGINS = re.compile(r"offset|first|start|begin|origin", re.IGNORECASE)
 
 
 def scaled(parts: list[ast.expr], bytes_of_each: int, element: int) -> ast.expr:
@@ -67,6 +69,16 @@ def quotient(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
     return (node.left, node.right) if isinstance(node, ast.BinOp) and is_quotient(node) else None
 
 
+def unrounded(node: ast.expr, by: ast.expr) -> ast.expr:
+    """What was rounded up to a whole multiple of something, as n in `ceil_div(n, 64) * 64`; else all of it."""
+    parts = factors(node)
+    for one, other in (parts, parts[::-1]) if len(parts) == 2 else ():
+        inner = quotient(one)
+        if inner is not None and ast.dump(inner[1]) == ast.dump(other) == ast.dump(by):
+            return inner[0]
+    return node
+
+
 def with_numbers(node: ast.expr, numbers: Mapping[str, int]) -> ast.expr:
     """The same with numbers for some of its names."""
 
@@ -118,6 +130,11 @@ def fraction(node: ast.expr, numbers: Mapping[str, int | None]) -> float | None:
             worked = folded(ast.BinOp(ast.Constant(one), op, ast.Constant(by)))
             return worked.value if isinstance(worked, ast.Constant) and isinstance(worked.value, int | float) else None
     return None
+
+
+def usual_number(name: str) -> int:
+    """What is taken for a scalar that comes from outside and no array is made of: 0 for where something begins."""
+    return 0 if _BEGINS.search(name) else 1
 
 
 def used_in(roots: Mapping[str, int | None], texts: Sequence[str]) -> dict[str, int | None]:

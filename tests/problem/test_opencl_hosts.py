@@ -1,0 +1,203 @@
+"""What drafts read of OpenCL host code, in C and by the C++ bindings; no kernel is built here."""
+
+from __future__ import annotations
+
+import pytest
+
+from tui_tuner.problem.draft.problem_file import scaffold
+from tui_tuner.problem.draft.sizes import Amendments
+from tui_tuner.problem.load import load_problem
+
+SCALE = """\
+__kernel void scale(__global float *to, __global const float *from, const int n)
+{
+    int i = get_global_id(0);
+    if (i < n) to[i] = 2 * from[i];
+}
+"""
+SUM = """\
+__kernel void sums(__global float *to, __global const float *from, const int w, const int h)
+{
+    int x = get_global_id(0), y = get_global_id(1);
+    if (x < w && y < h) to[y * w + x] = from[y * w + x] + 1;
+}
+"""
+BUFFERS = """\
+cl_mem a = clCreateBuffer(context, CL_MEM_READ_ONLY, sizeof(float) * length, NULL, &err);
+cl_mem b = clCreateBuffer(context, CL_MEM_WRITE_ONLY, length * sizeof(cl_float), NULL, &err);
+cl_kernel kernel = clCreateKernel(program, "scale", &err);
+"""
+SET = """\
+err = clSetKernelArg(kernel, 0, sizeof(cl_mem), &b); err |= clSetKernelArg(kernel, 1, sizeof(cl_mem), (void *)&a);
+err |= clSetKernelArg(kernel, 2, sizeof(int), &length);
+"""
+VECTORS = """\
+std::vector<float> from(length), to(length); cl::Buffer a(context, from.begin(), from.end(), true);
+cl::Buffer b{context, CL_MEM_WRITE_ONLY, sizeof(float) * length};
+"""
+ONE = {"sizes": {"n": 5000}, "to": ["n"], "from": ["n"], "n": "n", "problem_size": ["n"]}
+CASES = {
+    "buffers, arguments and a queue, with a work-group of the host's": (
+        SCALE,
+        f"int main() {{ const int length = 5000; {BUFFERS} {SET} size_t local = 128;\n"
+        " size_t global = ((length + local - 1) / local) * local;\n"
+        " clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, &local, 0, NULL, NULL); }",
+        ONE | {"defaults": {"block_size_x": 128}},
+    ),
+    "a work-group that is left to the driver, and arguments that are counted": (
+        SCALE,
+        f"int main() {{ int i = 0; const int length = 5000; {BUFFERS} clSetKernelArg(kernel, i++, sizeof(b), &b);"
+        " clSetKernelArg(kernel, i++, sizeof(a), &a); clSetKernelArg(kernel, i++, sizeof(length), &length);"
+        " const size_t global[1] = {length}; clEnqueueNDRangeKernel(queue, kernel, 1, 0, global, NULL, 0, 0, 0); }",
+        ONE | {"defaults": {"block_size_x": 256}},
+    ),
+    "a global size that is only rounded up, and a handle that a function fills": (
+        SCALE,
+        f"void run(int length) {{ {BUFFERS.rpartition('cl_kernel')[0]}"
+        ' load_kernel(&kernel, &queue, program, "scale", 0);'
+        f" {SET} size_t global = length, local = 64; global = (global + local - 1) / local * local;"
+        " clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, &local, 0, NULL, NULL); }\n"
+        "int main() { run(5000); }",
+        ONE | {"defaults": {"block_size_x": 64}},
+    ),
+    "two axes, whose sizes are set one by one, and a queue that another function is asked for": (
+        SUM,
+        "#define W 640\n#define H 480\ncl_mem in, out; cl_kernel k;\n"
+        "void make() { in = clCreateBuffer(c, 0, sizeof(float) * W * H, NULL, &e);"
+        ' out = clCreateBuffer(c, 0, sizeof(float) * W * H, NULL, &e); k = clCreateKernel(p, "sums", &e); }\n'
+        "void launch(int w, int h) { size_t l[2], g[2]; l[0] = 32; l[1] = 4;"
+        " g[0] = (size_t)ceil((float)W / 32) * 32; g[1] = (size_t)ceil((float)H / 4) * 4;"
+        " clSetKernelArg(k, 0, sizeof(out), &out); clSetKernelArg(k, 1, sizeof(in), &in);"
+        " clSetKernelArg(k, 2, sizeof(w), &w); clSetKernelArg(k, 3, sizeof(h), &h);"
+        " clEnqueueNDRangeKernel(q, k, 2, NULL, g, l, 0, NULL, NULL); }\n"
+        "int main() { make(); launch(W, H); }",
+        {
+            "sizes": {"w": 640, "h": 480},
+            "to": ["w * h"],
+            "problem_size": ["w", "h"],
+            "defaults": {"block_size_x": 32, "block_size_y": 4},
+        },
+    ),
+    "more sizes than the launch has axes": (
+        SCALE,
+        f"int main() {{ const int length = 5000; {BUFFERS} {SET} size_t g[2] = {{length, length}}, l[2] = {{64, 1}};"
+        " clEnqueueNDRangeKernel(queue, kernel, 1, NULL, g, l, 0, NULL, NULL); }",
+        ONE | {"defaults": {"block_size_x": 64}},
+    ),
+    "a functor of the C++ bindings": (
+        SCALE,
+        f"int main() {{ int length = 5000; {VECTORS} cl::make_kernel<cl::Buffer, cl::Buffer, int> f(program, "
+        '"scale"); f(cl::EnqueueArgs(queue, cl::NDRange(length), cl::NDRange(32)), b, a, length); }',
+        ONE | {"defaults": {"block_size_x": 32}},
+    ),
+    "a functor that is assigned, in braces": (
+        SCALE,
+        f"int main() {{ int length = 5000; {VECTORS} auto f = cl::KernelFunctor<cl::Buffer, cl::Buffer, int>(program, "
+        '"scale"); f(cl::EnqueueArgs{queue, cl::NDRange{length}}, b, a, length); }',
+        ONE | {"defaults": {"block_size_x": 256}},
+    ),
+    "a functor without a queue, of buffers without a context": (
+        SCALE,
+        "int main() { int length = 5000; std::vector<float> from(length), to(length);"
+        " cl::Buffer a(begin(from), end(from), true), b(begin(to), end(to), false);"
+        ' auto f = cl::KernelFunctor<cl::Buffer &, cl::Buffer &, int>(program, "scale");'
+        " f(cl::EnqueueArgs(cl::NDRange(length), cl::NDRange(50)), b, a, length); }",
+        ONE | {"defaults": {"block_size_x": 50}},
+    ),
+    "a name of the kernel that a macro stands for": (
+        SCALE,
+        '#define KERNEL_FUNC "scale"\n'
+        f"int main() {{ const int length = 5000; {BUFFERS.replace(chr(34) + 'scale' + chr(34), 'KERNEL_FUNC')} {SET}"
+        " size_t g = length; clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &g, NULL, 0, NULL, NULL); }",
+        ONE,
+    ),
+    "a kernel and a queue of the C++ bindings": (
+        SCALE,
+        f'int main() {{ int length = 5000; {VECTORS} cl::Kernel k(program, "scale"); k.setArg(0, b); k.setArg(1, a);'
+        " k.setArg(2, length); cl::NDRange items(length);"
+        " queue.enqueueNDRangeKernel(k, cl::NullRange, items, cl::NullRange); }",
+        ONE | {"defaults": {"block_size_x": 256}},
+    ),
+    "a launch of another kernel, and a name that is launched nowhere": (
+        SCALE,
+        f'int main() {{ const int length = 5000; {BUFFERS} {SET} const char *name = "scale"; size_t g = 64;'
+        ' cl_kernel other = clCreateKernel(program, "other", &err);'
+        " clEnqueueNDRangeKernel(queue, other, 1, NULL, &g, NULL, 0, NULL, NULL); }",
+        {"sizes": {"n": 2**20}, "problem_size": ["n"]},
+    ),
+    "numbers that come from outside": (
+        SCALE.replace("int n)", "int n, const int offset)").replace("from[i]", "from[offset + i]"),
+        f"int main(int c, char **v) {{ const int length = 5000; {BUFFERS} {SET} int at = first(v);"
+        " clSetKernelArg(kernel, 3, sizeof(at), &at); size_t g = length;"
+        " clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &g, NULL, 0, NULL, NULL); }",
+        ONE | {"offset": 1, "guessed": ["offset"]},
+    ),
+}
+
+
+def drafted(tmp_path, source, host, amendments=None):
+    kernel, beside = tmp_path / "kernel.cl", tmp_path / "main.cpp"
+    kernel.write_text(source)
+    beside.write_text(host)
+    text = scaffold(kernel, None, amendments or Amendments(), beside)
+    kernel.with_suffix(".toml").write_text(text)
+    return load_problem(kernel), text
+
+
+@pytest.mark.parametrize(("source", "host", "expected"), CASES.values(), ids=CASES)
+def test_a_draft_says_what_the_host_launches(tmp_path, source, host, expected):
+    problem, text = drafted(tmp_path, source, host)
+    found = {one.name: one.shape if one.value is None else one.value for one in problem.arguments}
+    found |= {"sizes": problem.sizes, "problem_size": problem.launch.problem_size, "defaults": problem.defaults}
+    guessed = text.replace("value = ", "").splitlines()
+    for name in expected.get("guessed", ()):
+        assert f"{found[name]}  # a guess: check" in guessed, text
+    assert {name: found[name] for name in expected if name != "guessed"} == {
+        name: value for name, value in expected.items() if name != "guessed"
+    }
+
+
+def test_the_line_of_a_launch_is_the_one_of_its_own_file(tmp_path):
+    source, host, _ = CASES["buffers, arguments and a queue, with a work-group of the host's"]
+    line = host[: host.index("clEnqueue")].count("\n") + 1
+    assert f"[launch]  # as the host launches it in line {line}\n" in drafted(tmp_path, source, host)[1]
+
+
+def test_where_something_begins_is_taken_for_0_if_the_host_does_not_say(tmp_path):
+    source, host, _ = CASES["numbers that come from outside"]
+    problem, text = drafted(tmp_path, source, host.replace(" at ", " offset ").replace("&at", "&offset"))
+    assert {one.name: one.value for one in problem.arguments}["offset"] == 0
+    assert "value = 0  # a guess: check" in text
+
+
+def test_what_takes_long_is_timed_at_smaller_sizes_though_the_host_has_others(tmp_path):
+    source, host, _ = CASES["a work-group that is left to the driver, and arguments that are counted"]
+    problem, text = drafted(tmp_path, source, host, Amendments(halvings=2))
+    assert (problem.sizes, problem.tests[0].sizes) == ({"n": 1250}, {"n": 936})
+    assert "n = 1250  # a guess: check" in text
+
+
+def test_headers_beside_the_host_say_numbers_and_those_of_the_kernel_where_they_are(tmp_path):
+    (tmp_path / "sizes.h").write_text("#define LENGTH 5000\n")
+    _, host, _ = CASES["a functor of the C++ bindings"]
+    source = '#include "sizes.h"\n' + SCALE
+    host = '#include "sizes.h"\n' + host.replace("int length = 5000", "int length = LENGTH")
+    problem, text = drafted(tmp_path, source, host)
+    assert problem.sizes == {"n": 5000}
+    assert f'compiler_options = ["-I{tmp_path}"]' in text
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        'auto f = cl::KernelFunctor<>(p, "scale"); f(cl::EnqueueArgs(), a); f(cl::EnqueueArgs{}, a);'
+        " f(cl::EnqueueArgs(q",
+        'cl_kernel k = clCreateKernel(p, "scale"',
+        'cl_kernel k = clCreateKernel(p, "scale", &e); clSetKernelArg(k, 9999999999, 4, &a);'
+        " size_t g[2] = {g[1], g[0]}; clEnqueueNDRangeKernel(q, k, 99999999999999999999, NULL, g, g[0, 0);",
+        'k = clCreateKernel(p, "scale", &e); clEnqueueNDRangeKernel(q, k, 1, NULL, NULL, NULL, 0, NULL, NULL);',
+    ],
+)
+def test_a_host_that_makes_no_sense_says_nothing(tmp_path, host):
+    problem, _ = drafted(tmp_path, SCALE, host)
+    assert (problem.sizes, problem.launch.problem_size) == ({"n": 2**20}, ["n"])

@@ -1,0 +1,157 @@
+"""The launches of an OpenCL kernel in the host code beside it, through the C interface or the C++ bindings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from tui_tuner.problem.draft.host_launches import HostLaunch
+from tui_tuner.problem.draft.host_program import HostProgram
+from tui_tuner.problem.syntax import closing, split_list
+
+_HANDLES = (
+    re.compile(r"(?P<name>\w+(?:\[\w+\]|(?:\.|->)\w+)*)\s*=(?!=)[^;=]*$"),  # kernel = clCreateKernel(program,
+    re.compile(r"\(\s*&\s*(?P<name>\w+)\s*,[^;]*$"),  # load_kernel(&kernel, program,
+    re.compile(r"(?P<name>\w+)\s*[({][^;({]*$"),  # cl::Kernel kernel(program,
+)
+"""What stands before the name of a kernel where the host makes a handle of it; what is none is launched nowhere."""
+_ENQUEUED = re.compile(r"\b\w*[eE]nqueueNDRangeKernel\w*\s*(?=\()")
+_ARGUMENT_SET = re.compile(r"\b\w*clSetKernelArg\w*\s*(?=\()")
+_NOTHING = re.compile(r"(?:cl\s*::\s*)?(?:NULL|nullptr|NullRange|0)?")
+_RANGE = r"(?:(?:\w+\s*::\s*)?NDRange\s*[({]|(?:\([^()]*\)\s*)?\{)"
+_ADDRESS = re.compile(r"^(?:\([^()]*\)\s*)?&?\s*")
+_AXES = "xyz"
+_MOST_STEPS = 6
+_MOST_ARGUMENTS, _MOST_LAUNCHES = 256, 32
+
+
+def opencl_launches(program: HostProgram, kernel: str) -> Iterator[HostLaunch]:
+    """The launches of a kernel, in the order of the host's code.
+
+    The grid is the work-items of each axis, divided by those of a work-group and rounded up, as launches here are; a
+    work-group that is left to OpenCL has the name of a tunable.
+    """
+    handles = dict.fromkeys(_handles(program, kernel))
+    found = (one for name in handles for way in (_enqueued, _called) for one in way(program, name))
+    yield from islice((one for one in found if one.grid != "{}"), _MOST_LAUNCHES)
+
+
+def _handles(program: HostProgram, kernel: str) -> Iterator[str]:
+    """The names of what the host makes of the kernel's name, or of a macro or variable that stands for it."""
+    quoted = f'"{re.escape(kernel)}"'
+    standing = re.findall(
+        rf"#[ \t]*define[ \t]+(\w+)[ \t]+{quoted}|\b(\w+)\s*(?:\[\s*\]\s*)?=\s*{quoted}\s*;", program.text
+    )
+    others = [name for pair in standing for name in pair if name]
+    for literal in re.finditer("|".join([quoted, *(rf"\b{name}\b" for name in others)]), program.text):
+        head = program.text[program.text.rfind(";", 0, literal.start()) + 1 : literal.start()]
+        yield from (found["name"] for pattern in _HANDLES if (found := pattern.search(head)) is not None)
+
+
+def _given(code: str, opening: int) -> list[str]:
+    """What stands between the parentheses, or braces, that open there."""
+    return split_list(code[opening + 1 : closing(code, opening, "(){}") - 1])
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[&*()\s]", "", text)
+
+
+def _enqueued(program: HostProgram, handle: str) -> Iterator[HostLaunch]:
+    """Launches by a queue, whose arguments are set before, one by one; all that are set where none is before."""
+    every = dict(sorted(_arguments(program, handle, len(program.code)).items()))
+    for found in _ENQUEUED.finditer(program.code):
+        given = _given(program.code, found.end())
+        if len(given) >= 6 and _plain(given[1]) == handle:  # queue, kernel, dimensions, offset, global, local
+            sizes, axes = given[4:6], program.number(given[2], found.start())
+        elif len(given) >= 3 and _plain(given[0]) == handle:  # kernel, offset, global, local
+            sizes, axes = given[2:4], None
+        else:
+            continue
+        passed = _arguments(program, handle, found.start()) or every
+        arguments = tuple(passed.get(index, "") for index in range(max(passed, default=-1) + 1))
+        yield _launch(program, found.start(), sizes, arguments, axes)
+
+
+def _arguments(program: HostProgram, handle: str, before: int) -> dict[int, str]:
+    """The arguments that are set before a place, by their index; one that is counted up is the next."""
+    code, set_at = program.code, dict[int, tuple[str, str]]()
+    for found in _ARGUMENT_SET.finditer(code, 0, before):
+        given = _given(code, found.end())
+        if len(given) >= 4 and _plain(given[0]) == handle:
+            set_at[found.start()] = given[1], given[3]
+    method = re.compile(rf"\b{re.escape(handle)}\s*(?:\.|->)\s*setArg\s*(?:<[^<>]*>)?\s*(?=\()")
+    for found in method.finditer(code, 0, before):
+        given = _given(code, found.end())
+        if len(given) > 1:
+            set_at[found.start()] = given[0], given[-1]
+    passed: dict[int, str] = {}
+    following = 0
+    for _, (index, text) in sorted(set_at.items()):
+        position = int(index) if index.isdecimal() else following
+        if position >= _MOST_ARGUMENTS:
+            continue
+        passed[position] = _ADDRESS.sub("", text)
+        following = position + 1
+    return passed
+
+
+def _called(program: HostProgram, handle: str) -> Iterator[HostLaunch]:
+    """Launches of a functor of the C++ bindings, as in `scale(cl::EnqueueArgs(queue, cl::NDRange(n)), to, from)`."""
+    call = re.compile(rf"\b{re.escape(handle)}\s*(?=\(\s*(?:cl\s*::\s*)?EnqueueArgs\s*[({{])")
+    for found in call.finditer(program.code):
+        how, *arguments = _given(program.code, found.end())
+        sizes = _given(how, min(how.find(mark) for mark in "({" if mark in how))
+        sizes = sizes if "NDRange" in "".join(sizes[:1]) else sizes[1:]  # without the queue
+        yield _launch(program, found.start(), sizes[1:] if len(sizes) > 2 else sizes, tuple(arguments))
+
+
+def _launch(
+    program: HostProgram, place: int, sizes: Sequence[str], arguments: tuple[str, ...], axes: int | None = None
+) -> HostLaunch:
+    """A launch of so many work-items along so many axes, in work-groups of a size if that is given."""
+    items, group = (_extents(program, text, place)[:axes] for text in (*sizes, "", "")[:2])
+    group += [f"block_size_{axis}" for axis in _AXES[len(group) : len(items)]]
+    grid = ", ".join(
+        item if own == "1" else f"(({item}) + ({own}) - 1) / ({own})" for item, own in zip(items, group, strict=False)
+    )
+    line = program.code.count("\n", 0, place) + 1
+    return HostLaunch(place, line, "", f"{{{grid}}}", f"{{{', '.join(group[: len(items)])}}}", "0", arguments)
+
+
+def _extents(program: HostProgram, text: str, place: int) -> list[str]:
+    """What the host writes of each axis; nothing where it writes none."""
+    for _ in range(_MOST_STEPS):
+        text = text.strip()
+        if _NOTHING.fullmatch(text):
+            return []
+        if (direct := re.fullmatch(rf"{_RANGE}(.*)[)}}]", text, re.DOTALL)) is not None:
+            return split_list(direct[1])
+        name = _ADDRESS.sub("", text).removesuffix("[0]")
+        if not re.fullmatch(r"\w+", name):
+            return [_ADDRESS.sub("", text)]
+        if (made := _made(program, name, place)) is not None:
+            return made
+        meaning = program.meaning(name, place)
+        if meaning is None or not re.match(rf"{_RANGE}|&?\s*[A-Za-z_]\w*\s*$", meaning[0].strip()):
+            return [name]
+        text, place = meaning
+    return []
+
+
+def _made(program: HostProgram, name: str, place: int) -> list[str] | None:
+    """The braces, or parentheses, that an array or a range of this name is declared with, or what its elements are."""
+    plain = re.escape(name)
+    declared = re.compile(
+        rf"\bNDRange\s+{plain}\s*(?=[({{])|\b{plain}\s*(?:\[[^\]]*\]\s*)=\s*(?=\{{)|\barray\s*<[^<>]*>\s*{plain}\s*=?\s*(?=\{{)"
+    )
+    function = program.function_at(place)
+    start = 0 if function is None else function.body
+    found = list(declared.finditer(program.code, start, place))
+    listed = _given(program.code, found[-1].end()) if found else []
+    for axis in range(len(_AXES)):
+        element = program.meaning(f"{name}[{axis}]", place)
+        if element is not None and (axis >= len(listed) or program.is_arithmetic(element[0])):
+            listed[axis:] = [element[0].strip(), *listed[axis + 1 :]]
+    return listed or None
