@@ -13,24 +13,40 @@ from tests.tui.looking import screen_text, view_model_of
 from tests.tui.scripted import ScriptedRun
 from tui_tuner.evaluate.results import Comparison
 from tui_tuner.session import events
+from tui_tuner.session.live import WatchedRun
 from tui_tuner.tui.kernel_view import KernelView
 from tui_tuner.tui.panes.charts import best_chart
 from tui_tuner.tui.status import clock_words, header_line, status_parts
 from tui_tuner.tui.text.plain import differing, fitting
 
 
-@pytest.mark.parametrize("replayed", ["", "event 12/345, paused"])
+@pytest.mark.parametrize("seen_as", [(), ("attached",), ("replay", "event 12/345, paused")])
 @pytest.mark.parametrize("width", [30, 60, 80, 120, 200])
-def test_the_header_never_overflows_and_keeps_kernel_speedup_and_cpu_label(width: int, replayed: str) -> None:
+def test_the_header_never_overflows_and_keeps_kernel_speedup_and_cpu_label(
+    width: int, seen_as: tuple[str, ...]
+) -> None:
     entries = [*scripted.opening(scripted.EMULATOR), *scripted.running()[2:]]
-    line = header_line(view_model_of(entries), KernelView(), width, replayed)
+    line = header_line(view_model_of(entries), KernelView(), width, seen_as)
     assert line.cell_length <= width
-    assert ("replay" in line.plain) is bool(replayed)
-    assert (replayed in line.plain) or width < 80
+    assert all(words in line.plain for words in seen_as[:1])
+    assert all(words in line.plain for words in seen_as) or width < 80
     if width >= 60:
         assert "matmul.cu" in line.plain
         assert "CPU ms (emulator)" in line.plain
         assert "1.62x" in line.plain
+
+
+def test_a_long_name_is_cut_in_the_header_and_takes_nothing_else_away() -> None:
+    device = scripted.H200.model_copy(update={"name": "NVIDIA H200, " + "recorded before " * 20})
+    line = header_line(view_model_of(scripted.opening(device)), KernelView(), 120)
+    assert line.cell_length == 120
+    assert "… │ anthropic:claude-sonnet │ autonomous" in line.plain
+
+
+async def test_the_header_says_that_one_is_attached_and_to_which_run(started: Started) -> None:
+    async with started(ScriptedRun(scripted.running(), stays=True, seen_as=WatchedRun.seen_as)) as pilot:
+        header = screen_text(pilot.app).splitlines()[0]
+    assert header.startswith(" matmul.cu │ attached │ matmul-20261120-1432 │ ")
 
 
 def test_the_best_is_the_incumbents_or_marked_as_unconfirmed() -> None:

@@ -167,7 +167,7 @@ class WatchedRun:
         JournalError: there is no run, or nobody drives it.
     """
 
-    goes_on: ClassVar[bool] = True
+    seen_as: ClassVar[tuple[str, ...]] = ("attached",)
 
     def __init__(self, path: Path) -> None:
         header = header_of(path)

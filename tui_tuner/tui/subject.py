@@ -84,11 +84,15 @@ class EventSource(Protocol):
 
     Attributes:
         title: a few words for the terminal's title.
-        goes_on: whether it does without the screen, as where another process drives it.
+        seen_as: what it is where leaving does not end it: "attached", or "replay" and how far that is; empty elsewhere.
     """
 
     title: str
-    goes_on: ClassVar[bool]
+
+    @property
+    def seen_as(self) -> Sequence[str]:
+        """See above."""
+        ...
 
     @property
     def subject(self) -> Subject:
