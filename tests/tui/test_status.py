@@ -14,6 +14,7 @@ from tests.tui.scripted import ScriptedRun
 from tui_tuner.evaluate.results import Comparison
 from tui_tuner.session import events
 from tui_tuner.session.live import WatchedRun
+from tui_tuner.strategies.steps import StepState
 from tui_tuner.tui.kernel_view import KernelView
 from tui_tuner.tui.panes.charts import best_chart
 from tui_tuner.tui.status import clock_words, header_line, status_parts
@@ -65,6 +66,19 @@ def test_the_best_is_the_incumbents_or_marked_as_unconfirmed() -> None:
     model.apply(refuted)
     assert (model.confirmed, model.best_times[-1]) == (True, incumbent.time)
     assert "unconfirmed" not in contents.chart(model, "best so far", 60, 1).plain
+
+
+def test_what_was_timed_as_faster_stays_the_best_until_its_step_says_otherwise() -> None:
+    model = view_model_of(scripted.running())
+    incumbent = next(row for row in model.rows.values() if row.incumbent)
+    comparison = Comparison(ratio=1.3, low=1.2, high=1.4, pairs=10)
+    awaiting = scripted.step(2, StepState.AWAITING)
+    faster = events.Compared(candidate=scripted.TILES.id, configuration={}, comparison=comparison)
+    for event in (*scripted.evaluation(40, scripted.measured(scripted.TILES, 40, 0.08)), faster, awaiting):
+        model.apply(event)
+    assert (model.confirmed, model.best_times[-1]) == (False, 0.08)
+    model.apply(scripted.step(2, StepState.REJECTED))
+    assert (model.confirmed, model.best_times[-1]) == (True, incumbent.time)
 
 
 def test_one_factor_is_shown_everywhere_at_the_end() -> None:
