@@ -244,8 +244,7 @@ class SessionScreen(AnsweringScreen):
     def _show_row(self, message: BenchmarksPane.RowChosen) -> None:
         started, given = self.view_model.started, self.view_model.baseline
         language = "" if started is None else started.language
-        goes_on = self.view_model.finished is None and not self.replayed
-        dialog = RowDialog(message.title, message.text, message.source, given, language, proposes=goes_on)
+        dialog = RowDialog(message.title, message.text, message.source, given, language, proposes=self._takes_steps)
         self.app.push_screen(dialog, self._propose)
 
     def _propose(self, step: AddStep | None) -> None:
@@ -259,6 +258,15 @@ class SessionScreen(AnsweringScreen):
         """Change the plan, as it is by now."""
         if self.goes_on():
             self._plan.change(change)
+
+    def action_open_step(self) -> None:
+        """Change the words of the selected step, or read all about one that cannot be changed."""
+        self.catch_up()
+        self._plan.open_step(changeable=self._takes_steps)
+
+    @property
+    def _takes_steps(self) -> bool:
+        return self.view_model.finished is None and not self.replayed
 
     @on(PlanPane.InstructionGiven)
     def _change_plan(self, message: PlanPane.InstructionGiven) -> None:
@@ -297,8 +305,10 @@ class SessionScreen(AnsweringScreen):
             return not (over or self.replayed or answers)
         if action == "change_plan":
             return self._panes.active == 2 and not (over or self.replayed)
+        if action == "open_step":
+            return self._panes.active == 2
         if action == "benchmarks" and parameters[0] in _IN_THE_TABLE:
-            return self._panes.active == 3
+            return self._panes.active == 3 and (self._benchmarks.compares or parameters[0] != "pin")
         if action == "maximise":
             return not self.has_class("-narrow") or self.has_class("-tall")
         return action != "restore" or self._benchmarks.filters or self.has_class("-solo") or self.has_class("-review")
