@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -66,6 +68,20 @@ def test_the_best_is_the_incumbents_or_marked_as_unconfirmed() -> None:
     model.apply(refuted)
     assert (model.confirmed, model.best_times[-1]) == (True, incumbent.time)
     assert "unconfirmed" not in contents.chart(model, "best so far", 60, 1).plain
+
+
+async def test_before_the_first_step_what_was_told_last_stands_over_the_status(started: Started) -> None:
+    proposed, ended = (asyncio.Event() for _ in range(2))
+    script = [*scripted.opening(), proposed, scripted.step(1, StepState.RUNNING), ended,
+              scripted.step(1, StepState.ACCEPTED), events.Note(text="a note")]  # fmt: skip
+    async with started(ScriptedRun(script, stays=True), size=(80, 24)) as pilot:
+        lines = []
+        for gate in (proposed, ended, None):
+            lines.append(screen_text(pilot.app).splitlines()[-3].strip())
+            if gate is not None:
+                gate.set()
+            await settled(pilot)
+    assert lines == ["baseline measured, 0.1651 ms as given", "› step 1: Tile through shared memory", ""]  # noqa: RUF001
 
 
 def test_what_was_timed_as_faster_stays_the_best_until_its_step_says_otherwise() -> None:

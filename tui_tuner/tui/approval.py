@@ -21,7 +21,9 @@ Bell = Literal["unfocused", "always", "never"]
 
 
 class QuestionLine(Widget):
-    """The step that awaits the user, or else the one that is under way; it is always there, so that nothing shifts.
+    """The step that awaits the user, or else the one that is under way; before the first one what was told last.
+
+    It is always there, so that nothing shifts.
 
     Args:
         compare: key that compares rows, as the user knows it.
@@ -33,6 +35,7 @@ class QuestionLine(Widget):
         self._question: Proposal | ModelTrouble | None = None
         self._words = ""
         self._current: Step | None = None
+        self._told: str | None = ""
         self._kept = ""
         self._keys = compare, leave
 
@@ -48,10 +51,15 @@ class QuestionLine(Widget):
         self.set_class(isinstance(question, ModelTrouble), "-failed")
         self.refresh()
 
-    def show(self, current: Step | None) -> None:
-        """Show the step that is under way while there is no question."""
-        if current != self._current:
-            self._current = current
+    def show(self, current: Step | None, told: str | None) -> None:
+        """Show the step that is under way while there is no question.
+
+        Args:
+            told: what the session told last, if anything since this was called; it counts until there is a step.
+        """
+        told = None if current is not None or self._told is None else told or self._told
+        if (current, told) != (self._current, self._told):
+            self._current, self._told = current, told
             self.refresh()
 
     def keep_device(self, kept: bool) -> None:
@@ -70,7 +78,7 @@ class QuestionLine(Widget):
             words = f"{asked}: {self._words}" if self._words else asked
             return Content.styled(f"○ step {self._question.step.id} awaits you: ", "bold") + one_line(words)
         if self._current is None or self._kept:
-            return Content(self._kept)
+            return Content(self._kept) or one_line(in_line(self._told or ""), "$foreground-muted")
         mark, style = MARKS[self._current.state]
         return Content.styled(f"{mark} ", style) + one_line(f"step {self._current.id}: {self._current.title}")
 

@@ -12,7 +12,7 @@ from textual.binding import BindingType
 from textual.events import ScreenResume
 from textual.getters import query_one
 
-from tui_tuner.session.events import Event, SessionFinished
+from tui_tuner.session.events import Event, Note, SessionFinished
 from tui_tuner.session.plan import AddStep, Ask, Instruction
 from tui_tuner.tui.answering import AnsweringScreen
 from tui_tuner.tui.approval import ANSWERS, ApprovalDesk, QuestionLine
@@ -133,7 +133,8 @@ class SessionScreen(AnsweringScreen):
         self._status.show(self.view_model, self._view, self.view_model.elapsed + waited, spin)
         if not news:
             return
-        self._question.show(self.view_model.current_step)
+        told = [event.text for event in news if isinstance(event, Note)]
+        self._question.show(self.view_model.current_step, told[-1] if told else None)
         self._panes.draw(self.view_model, news)
         self._tabs.titles = self._panes.titles
         if isinstance(news[-1], SessionFinished):
