@@ -82,6 +82,9 @@ async def test_before_the_first_step_what_was_told_last_stands_over_the_status(s
                 gate.set()
             await settled(pilot)
     assert lines == ["baseline measured, 0.1651 ms as given", "› step 1: Tile through shared memory", ""]  # noqa: RUF001
+    async with started(ScriptedRun(scripted.finished()), size=(80, 24)) as pilot:  # all of it within a tick
+        await pilot.press("escape")
+        assert screen_text(pilot.app).splitlines()[-3].strip() == ""
 
 
 def test_what_was_timed_as_faster_stays_the_best_until_its_step_says_otherwise() -> None:

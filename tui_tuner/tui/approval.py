@@ -35,7 +35,7 @@ class QuestionLine(Widget):
         self._question: Proposal | ModelTrouble | None = None
         self._words = ""
         self._current: Step | None = None
-        self._told: str | None = ""
+        self._told = ""
         self._kept = ""
         self._keys = compare, leave
 
@@ -55,9 +55,9 @@ class QuestionLine(Widget):
         """Show the step that is under way while there is no question.
 
         Args:
-            told: what the session told last, if anything since this was called; it counts until there is a step.
+            told: what the session is at while there is no step, empty for nothing; None for what it was.
         """
-        told = None if current is not None or self._told is None else told or self._told
+        told = self._told if told is None else told
         if (current, told) != (self._current, self._told):
             self._current, self._told = current, told
             self.refresh()
@@ -78,7 +78,7 @@ class QuestionLine(Widget):
             words = f"{asked}: {self._words}" if self._words else asked
             return Content.styled(f"○ step {self._question.step.id} awaits you: ", "bold") + one_line(words)
         if self._current is None or self._kept:
-            return Content(self._kept) or one_line(in_line(self._told or ""), "$foreground-muted")
+            return Content(self._kept) or one_line(in_line(self._told), "$foreground-muted")
         mark, style = MARKS[self._current.state]
         return Content.styled(f"{mark} ", style) + one_line(f"step {self._current.id}: {self._current.title}")
 

@@ -133,8 +133,9 @@ class SessionScreen(AnsweringScreen):
         self._status.show(self.view_model, self._view, self.view_model.elapsed + waited, spin)
         if not news:
             return
+        begun = bool(self.view_model.order) or self.view_model.finished is not None
         told = [event.text for event in news if isinstance(event, Note)]
-        self._question.show(self.view_model.current_step, told[-1] if told else None)
+        self._question.show(self.view_model.current_step, "" if begun else told[-1] if told else None)
         self._panes.draw(self.view_model, news)
         self._tabs.titles = self._panes.titles
         if isinstance(news[-1], SessionFinished):
