@@ -51,7 +51,7 @@ class QuestionLine(Widget):
         self.set_class(isinstance(question, ModelTrouble), "-failed")
         self.refresh()
 
-    def show(self, current: Step | None, told: str | None) -> None:
+    def show(self, current: Step | None, told: str | None = None) -> None:
         """Show the step that is under way while there is no question.
 
         Args:
