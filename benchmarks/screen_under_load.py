@@ -66,10 +66,17 @@ class Terminal:
         return cls(process, handle)
 
     def read(self, seconds: float) -> bytes:
-        """What arrives within a time, as soon as anything does."""
+        """What arrives within a time, as soon as anything does.
+
+        Raises:
+            SystemExit: the app has ended.
+        """
         if not select.select([self.handle], [], [], max(0.0, seconds))[0]:
             return b""
-        data = os.read(self.handle, 1 << 16)
+        try:
+            data = os.read(self.handle, 1 << 16)
+        except OSError:
+            raise SystemExit("the app has ended by itself") from None
         self.written += len(data)
         return data
 
@@ -197,6 +204,7 @@ def show(options: argparse.Namespace) -> None:
         """A session that only evaluates."""
 
         title = "load"
+        seen_as = ()
         subject = KERNEL
 
         def tell(self, _: object) -> bool:

@@ -19,6 +19,7 @@ from textual.pilot import Pilot
 from tui_tuner.app.sessions import replayed_session
 from tui_tuner.resources import samples_directory
 from tui_tuner.session.events import CandidateProposed, Event, StepChanged
+from tui_tuner.session.live import WatchedRun
 from tui_tuner.session.plan import Instruction
 from tui_tuner.strategies.steps import Approver, Proposal, StepState
 from tui_tuner.subjects import Subject
@@ -37,7 +38,7 @@ ATTACHED = "screen-attached"
 class Attached:
     """The session up to that kernel, of which nobody says what is to be done."""
 
-    goes_on: ClassVar[bool] = True
+    seen_as: ClassVar[tuple[str, ...]] = WatchedRun.seen_as
 
     def __init__(self) -> None:
         self._run = replayed_session(RUN).session

@@ -57,6 +57,7 @@ class Subject(NamedTuple):
         story: a class, `tui_tuner.headless.SubjectStory`.
         resume: `(path, changes of the options, settings, own options by name) -> tui_tuner.app.showing.SessionSetup`.
         replay: `(path) -> SessionSetup`.
+        source: a class, a `Source` that pydantic can read again from how it was written.
         title: what its file is, with the article.
         suffixes: of files that are probably its own, and no kernels.
         settings: the model of its table in the settings, which has the subject's name; empty where there is none.
@@ -72,6 +73,7 @@ class Subject(NamedTuple):
     story: str
     resume: str
     replay: str
+    source: str
     title: str = ""
     suffixes: tuple[str, ...] = ()
     settings: str = ""
@@ -88,6 +90,7 @@ KERNEL = Subject(
     story="tui_tuner.story:KernelStory",
     resume="tui_tuner.app.sessions:resumed_session",
     replay="tui_tuner.app.sessions:replayed_session",
+    source="tui_tuner.problem.candidate:Candidate",
     title="a kernel",
 )
 """What every session is about whose journal names nothing else."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 from collections.abc import Callable
 from contextlib import aclosing
@@ -292,6 +293,16 @@ class Counting(ApproveAll):
         return Decision(action="reject" if declines else "approve", message="not this one" if declines else "")
 
 
+class Deciding(ApproveAll):
+    """Decides always the same."""
+
+    def __init__(self, decision: Decision) -> None:
+        self._decision = decision
+
+    async def decide(self, proposal: Proposal) -> Decision:
+        return self._decision
+
+
 @pytest.mark.parametrize(
     ("level", "asked"),
     [
@@ -326,8 +337,38 @@ async def test_what_the_user_does_not_accept_is_no_incumbent(tmp_path: Path) -> 
     assert isinstance(heard[-1], events.SessionFinished)
     assert heard[-1].status == "no_improvement"
     steps = [e.step for e in heard if isinstance(e, events.StepChanged)]
-    assert (steps[-1].state, steps[-1].reason) == (StepState.REJECTED, "rejected by hand: not this one")
+    assert steps[-1].state is StepState.REJECTED
+    assert re.fullmatch(r"\d+\.\d\dx \[.*\] over the best so far, but rejected by hand: not this one", steps[-1].reason)
     assert plain(await replayed(tmp_path)) == plain(heard)
+
+
+async def test_a_kernel_that_is_not_taken_is_told_to_the_model_without_what_the_plan_says(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    model = ScriptedModel(*[reply()] * 4)
+    session = session_of(run, FakeEvaluator(run.problem), model)
+    session.tell(AskAbout(level=ApprovalLevel.ACCEPT))
+    heard = await story(session, approver=Counting(accepts=False))
+
+    rewrite = [e.step for e in heard if isinstance(e, events.StepChanged) and e.step.title == "Rewrite the kernel"]
+    rejected = [step.reason for step in rewrite if step.state is StepState.REJECTED]
+    assert "over the best so far, but rejected by hand: not this one" in rejected[0]
+    assert "The programmer rejected it: not this one." in str(model.requests[1])
+    assert "over the best so far" not in str(model.requests[1].messages[-1])
+    assert plain(await replayed(tmp_path)) == plain(heard)
+
+
+async def test_a_search_that_the_user_rejects_is_rejected_and_one_that_they_skip_is_skipped(tmp_path: Path) -> None:
+    for action, told in (
+        ("reject", (StepState.REJECTED, "rejected by hand: no")),
+        ("skip", (StepState.SKIPPED, "skipped by hand")),
+    ):
+        (tmp_path / action).mkdir()
+        run = new_run(tmp_path / action, **SEARCH)
+        approver = Deciding(Decision(action=action, message="no" if action == "reject" else ""))
+        heard = await story(session_of(run, FakeEvaluator(run.problem)), approver=approver)
+        step = [e.step for e in heard if isinstance(e, events.StepChanged)][-1]
+        assert (step.state, step.reason) == told
+        assert plain(await replayed(tmp_path / action)) == plain(heard)
 
 
 async def test_a_replay_cannot_be_controlled(tmp_path: Path) -> None:

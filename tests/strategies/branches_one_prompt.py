@@ -321,7 +321,7 @@ SEARCHES = [
     Branch("there is nothing to search", NONE, [], [], best=1, calls=0, passes={SEARCH: "proposed > skipped"}),
     Branch("the user skips the search", NONE, [], [f"{SEARCH}: {SKIPPED}"], decisions=[SKIP],
            options=WIDE, best=1, calls=0),
-    Branch("the user rejects the search with words", NONE, [], [f"{SEARCH}: skipped (not now)"],
+    Branch("the user rejects the search with words", NONE, [], [f"{SEARCH}: {rejected('not now')}"],
            decisions=[no("not now")], options=WIDE, best=1, calls=0),
     Branch("the default is the best", NONE, [], [f"{SEARCH}: neutral (the configuration that it has is the best)"],
            decisions=[APPROVE], options={"problem": PROBLEM.replace("block_size_x = 32\n", "block_size_x = 256\n")},

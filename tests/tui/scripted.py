@@ -57,7 +57,7 @@ class ScriptedRun:
     closed: bool = False
     told: list[Instruction] = field(default_factory=list)
     is_replay: bool = False
-    goes_on: bool = False
+    seen_as: tuple[str, ...] = ()
     behind_s: float = 0.0
 
     def tell(self, instruction: Instruction) -> bool:

@@ -17,7 +17,7 @@ from tests.tui.looking import focused_pane, notices, screen_text
 from tests.tui.scripted import ScriptedRun
 from tui_tuner.evaluate.results import Failure, FailureKind
 from tui_tuner.session import events
-from tui_tuner.strategies.steps import Decision, Proposal
+from tui_tuner.strategies.steps import ApprovalLevel, Decision, Proposal, StepState
 from tui_tuner.tui.dialogs import editing
 from tui_tuner.tui.dialogs.editing import EditorDialog, FailedBuild, WhichDialog, line_of
 from tui_tuner.tui.panes.kernel_pane import KernelPane
@@ -158,6 +158,15 @@ async def test_changes_are_not_forgotten_by_one_esc(started: Started) -> None:
         await pilot.press("ctrl+s")
         await settled(pilot)
         assert run.decisions == [Decision(action="edit", source="xy" + scripted.VECTORS.source)]
+
+
+async def test_whether_to_take_what_is_faster_is_asked_in_the_line_of_the_question(started: Started) -> None:
+    words = "2.09x [1.98,2.11] over the best so far, block_size_x=8, block_size_y=32, unroll=2: take it as the best?"
+    step = scripted.STEPS[1].model_copy(update={"state": StepState.AWAITING})
+    asked = Proposal(step=step, rationale=words, about=ApprovalLevel.ACCEPT)
+    async with started(ScriptedRun([*scripted.running(), asked], stays=True), size=(80, 24)) as pilot:
+        shown = screen_text(pilot.app)
+    assert "○ step 2 awaits you: take it as the best? 2.09x [1.98,2.11] over the best so" in shown
 
 
 async def test_an_editor_that_the_terminal_cannot_be_handed_to_gives_way_to_the_dialog(

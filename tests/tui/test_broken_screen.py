@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +14,7 @@ from tests.tui.scripted import Entry, ScriptedRun
 from tests.waiting import reached
 from tui_tuner.app import showing
 from tui_tuner.app.starting import SessionSetup
-from tui_tuner.errors import ExitCode, SettingsError
+from tui_tuner.errors import ExitCode, SettingsError, UserError
 from tui_tuner.headless import AskInLines
 from tui_tuner.log import writing
 from tui_tuner.strategies.steps import Decision, Proposal
@@ -116,6 +117,17 @@ async def test_a_line_and_a_log_say_so_and_the_result_is_printed(
     (log,) = tmp_path.rglob("*.log")  # type: ignore[attr-defined]
     assert str(log) in err
     assert "in draw" in log.read_text()
+
+
+@pytest.mark.usefixtures("_table_breaks")
+async def test_who_is_attached_is_told_in_a_line_and_how_to_follow_without_a_screen(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("tui_tuner.session.live.WatchedRun", lambda _: ScriptedRun(scripted.running(), stays=True))
+    monkeypatch.setattr("textual.app.App.run_async", headless(TunerApp.__mro__[1].run_async))  # type: ignore[attr-defined]
+    with pytest.raises(UserError, match=r"the screen broke .ZeroDivisionError.*; the run goes on without it") as told:
+        await showing.attach(tmp_path, None)
+    assert told.value.hint == f"`tuner-tui watch --answer {tmp_path}` follows it in lines"
 
 
 def headless(run_async: object) -> object:

@@ -15,6 +15,7 @@ from tests.tui import scripted
 from tests.tui.conftest import Started, settled
 from tests.tui.looking import screen_text, table_text
 from tests.tui.scripted import Entry, ScriptedRun
+from tui_tuner.evaluate.results import Resources
 from tui_tuner.session import events
 from tui_tuner.tui import kernel_view
 from tui_tuner.tui.kernel_view import KernelView
@@ -75,6 +76,18 @@ async def test_1500_evaluations_are_sorted_in_every_order(started: Started) -> N
         await pilot.press("o", "O")
         await settled(pilot)
         assert "bsy▾ bsx" in screen_text(pilot.app), "of the tunables it is the first"
+
+
+async def test_no_order_is_offered_of_a_column_that_says_nothing(started: Started) -> None:
+    timed = scripted.measured(scripted.TILES, 1, 0.5).model_copy(update={"share": None, "resources": Resources()})
+    entries = [*scripted.opening(scripted.EMULATOR), *scripted.evaluation(1, timed)]
+    async with started(ScriptedRun(entries, stays=True)) as pilot:
+        offered = []
+        for _ in range(6):
+            await pilot.press("o")
+            await settled(pilot)
+            offered.append(str(pilot.app.screen.query_one(BenchmarksPane).title_extra()).strip(" []"))
+    assert offered == ["fastest", "widest", "state", "block_size_x", "block_size_y", "unroll"]
 
 
 async def test_the_selected_row_can_be_read(started: Started) -> None:

@@ -104,6 +104,8 @@ async def test_every_list_and_text_of_a_dialog_is_moved_through_with_the_same_ke
                         places.append(widget.highlighted)
                     assert places == [0, 1, last, last, last - 1, 0, 1, 0, 0]
                 elif isinstance(widget, Reading) and (bottom := widget.max_scroll_y):
+                    around = pilot.app.screen.query_one(".dialog").content_region
+                    assert around.contains_region(widget.region), "its last line can be read"
                     heights = []
                     for key in ("j", "k", "G", "g", "ctrl+d", "ctrl+u"):
                         await pilot.press(key)

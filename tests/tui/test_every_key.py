@@ -93,7 +93,7 @@ focused.scroll_end           end
 """
 PLAN = """
 screen.change_plan add       n plus insert
-screen.change_plan edit      enter f6
+screen.open_step             enter f6
 screen.change_plan up        K shift+up
 screen.change_plan down      J shift+down
 screen.change_plan delete    x delete

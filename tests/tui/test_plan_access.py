@@ -27,7 +27,7 @@ async def test_the_keys_of_the_plan_do_nothing_in_another_pane_and_are_not_offer
         assert "x delete" not in screen_text(pilot.app)
         await pilot.press("2")
         await settled(pilot)
-        assert "n add  ⏎ edit step  K up  J down  x delete  t thaw  c ask" in screen_text(pilot.app)
+        assert "n add  ⏎ open step  K up  J down  x delete  t thaw  c ask" in screen_text(pilot.app)
 
 
 @SIZES
@@ -90,7 +90,7 @@ async def test_the_palette_lists_the_keys_of_the_plan_once_each_while_it_is_acti
         titles = [command.title for command in commands(pilot.app)]
         wanted = {
             "Plan: add",
-            "Plan: edit step",
+            "Plan: open step",
             "Plan: up",
             "Plan: down",
             "Plan: delete",

@@ -13,7 +13,7 @@ from tests.tui.plans import planned
 from tests.tui.scripted import ScriptedRun
 from tui_tuner.session import events
 from tui_tuner.session.plan import AddStep, DeleteStep, EditStep, MoveStep, Thaw
-from tui_tuner.strategies.steps import Proposal
+from tui_tuner.strategies.steps import Proposal, StepState
 from tui_tuner.tui.dialogs.common import StepDialog, ThawDialog
 
 SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
@@ -113,7 +113,7 @@ async def test_a_step_is_deleted_without_a_question(started: Started, key: str) 
         assert run.told == [DeleteStep(step=4)]
 
 
-@pytest.mark.parametrize("key", ["enter", "K", "J", "x"])
+@pytest.mark.parametrize("key", ["K", "J", "x"])
 async def test_a_step_that_is_no_longer_to_come_stays_and_a_notice_says_why(started: Started, key: str) -> None:
     run = planned()
     async with started(run) as pilot:
@@ -121,6 +121,31 @@ async def test_a_step_that_is_no_longer_to_come_stays_and_a_notice_says_why(star
         await settled(pilot)
         assert run.told == []
         assert notices(pilot.app) == ["Step 1 is accepted: only steps still to come can be changed."]
+
+
+@SIZES
+@pytest.mark.parametrize("is_over", [False, True])
+async def test_all_about_a_step_that_cannot_be_changed_is_read_to_its_end(
+    started: Started, size: tuple[int, int], is_over: bool
+) -> None:
+    detail = "\n".join(f"- edit {number} of `a[{number}]`" for number in range(60))
+    done = scripted.step(1, StepState.REJECTED, reason="slower: the tile spills", factor=(0.8, 0.7, 0.9), detail=detail)
+    end = events.SessionFinished(status="no_improvement", reason="done", evaluations=0, model_calls=0)
+    run = ScriptedRun([*scripted.opening(), done, *([end] if is_over else [])], stays=True)
+    async with started(run, size=size) as pilot:
+        await pilot.press(*(["escape"] if is_over else []), "2", "enter")
+        await settled(pilot)
+        shown = screen_text(pilot.app)
+        assert "Step 1: Tile through shared memory" in shown
+        assert "✗ rejected 0.80x [0.70,0.90]" in shown
+        assert "slower: the tile spills" in shown
+        assert "edit 0 of a[0]" in shown
+        await pilot.press("G")
+        await settled(pilot)
+        assert "edit 59 of a[59]" in screen_text(pilot.app)
+        await pilot.press("escape")
+        assert pilot.app.screen is pilot.app.session_screen
+        assert run.told == []
 
 
 @SIZES
@@ -151,7 +176,7 @@ async def test_a_session_that_is_over_is_told_nothing(started: Started) -> None:
     async with started(run) as pilot:
         await pilot.press("escape", "2")
         await settled(pilot)
-        assert screen_text(pilot.app).splitlines()[-1].strip().startswith("d view  o sort")
+        assert screen_text(pilot.app).splitlines()[-1].strip().startswith("⏎ open step  d view  o sort")
         await pilot.press("n", "x", "c", *"hm", "enter")
         await settled(pilot)
         assert run.told == []

@@ -290,6 +290,13 @@ def test_all_about_a_row_says_what_holds_it_back_where_that_is_known() -> None:
     assert "held by" not in unknown
 
 
+def test_a_word_of_cuda_keeps_its_lines_and_is_not_bold() -> None:
+    text = "Add __launch_bounds__(256) and __restrict__, not __two words__"
+    content = markdown_text(text)
+    assert content.plain == "Add __launch_bounds__(256) and __restrict__, not two words"
+    assert [content.plain[span.start : span.end] for span in content.spans] == ["two words"]
+
+
 @pytest.mark.parametrize("text", ["(BM = size_y*TM, BN = size_x*TN)", "2*n**3 + k*2", "(a+b)*c*d, x[i]*y[i]*2"])
 def test_a_star_between_two_words_multiplies(text: str) -> None:
     assert markdown_text(text).plain == text

@@ -319,3 +319,14 @@ async def test_a_replay_offers_nothing_that_only_a_session_can_do(started: Start
         line = screen_text(pilot.app).splitlines()[-1]
         assert "space play" in line
         assert not [words for words in ("pause", "control", "ask") if words in line]
+
+
+async def test_the_commands_of_the_result_stand_on_a_line_each(started: Started) -> None:
+    run = "tuner-runs/matmul_tiled-20261120-143200"
+    opening, *rest = scripted.finished()
+    named = opening.model_copy(update={"run": run, "directory": run})
+    for size in ((80, 24), (120, 36)):
+        async with started(ScriptedRun([named, *rest]), size=size) as pilot:
+            shown = screen_text(pilot.app)
+        assert f"tuner-tui best {run} --apply" in shown
+        assert f"tuner-tui replay {run}" in shown

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,24 +15,41 @@ from tests.tui.looking import screen_text, view_model_of
 from tests.tui.scripted import ScriptedRun
 from tui_tuner.evaluate.results import Comparison
 from tui_tuner.session import events
+from tui_tuner.session.live import WatchedRun
+from tui_tuner.strategies.steps import StepState
 from tui_tuner.tui.kernel_view import KernelView
 from tui_tuner.tui.panes.charts import best_chart
 from tui_tuner.tui.status import clock_words, header_line, status_parts
 from tui_tuner.tui.text.plain import differing, fitting
 
 
-@pytest.mark.parametrize("replayed", ["", "event 12/345, paused"])
+@pytest.mark.parametrize("seen_as", [(), ("attached",), ("replay", "event 12/345, paused")])
 @pytest.mark.parametrize("width", [30, 60, 80, 120, 200])
-def test_the_header_never_overflows_and_keeps_kernel_speedup_and_cpu_label(width: int, replayed: str) -> None:
+def test_the_header_never_overflows_and_keeps_kernel_speedup_and_cpu_label(
+    width: int, seen_as: tuple[str, ...]
+) -> None:
     entries = [*scripted.opening(scripted.EMULATOR), *scripted.running()[2:]]
-    line = header_line(view_model_of(entries), KernelView(), width, replayed)
+    line = header_line(view_model_of(entries), KernelView(), width, seen_as)
     assert line.cell_length <= width
-    assert ("replay" in line.plain) is bool(replayed)
-    assert (replayed in line.plain) or width < 80
+    assert all(words in line.plain for words in seen_as[:1])
+    assert all(words in line.plain for words in seen_as) or width < 80
     if width >= 60:
         assert "matmul.cu" in line.plain
         assert "CPU ms (emulator)" in line.plain
         assert "1.62x" in line.plain
+
+
+def test_a_long_name_is_cut_in_the_header_and_takes_nothing_else_away() -> None:
+    device = scripted.H200.model_copy(update={"name": "NVIDIA H200, " + "recorded before " * 20})
+    line = header_line(view_model_of(scripted.opening(device)), KernelView(), 120)
+    assert line.cell_length == 120
+    assert "… │ anthropic:claude-sonnet │ autonomous" in line.plain
+
+
+async def test_the_header_says_that_one_is_attached_and_to_which_run(started: Started) -> None:
+    async with started(ScriptedRun(scripted.running(), stays=True, seen_as=WatchedRun.seen_as)) as pilot:
+        header = screen_text(pilot.app).splitlines()[0]
+    assert header.startswith(" matmul.cu │ attached │ matmul-20261120-1432 │ ")
 
 
 def test_the_best_is_the_incumbents_or_marked_as_unconfirmed() -> None:
@@ -49,6 +68,36 @@ def test_the_best_is_the_incumbents_or_marked_as_unconfirmed() -> None:
     model.apply(refuted)
     assert (model.confirmed, model.best_times[-1]) == (True, incumbent.time)
     assert "unconfirmed" not in contents.chart(model, "best so far", 60, 1).plain
+
+
+async def test_before_the_first_step_what_was_told_last_stands_over_the_status(started: Started) -> None:
+    proposed, ended = (asyncio.Event() for _ in range(2))
+    script = [*scripted.opening(), proposed, scripted.step(1, StepState.RUNNING), ended,
+              scripted.step(1, StepState.ACCEPTED), events.Note(text="a note")]  # fmt: skip
+    async with started(ScriptedRun(script, stays=True), size=(80, 24)) as pilot:
+        lines = []
+        for gate in (proposed, ended, None):
+            lines.append(screen_text(pilot.app).splitlines()[-3].strip())
+            if gate is not None:
+                gate.set()
+            await settled(pilot)
+    assert lines == ["baseline measured, 0.1651 ms as given", "› step 1: Tile through shared memory", ""]  # noqa: RUF001
+    async with started(ScriptedRun(scripted.finished()), size=(80, 24)) as pilot:  # all of it within a tick
+        await pilot.press("escape")
+        assert screen_text(pilot.app).splitlines()[-3].strip() == ""
+
+
+def test_what_was_timed_as_faster_stays_the_best_until_its_step_says_otherwise() -> None:
+    model = view_model_of(scripted.running())
+    incumbent = next(row for row in model.rows.values() if row.incumbent)
+    comparison = Comparison(ratio=1.3, low=1.2, high=1.4, pairs=10)
+    awaiting = scripted.step(2, StepState.AWAITING)
+    faster = events.Compared(candidate=scripted.TILES.id, configuration={}, comparison=comparison)
+    for event in (*scripted.evaluation(40, scripted.measured(scripted.TILES, 40, 0.08)), faster, awaiting):
+        model.apply(event)
+    assert (model.confirmed, model.best_times[-1]) == (False, 0.08)
+    model.apply(scripted.step(2, StepState.REJECTED))
+    assert (model.confirmed, model.best_times[-1]) == (True, incumbent.time)
 
 
 def test_one_factor_is_shown_everywhere_at_the_end() -> None:

@@ -237,11 +237,16 @@ async def attach(path: Path, theme: str | None) -> ExitCode:
     """Show a run that another process drives on the screen, and answer its questions.
 
     Raises:
-        UserError: there is no such run, or the keys in the settings cannot be used.
+        UserError: there is no such run, the keys in the settings cannot be used, or the screen broke.
     """
     from tui_tuner.session.live import WatchedRun
+    from tui_tuner.tui.app import ScreenBroken
 
-    status = await _app(WatchedRun(path), theme).run_async()
+    try:
+        status = await _app(WatchedRun(path), theme).run_async()
+    except ScreenBroken as broken:
+        told = f"the screen broke ({broken}); the run goes on without it; {logged(broken.cause)}"
+        raise UserError(told, hint=f"`tuner-tui watch --answer {path}` follows it in lines") from None
     return ExitCode.INTERRUPTED if status in ("failed", "interrupted") else ExitCode.FINISHED
 
 

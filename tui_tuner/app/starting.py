@@ -67,7 +67,7 @@ class StartingSession:
         setup: the session; None until it is put together.
     """
 
-    goes_on: ClassVar[bool] = False
+    seen_as: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, begin: Begin, title: str) -> None:
         self.title = title

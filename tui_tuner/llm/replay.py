@@ -289,9 +289,8 @@ class ReplayBackend:
         same_purpose = [recorded for recorded in self._left if recorded.request.purpose == request.purpose]
         if not same_purpose:
             raise ModelError(
-                f"the recording has no reply left for '{request.purpose}'",
+                f"the recording has no reply left for '{request.purpose}': {self._file}",
                 hint="record a longer session, or choose a model with --llm",
-                file=self._file,
             )
         found = (exact or same_purpose)[0]
         self._left.remove(found)

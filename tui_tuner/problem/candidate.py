@@ -8,7 +8,15 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, InstanceOf, ValidatorFunctionWrapHandler, WithJsonSchema, WrapValidator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    InstanceOf,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    WithJsonSchema,
+    WrapValidator,
+)
 
 from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.model import Configuration, Expression, Launch, Problem, Value
@@ -177,9 +185,15 @@ def baseline(problem: Problem) -> Candidate:
     )
 
 
-def _read_again(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:  # noqa: ANN401  # what pydantic hands on
-    """A source as it is; one that was written as JSON is read as a kernel."""
-    return Candidate.model_validate(value) if isinstance(value, Mapping) else handler(value)
+SOURCE_CLASS = "source"
+"""In the context of a validation: the class as which sources are read again; without one they are kernels."""
+
+
+def _read_again(value: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:  # noqa: ANN401  # pydantic's
+    """A source as it is, or read again from how it was written."""
+    if not isinstance(value, Mapping):
+        return handler(value)
+    return (info.context or {}).get(SOURCE_CLASS, Candidate).model_validate(value)
 
 
 _SOURCE_SCHEMA = {"type": "object", "description": "a kernel as Candidate, or what another subject tunes"}

@@ -195,7 +195,7 @@ class SessionEffects(Talk):
         decision = await super().approve(under_way[0], rationale=words, about=ApprovalLevel.ACCEPT)
         if decision.action != "approve":
             self._refused.append(evaluation)
-            raise Rejected(decision.message)
+            raise Rejected(decision.message, faster)
         self.plan.put(under_way[0])
 
     async def challenge(self, candidate: Candidate, evaluation: Evaluation) -> Comparison:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Self, Union
 
-from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, TypeAdapter, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    TypeAdapter,
+    ValidationInfo,
+    model_validator,
+)
 
 from tui_tuner.subjects import loaded, subjects
 
@@ -28,14 +36,19 @@ class Event(BaseModel):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _read_again(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:  # noqa: ANN401  # pydantic's own
+    def _read_again(
+        cls,
+        data: Any,  # noqa: ANN401  # pydantic's own
+        handler: ModelWrapValidatorHandler[Self],
+        info: ValidationInfo,
+    ) -> Self:
         """An event that was written as JSON is read again as what its `type` says."""
         if cls is not Event or not isinstance(data, Mapping):
             return handler(data)
         kind = _kinds().get(str(data.get("type")))
         if kind is None:
             raise ValueError(f"there is no event of the type '{data.get('type')}'")
-        return kind.model_validate(data)  # type: ignore[return-value]  # a subclass of what is asked for
+        return kind.model_validate(data, context=info.context)  # type: ignore[return-value]  # a subclass of what is asked for
 
 
 def stream_schema() -> dict[str, Any]:

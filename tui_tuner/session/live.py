@@ -27,10 +27,11 @@ from pydantic import BaseModel, ValidationError
 from tui_tuner.errors import JournalError
 from tui_tuner.journal.reading import header_of, journal_of
 from tui_tuner.journal.runs import LIVE, LIVE_EVENTS, is_driven
+from tui_tuner.problem.candidate import SOURCE_CLASS
 from tui_tuner.session.events import EvaluationFinished, Event, PromptSent, SessionFinished
 from tui_tuner.session.plan import INSTRUCTION, Instruction
 from tui_tuner.strategies.steps import Approver, Decision, Helper, ModelTrouble, Proposal, Remedy
-from tui_tuner.subjects import Subject, subject_of
+from tui_tuner.subjects import Subject, loaded, subject_of
 
 AnswerT = TypeVar("AnswerT", Decision, Remedy)
 
@@ -167,13 +168,14 @@ class WatchedRun:
         JournalError: there is no run, or nobody drives it.
     """
 
-    goes_on: ClassVar[bool] = True
+    seen_as: ClassVar[tuple[str, ...]] = ("attached",)
 
     def __init__(self, path: Path) -> None:
         header = header_of(path)
         self.path = journal_of(path).parent
         self.title = f"{self.path.name} | watched"
         self._subject = subject_of(header)
+        self._context = {SOURCE_CLASS: loaded(self._subject.source)}
         self._answering: dict[str, asyncio.Task[None]] = {}
         self._numbers = count(1)
         self._effort = [0, 0]
@@ -229,19 +231,25 @@ class WatchedRun:
     def _heard(self, line: bytes, approver: Approver) -> Event | None:
         content = json.loads(line)
         if "question" in content:
-            name, answering = content["question"], _put(content, approver)
+            name, answering = content["question"], self._put(content, approver)
             if answering is not None:
                 self._answering[name] = asyncio.create_task(self._answer(name, answering))
         elif "settled" in content:
             if (task := self._answering.pop(content["settled"], None)) is not None:
                 task.cancel()
         else:
-            event, now = Event.model_validate(content["event"]), time.time()
+            event, now = Event.model_validate(content["event"], context=self._context), time.time()
             self.behind_s = max(0.0, now - content.get("at", now))  # clocks of two machines may differ a little
             self._effort[0] += isinstance(event, EvaluationFinished)
             self._effort[1] = max(self._effort[1], event.call if isinstance(event, PromptSent) else 0)
             return event
         return None
+
+    def _put(self, question: Mapping[str, Any], approver: Approver) -> Awaitable[BaseModel] | None:
+        """What awaits the approver's answer to a question; None where it is none of theirs."""
+        if "proposal" in question:
+            return approver.decide(Proposal.model_validate(question["proposal"], context=self._context))
+        return approver.help(ModelTrouble.model_validate(question["trouble"])) if isinstance(approver, Helper) else None
 
     async def _answer(self, name: str, answering: Awaitable[BaseModel]) -> None:
         self._say(name, (await answering).model_dump_json())
@@ -258,10 +266,3 @@ class WatchedRun:
         finally:
             unseen.unlink(missing_ok=True)
         return True
-
-
-def _put(question: Mapping[str, Any], approver: Approver) -> Awaitable[BaseModel] | None:
-    """What awaits the approver's answer to a question; None where it is none of theirs."""
-    if "proposal" in question:
-        return approver.decide(Proposal.model_validate(question["proposal"]))
-    return approver.help(ModelTrouble.model_validate(question["trouble"])) if isinstance(approver, Helper) else None

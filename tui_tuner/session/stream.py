@@ -85,7 +85,7 @@ class EventStream(ABC):
         keeps_device: whether it is over and the device stays taken for that.
     """
 
-    goes_on: ClassVar[bool] = False
+    seen_as: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
         self, kept: KeptRun, backend: Backend | None, max_tokens: int, title: str, models: Models | None = None

@@ -24,9 +24,9 @@ from tui_tuner.strategies.history import best_of, facts_from_memory
 from tui_tuner.strategies.parameters import narrowed, search_parameters, space_of
 from tui_tuner.strategies.rewriting.brief import StartingPoint, rewrite_answer, situation
 from tui_tuner.strategies.rewriting.development import develop
-from tui_tuner.strategies.rewriting.failures import RetryPolicy, failure_named
+from tui_tuner.strategies.rewriting.failures import Rejected, RetryPolicy, failure_named
 from tui_tuner.strategies.rewriting.line import RewriteJob
-from tui_tuner.strategies.rewriting.settling import challenge_or_reject
+from tui_tuner.strategies.rewriting.settling import challenge_or_reject, rejected
 from tui_tuner.strategies.step_lists import load_steps, techniques
 from tui_tuner.strategies.steps import Step, StepState
 
@@ -89,8 +89,11 @@ async def tune_parameters(
         session.update_step(step.now(StepState.SKIPPED, reason="there is nothing to choose from"))
         return
     decision = await session.approve(step)
+    if decision.action == "reject":
+        rejected(session, step, Rejected(decision.message))
+        return
     if decision.action != "approve":
-        session.update_step(step.now(StepState.SKIPPED, reason=decision.message or "skipped by hand"))
+        session.update_step(step.now(StepState.SKIPPED, reason="skipped by hand"))
         return
     step = session.update_step(step.now(StepState.RUNNING))
     try:

@@ -15,6 +15,7 @@ TENSILE = Subject(
     story="tui_tuner.tensile.report:TensileStory",
     resume="tui_tuner.tensile.sessions:resumed_tensile_session",
     replay="tui_tuner.tensile.sessions:replayed_tensile_session",
+    source="tui_tuner.tensile.events:ConfigurationText",
     title="a Tensile configuration",
     suffixes=(".yaml", ".yml"),
     settings="tui_tuner.tensile.run_directory:TensileOptions",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, model_serializer
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_serializer
 from pydantic_core import to_json
 
 from tui_tuner.session.events import Event
@@ -35,7 +35,7 @@ class ConfigurationText(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     source: str
-    file: str
+    file: str = Field(validation_alias=AliasChoices("file", "kernel"))  # as it is recorded
     title: str = ""
 
     @property

@@ -1,4 +1,4 @@
-"""What the user answers - to a step, a source, a model that failed - and what they say to the session besides."""
+"""The open question, shown and answered - a step, a source, a model that failed - and what the user says besides."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ from tui_tuner.session.controls import GoOn, Pause
 from tui_tuner.session.plan import Instruction
 from tui_tuner.strategies.steps import Decision, Proposal, Remedy
 from tui_tuner.text import in_line
-from tui_tuner.tui.approval import ApprovalDesk
+from tui_tuner.tui.approval import ApprovalDesk, QuestionLine
 from tui_tuner.tui.dialogs.common import ModelDialog
 from tui_tuner.tui.dialogs.control_dialog import ControlDialog
 from tui_tuner.tui.dialogs.editing import FailedBuild, edited, failed_before, failed_build
 from tui_tuner.tui.panes.benchmarks_pane import BenchmarksPane
 from tui_tuner.tui.panes.chat_pane import ChatPane
 from tui_tuner.tui.panes.common import PaneGrid
+from tui_tuner.tui.panes.kernel_pane import KernelPane
+from tui_tuner.tui.panes.review import ReviewFacts, proposal_facts
+from tui_tuner.tui.starting import TabLine
 from tui_tuner.tui.subject import SubjectView
 from tui_tuner.tui.texts import resume_command
 from tui_tuner.tui.view_model import ViewModel
@@ -38,7 +41,11 @@ class AnsweringScreen(Screen[None]):
     """
 
     _panes = query_one(PaneGrid)
+    _kernel = query_one(KernelPane)
     _chat = query_one(ChatPane)
+    _facts = query_one(ReviewFacts)
+    _question = query_one(QuestionLine)
+    _tabs = query_one(TabLine)
 
     def __init__(self, view: SubjectView, desk: ApprovalDesk, tell: Callable[[Instruction], bool]) -> None:
         super().__init__()
@@ -46,6 +53,40 @@ class AnsweringScreen(Screen[None]):
         self.view_model = ViewModel()
         self._view = view
         self._desk = desk
+
+    def question_changed(self) -> None:
+        """Show the question at the desk, or that there is none."""
+        self.draw()
+        question = self._desk.question
+        words = "" if question is None else self.question_words(question)
+        self._question.ask(question or self._desk.trouble, words)
+        self._tabs.awaiting = question is not None
+        self._chat.offer_rejection(question is not None)
+        self._review(question)
+        self.refresh_bindings()
+
+    def _review(self, question: Proposal | None) -> None:
+        """Give the source that awaits the user the height, and what there is to know of it the place beside it."""
+        self.remove_class("-facts")
+        self.set_class(question is not None and question.candidate is not None, "-review")
+        if question is None or question.candidate is None:
+            return
+        self._kernel.view = "diff"
+        self._facts.show(proposal_facts(question, self._kernel.compared, self.view_model.evaluations_left))
+
+    def action_review(self) -> None:
+        """Show what awaits the user as large as it goes, or all panes."""
+        self.toggle_class("-review")
+        self.remove_class("-facts", "-help")
+        self._panes.go_to(1)
+
+    def action_facts(self) -> None:
+        """Go to what there is to know of the source that awaits the user, or back to the source."""
+        to_facts = not self._facts.has_focus
+        self.set_class(to_facts, "-facts")
+        self.add_class("-review")
+        self._panes.activate(1)
+        (self._facts if to_facts else self._kernel.focus_target()).focus(scroll_visible=False)
 
     def action_decide(self, action: Literal["approve", "skip"]) -> None:
         """Approve or skip the step."""
@@ -114,6 +155,10 @@ class AnsweringScreen(Screen[None]):
 
     def catch_up(self) -> None:
         """Take what has arrived of the session into the view model."""
+        raise NotImplementedError
+
+    def draw(self) -> None:
+        """Draw what has arrived."""
         raise NotImplementedError
 
     def goes_on(self) -> bool:

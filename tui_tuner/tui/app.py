@@ -128,7 +128,7 @@ class TunerApp(InTurn[str]):
         tell = self._run_shown.tell
         names = names_of_keys(self._keymap_wanted, self.get_key_display)
         screen = SessionScreen(view, self._desk, tell, self._clock, self.look_file, names)
-        screen.replayed = None if self._player is None else self._player.where
+        screen.seen_as, screen.replayed = lambda: self._run_shown.seen_as, self._player is not None
         screen.keeps_device = lambda: getattr(self._run_shown, "keeps_device", False)  # a replay has none
         return screen
 
@@ -336,7 +336,7 @@ class TunerApp(InTurn[str]):
             await self._leave(True)
         elif self.finished is not None:
             self.exit(self.finished.status)
-        elif self._run_shown.goes_on:
+        elif self._run_shown.seen_as:
             self.exit(LEFT)
         elif isinstance(self.screen, QuitDialog):
             self.screen.dismiss(True)

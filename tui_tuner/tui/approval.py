@@ -11,7 +11,7 @@ from textual.app import App
 from textual.content import Content
 from textual.widget import Widget
 
-from tui_tuner.strategies.steps import Approver, Decision, Helper, ModelTrouble, Proposal, Remedy, Step
+from tui_tuner.strategies.steps import ApprovalLevel, Approver, Decision, Helper, ModelTrouble, Proposal, Remedy, Step
 from tui_tuner.text import clean, in_line
 from tui_tuner.tui.plan_lines import MARKS
 from tui_tuner.tui.text.plain import one_line
@@ -21,7 +21,9 @@ Bell = Literal["unfocused", "always", "never"]
 
 
 class QuestionLine(Widget):
-    """The step that awaits the user, or else the one that is under way; it is always there, so that nothing shifts.
+    """The step that awaits the user, or else the one that is under way; before the first one what was told last.
+
+    It is always there, so that nothing shifts.
 
     Args:
         compare: key that compares rows, as the user knows it.
@@ -33,6 +35,7 @@ class QuestionLine(Widget):
         self._question: Proposal | ModelTrouble | None = None
         self._words = ""
         self._current: Step | None = None
+        self._told = ""
         self._kept = ""
         self._keys = compare, leave
 
@@ -48,10 +51,15 @@ class QuestionLine(Widget):
         self.set_class(isinstance(question, ModelTrouble), "-failed")
         self.refresh()
 
-    def show(self, current: Step | None) -> None:
-        """Show the step that is under way while there is no question."""
-        if current != self._current:
-            self._current = current
+    def show(self, current: Step | None, told: str | None = None) -> None:
+        """Show the step that is under way while there is no question.
+
+        Args:
+            told: what the session is at while there is no step, empty for nothing; None for what it was.
+        """
+        told = self._told if told is None else told
+        if (current, told) != (self._current, self._told):
+            self._current, self._told = current, told
             self.refresh()
 
     def keep_device(self, kept: bool) -> None:
@@ -66,13 +74,21 @@ class QuestionLine(Widget):
         if isinstance(self._question, ModelTrouble):
             return Content.styled("✗ the model failed: ", "bold") + one_line(in_line(self._question.reason))
         if self._question is not None:
-            step = self._question.step
-            title = f"{step.title}: {self._words}" if self._words else step.title
-            return Content.styled(f"○ step {step.id} awaits you: ", "bold") + one_line(title)
+            asked = asked_in_words(self._question)
+            words = f"{asked}: {self._words}" if self._words else asked
+            return Content.styled(f"○ step {self._question.step.id} awaits you: ", "bold") + one_line(words)
         if self._current is None or self._kept:
-            return Content(self._kept)
+            return Content(self._kept) or one_line(in_line(self._told), "$foreground-muted")
         mark, style = MARKS[self._current.state]
         return Content.styled(f"{mark} ", style) + one_line(f"step {self._current.id}: {self._current.title}")
+
+
+def asked_in_words(question: Proposal) -> str:
+    """What is asked about a step: its title, or whether what it found is to be the best, the question itself first."""
+    if question.about is not ApprovalLevel.ACCEPT:
+        return question.step.title
+    found, _, asked = in_line(question.rationale).rpartition(": ")
+    return f"{asked} {found}"
 
 
 _KEPT = "the device is kept ten minutes more, to compare rows with {}; {} gives it back"
@@ -204,7 +220,7 @@ def call_attention(app: App[Any], question: Proposal | ModelTrouble | None, bell
     if isinstance(question, ModelTrouble):
         waiting = f"the model failed: {in_line(question.reason)}"
     elif question is not None:
-        waiting = f"step {question.step.id} awaits you: {question.step.title}"
+        waiting = f"step {question.step.id} awaits you: {asked_in_words(question)}"
     if waiting and (bell == "always" or (bell == "unfocused" and not app.app_focus)):
         app.bell()
     if app._driver is not None and not app.is_headless:  # Textual 8.2 has no way of its own to set a title

@@ -87,6 +87,8 @@ class EvaluationContents(BenchmarkContents):
         events.Compared, events.IncumbentChanged, events.DeviceReady, events.PairAsked, events.PairCompared,
     )  # fmt: skip
     curves = ("best so far", "best over time")
+    compares = True
+    filter_words = "words, or: time < 0.2 and status == ok"
 
     def __init__(self) -> None:
         self.table: EvaluationTable = EvaluationTable()

@@ -13,10 +13,10 @@ from tui_tuner.session.plan import AddStep, MoveStep
 from tui_tuner.strategies.steps import Step, StepState
 from tui_tuner.text import in_line
 from tui_tuner.tui.text.markdown import markdown_text
-from tui_tuner.tui.text.plain import one_line
+from tui_tuner.tui.text.plain import one_line, plain
 
 Direction = Literal["up", "down"]
-PlanChange = Literal["add", "edit", "up", "down", "delete", "thaw"]
+PlanChange = Literal["add", "up", "down", "delete", "thaw"]
 """What the user may want of the plan, each behind a key."""
 
 
@@ -107,6 +107,16 @@ def _beside(title: Content, outcome: Content, width: int) -> list[Content]:
     if gap >= 1:
         return [title + " " * gap + outcome]
     return [title, Content(" " * max(0, width - outcome.cell_length)) + outcome]
+
+
+def step_text(step: Step, rationale: str, *, lines: bool = False) -> Content:
+    """All about a step: what became of it and why, then its detail; see `step_detail`."""
+    mark, style = MARKS[step.state]
+    state = step.state.value if step.factor is None else f"{step.state.value} {factor_interval(step.factor)}"
+    became = Content.styled(f"{mark} {state}", style)
+    return Content("\n\n").join(
+        part for part in (became, plain(step.reason), step_detail(step, rationale, lines=lines)) if part
+    )
 
 
 def step_detail(step: Step, rationale: str, *, lines: bool = False) -> Content:

@@ -42,8 +42,6 @@ class Player:
         paused: whether nothing moves.
     """
 
-    goes_on: ClassVar[bool] = True
-
     def __init__(
         self, run: EventSource, speed: float | None = None, at: float = 0.0, now: Callable[[], float] = time.monotonic
     ) -> None:
@@ -58,6 +56,11 @@ class Player:
         self._wanted = 0
         self._moved = asyncio.Event()
         self._since = (0.0, 0.0)
+
+    @property
+    def seen_as(self) -> tuple[str, str]:
+        """That it is a replay, and how far."""
+        return "replay", self.where()
 
     @property
     def subject(self) -> Subject:

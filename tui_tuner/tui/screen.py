@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -12,9 +12,8 @@ from textual.binding import BindingType
 from textual.events import ScreenResume
 from textual.getters import query_one
 
-from tui_tuner.session.events import Event, SessionFinished
+from tui_tuner.session.events import Event, Note, SessionFinished
 from tui_tuner.session.plan import AddStep, Ask, Instruction
-from tui_tuner.strategies.steps import Proposal
 from tui_tuner.tui.answering import AnsweringScreen
 from tui_tuner.tui.approval import ANSWERS, ApprovalDesk, QuestionLine
 from tui_tuner.tui.copying import copied, exported_table
@@ -29,7 +28,6 @@ from tui_tuner.tui.panes.chat_pane import ChatInput, ChatPane
 from tui_tuner.tui.panes.common import PaneGrid
 from tui_tuner.tui.panes.kernel_pane import KernelPane, SourceView
 from tui_tuner.tui.panes.plan_pane import PlanPane
-from tui_tuner.tui.panes.review import ReviewFacts, proposal_facts
 from tui_tuner.tui.plan_lines import PlanChange
 from tui_tuner.tui.remembered import remember, remembered
 from tui_tuner.tui.starting import BREAKPOINTS, HEIGHTS, TabLine, know_size
@@ -54,23 +52,20 @@ class SessionScreen(AnsweringScreen):
         key_names: tells the keys of a binding as the user has them.
 
     Attributes:
-        replayed: how far a replay is; None where it is none. In one the clock stands, and the session hears nothing.
+        seen_as: tells what the run is where it is not driven from here; see `tui_tuner.tui.subject.EventSource`.
+        replayed: whether it is a replay: the clock stands, and the session hears nothing.
         keeps_device: tells whether the session is over and its device stays taken for comparisons.
     """
 
-    replayed: Callable[[], str] | None = None
+    replayed = False
     HORIZONTAL_BREAKPOINTS = BREAKPOINTS
     VERTICAL_BREAKPOINTS = HEIGHTS
     BINDINGS: ClassVar[list[BindingType]] = [*SCREEN_BINDINGS]
 
     _header = query_one(HeaderLine)
-    _question = query_one(QuestionLine)
     _status = query_one(StatusLine)
-    _tabs = query_one(TabLine)
-    _kernel = query_one(KernelPane)
     _benchmarks = query_one(BenchmarksPane)
     _plan = query_one(PlanPane)
-    _facts = query_one(ReviewFacts)
 
     def __init__(
         self,
@@ -86,6 +81,7 @@ class SessionScreen(AnsweringScreen):
         self._look_file, self._key_names = look_file, key_names
         self._last_event_at, self._inbox, self._undrawn = clock(), list[Event](), list[Event]()
         self.keeps_device: Callable[[], bool] = lambda: False
+        self.seen_as: Callable[[], Sequence[str]] = tuple
 
     def compose(self) -> ComposeResult:
         """Header, tabs, panes, the open question, status, keys."""
@@ -129,15 +125,17 @@ class SessionScreen(AnsweringScreen):
         if self.app.screen is not self:
             return  # what moves behind a dialog would have the whole terminal drawn anew; `_come_forward` draws it
         news, self._undrawn = self._undrawn, []
-        live = self.view_model.is_live and self.replayed is None
+        live = self.view_model.is_live and not self.replayed
         waited = self._clock() - self._last_event_at if live else 0.0
-        self._header.show(self.view_model, "" if self.replayed is None else self.replayed())
+        self._header.show(self.view_model, self.seen_as())
         spin = None if self.app.animation_level == "none" else self._clock()
         self._question.keep_device(self.keeps_device())
         self._status.show(self.view_model, self._view, self.view_model.elapsed + waited, spin)
         if not news:
             return
-        self._question.show(self.view_model.current_step)
+        begun = bool(self.view_model.order) or self.view_model.finished is not None
+        told = [event.text for event in news if isinstance(event, Note)]
+        self._question.show(self.view_model.current_step, "" if begun else told[-1] if told else None)
         self._panes.draw(self.view_model, news)
         self._tabs.titles = self._panes.titles
         if isinstance(news[-1], SessionFinished):
@@ -161,27 +159,7 @@ class SessionScreen(AnsweringScreen):
         if best is not None and given is not None and best.source != given.source:
             self._kernel.view = "diff"
         result = self._view.result(finished, self.view_model)
-        self.app.push_screen(ResultDialog(result_title(finished), result, yields=self.replayed is not None))
-
-    def question_changed(self) -> None:
-        """Show the question at the desk, or that there is none."""
-        self.draw()
-        question = self._desk.question
-        words = "" if question is None else self.question_words(question)
-        self._question.ask(question or self._desk.trouble, words)
-        self._tabs.awaiting = question is not None
-        self._chat.offer_rejection(question is not None)
-        self._review(question)
-        self.refresh_bindings()
-
-    def _review(self, question: Proposal | None) -> None:
-        """Give the source that awaits the user the height, and what there is to know of it the place beside it."""
-        self.remove_class("-facts")
-        self.set_class(question is not None and question.candidate is not None, "-review")
-        if question is None or question.candidate is None:
-            return
-        self._kernel.view = "diff"
-        self._facts.show(proposal_facts(question, self._kernel.compared, self.view_model.evaluations_left))
+        self.app.push_screen(ResultDialog(result_title(finished), result, yields=self.replayed))
 
     # --- what leaves the screen
 
@@ -208,20 +186,6 @@ class SessionScreen(AnsweringScreen):
     def pane(self) -> int:
         """The number of the active pane."""
         return self._panes.active
-
-    def action_review(self) -> None:
-        """Show what awaits the user as large as it goes, or all panes."""
-        self.toggle_class("-review")
-        self.remove_class("-facts")
-        self.action_pane(1)
-
-    def action_facts(self) -> None:
-        """Go to what there is to know of the source that awaits the user, or back to the source."""
-        to_facts = not self._facts.has_focus
-        self.set_class(to_facts, "-facts")
-        self.add_class("-review")
-        self._panes.activate(1)
-        (self._facts if to_facts else self._kernel.focus_target()).focus(scroll_visible=False)
 
     @on(PaneGrid.Activated)
     def _show_active(self, message: PaneGrid.Activated) -> None:
@@ -282,8 +246,7 @@ class SessionScreen(AnsweringScreen):
     def _show_row(self, message: BenchmarksPane.RowChosen) -> None:
         started, given = self.view_model.started, self.view_model.baseline
         language = "" if started is None else started.language
-        goes_on = self.view_model.finished is None and self.replayed is None
-        dialog = RowDialog(message.title, message.text, message.source, given, language, proposes=goes_on)
+        dialog = RowDialog(message.title, message.text, message.source, given, language, proposes=self._takes_steps)
         self.app.push_screen(dialog, self._propose)
 
     def _propose(self, step: AddStep | None) -> None:
@@ -297,6 +260,15 @@ class SessionScreen(AnsweringScreen):
         """Change the plan, as it is by now."""
         if self.goes_on():
             self._plan.change(change)
+
+    def action_open_step(self) -> None:
+        """Change the words of the selected step, or read all about one that cannot be changed."""
+        self.catch_up()
+        self._plan.open_step(changeable=self._takes_steps)
+
+    @property
+    def _takes_steps(self) -> bool:
+        return self.view_model.finished is None and not self.replayed
 
     @on(PlanPane.InstructionGiven)
     def _change_plan(self, message: PlanPane.InstructionGiven) -> None:
@@ -335,8 +307,10 @@ class SessionScreen(AnsweringScreen):
             return not (over or self.replayed or answers)
         if action == "change_plan":
             return self._panes.active == 2 and not (over or self.replayed)
+        if action == "open_step":
+            return self._panes.active == 2
         if action == "benchmarks" and parameters[0] in _IN_THE_TABLE:
-            return self._panes.active == 3
+            return self._panes.active == 3 and (self._benchmarks.compares or parameters[0] != "pin")
         if action == "maximise":
             return not self.has_class("-narrow") or self.has_class("-tall")
         return action != "restore" or self._benchmarks.filters or self.has_class("-solo") or self.has_class("-review")

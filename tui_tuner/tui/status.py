@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from textual.app import ComposeResult
@@ -24,11 +25,11 @@ _BETWEEN = " · "
 _SEPARATOR = Content.styled(" │ ", "$foreground-muted")
 
 
-def header_parts(view_model: ViewModel, view: SubjectView, replayed: str = "") -> list[tuple[int, str, str]]:
+def header_parts(view_model: ViewModel, view: SubjectView, seen_as: Sequence[str] = ()) -> list[tuple[int, str, str]]:
     """The parts of the header as (rank, side, text): of too many the highest rank goes first.
 
     Args:
-        replayed: how far the replay is that this is; empty where it is none.
+        seen_as: see `tui_tuner.tui.subject.EventSource`.
     """
     started = view_model.started
     if started is None:
@@ -37,7 +38,9 @@ def header_parts(view_model: ViewModel, view: SubjectView, replayed: str = "") -
     unit = time_label(view_model.device)
     return [
         (0, "left", started.kernel),
-        *([(0, "left", "replay"), (3, "left", Path(started.run).name), (1, "left", replayed)] if replayed else []),
+        *((0, "left", kind) for kind in seen_as[:1]),
+        (3, "left", Path(started.run).name if seen_as else ""),
+        *((1, "left", place) for place in seen_as[1:]),
         (4, "left", view_model.device_title),
         (0, "left", "" if unit == "ms" else f"times in {unit}"),
         (5, "left", started.model or "no model"),
@@ -47,13 +50,16 @@ def header_parts(view_model: ViewModel, view: SubjectView, replayed: str = "") -
     ]
 
 
-def header_line(view_model: ViewModel, view: SubjectView, width: int, replayed: str = "") -> Content:
-    """The header in exactly `width` cells, with as many parts as fit; see `header_parts`."""
-    parts = [part for part in header_parts(view_model, view, replayed) if part[2]]
+def header_line(view_model: ViewModel, view: SubjectView, width: int, seen_as: Sequence[str] = ()) -> Content:
+    """The header in exactly `width` cells, with as many parts as fit, none beyond its half; see `header_parts`."""
+    parts = [
+        (rank, side, one_line(text, "bold" if rank == 0 else "").truncate(width // 2, ellipsis=True))
+        for rank, side, text in header_parts(view_model, view, seen_as)
+        if text
+    ]
     while True:
         left, right = (
-            _SEPARATOR.join(one_line(text, "bold" if rank == 0 else "") for rank, place, text in parts if place == side)
-            for side in ("left", "right")
+            _SEPARATOR.join(content for _, place, content in parts if place == side) for side in ("left", "right")
         )
         space = width - left.cell_length - right.cell_length
         worst = max(rank for rank, _, _ in parts)
@@ -64,22 +70,22 @@ def header_line(view_model: ViewModel, view: SubjectView, width: int, replayed: 
 
 
 class HeaderLine(ChangingLine):
-    """Kernel, device, model and strategy, and how far a replay is; the speed-up."""
+    """Kernel, device, model and strategy, and whether the run is driven elsewhere or replayed; the speed-up."""
 
     def __init__(self, view: SubjectView) -> None:
         super().__init__(id="header")
         self._view = view
         self._view_model = ViewModel()
-        self._replayed = ""
+        self._seen_as: Sequence[str] = ()
 
-    def show(self, view_model: ViewModel, replayed: str) -> None:
+    def show(self, view_model: ViewModel, seen_as: Sequence[str]) -> None:
         """Draw the view model; see `header_parts`."""
-        self._view_model, self._replayed = view_model, replayed
+        self._view_model, self._seen_as = view_model, seen_as
         self.follow()
 
     def line(self, width: int) -> Content:
         """The parts that fit."""
-        return header_line(self._view_model, self._view, width, self._replayed)
+        return header_line(self._view_model, self._view, width, self._seen_as)
 
 
 Part = tuple[int, Content]

@@ -84,11 +84,15 @@ class EventSource(Protocol):
 
     Attributes:
         title: a few words for the terminal's title.
-        goes_on: whether it does without the screen, as where another process drives it.
+        seen_as: what it is where leaving does not end it: "attached", or "replay" and how far that is; empty elsewhere.
     """
 
     title: str
-    goes_on: ClassVar[bool]
+
+    @property
+    def seen_as(self) -> Sequence[str]:
+        """See above."""
+        ...
 
     @property
     def subject(self) -> Subject:
@@ -115,11 +119,15 @@ class BenchmarkContents(ABC):
         table: shows the rows.
         relevant: the events that change the table or its legend.
         curves: names of the charts that are curves; the pane begins with the first.
+        compares: whether two rows can be timed in turns.
+        filter_words: what a filter may be, in a few words.
         marked: numbers of the rows that are pinned, for the next time that they are drawn.
     """
 
     relevant: ClassVar[tuple[type[events.Event], ...]]
     curves: ClassVar[tuple[str, ...]] = ("best so far",)
+    compares: ClassVar[bool] = False
+    filter_words: ClassVar[str] = "words"
     marked: tuple[int, ...] = ()
     table: ColumnTable[Any, Any]
 

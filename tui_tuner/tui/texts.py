@@ -117,7 +117,7 @@ def best_file(finished: SessionFinished, started: SessionStarted) -> str:
     if finished.speedup is None:
         return ""
     if finished.status == "no_improvement":
-        return "the one as given: nothing was faster"
+        return "the one as given: nothing faster was accepted"
     suffix = Path(started.kernel).suffix
     return f"{started.directory}/best{suffix if suffix in LANGUAGES else '.toml'}"
 

@@ -183,8 +183,7 @@ class ViewModel:
             case events.PairAsked() | events.PairCompared():
                 self.pairs[event.number] = event
             case events.SessionFinished():
-                self.finished = event
-                self.review = None
+                self.finished, self.review = event, None
 
     def _controlled(self, event: events.Event) -> None:
         """What the user changed; `started` says what is in force."""
@@ -217,8 +216,8 @@ class ViewModel:
                 self._evaluated(event)
             case events.IncumbentChanged():
                 self._new_incumbent(event)
-            case events.Compared():
-                self._settle_best()
+            case events.Compared(comparison=told) if told.failure is not None or told.low <= 1:
+                self._settle_best()  # what is faster is accepted next, or the end of its step says that it is not
             case events.Profiled():
                 about = (event.candidate, event.configuration)
                 for row in [row for row in self.rows.values() if (row.candidate, row.configuration) == about]:
@@ -256,8 +255,9 @@ class ViewModel:
         if step.id not in self.steps:
             self.order.append(step.id)
         self.steps[step.id] = step
-        if self.review is not None and self.review.step == step.id and step.state in _SETTLED:
-            self.review = None
+        if step.state in _SETTLED:
+            self.review = None if self.review is not None and self.review.step == step.id else self.review
+            self._settle_best()
 
     def _replan(self, order: Sequence[int]) -> None:
         """Take an order over, where steps that it does not name stay at the end."""

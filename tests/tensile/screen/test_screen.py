@@ -68,6 +68,16 @@ async def test_problem_sizes_stand_in_place_of_evaluations_and_are_sorted_by_key
         assert "[gain]" in screen_text(pilot.app)
 
 
+async def test_what_sizes_have_not_is_not_offered_to_be_compared_or_filtered_by(started: Started) -> None:
+    async with started(tensile_run(tensile_script.two_runs(), stays=True)) as pilot:
+        await pilot.press("3", "slash")
+        await settled(pilot)
+        shown = screen_text(pilot.app)
+        assert "/ filter" in shown
+        assert "compare" not in shown
+        assert "words; Esc shows all" in shown
+
+
 async def test_the_filter_shows_only_matching_sizes(started: Started) -> None:
     async with started(tensile_run(tensile_script.two_runs(), stays=True)) as pilot:
         await pilot.press("3", "slash", *"round=0")

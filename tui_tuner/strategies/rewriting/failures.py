@@ -43,6 +43,11 @@ class CandidateFailed(Exception):
         """What later prompts say of the kernel."""
         return self.reason
 
+    @property
+    def in_plan(self) -> str:
+        """What the plan says of it, for people."""
+        return self.reason
+
 
 class EvaluationFailed(CandidateFailed):
     """A configuration that was not built, not verified or not timed.
@@ -182,13 +187,24 @@ class SameKernel(CandidateFailed):
 
 
 class Rejected(CandidateFailed):
-    """The programmer does not want it."""
+    """The programmer does not want it.
+
+    Args:
+        words: the programmer's.
+        faster: by how much it is, in words, where it was timed against the incumbent before.
+    """
 
     advice = "Answer with a kernel that the programmer would accept."
 
-    def __init__(self, words: str) -> None:
+    def __init__(self, words: str, faster: str = "") -> None:
+        self._faster = faster
         said = f": {words}" if words else ""
         super().__init__(f"rejected by hand{said}", f"The programmer rejected it{said or ', without a reason'}.")
+
+    @property
+    def in_plan(self) -> str:
+        """How fast it is, too."""
+        return f"{self._faster} over the best so far, but {self.reason}" if self._faster else self.reason
 
 
 def _below(kind: type[_Failed]) -> Iterator[type[_Failed]]:

@@ -150,7 +150,7 @@ class Line:
     def _failed(self, candidate: Candidate, failed: CandidateFailed) -> Outcome | None:
         """What came of a kernel that failed; None where it is put back to the model."""
         session = self._session
-        outcome = Outcome(rejected(session, self._step, failed), candidate, failed.best)
+        outcome = Outcome(rejected(session, self._step, failed), candidate, failed.best, told=failed.reason)
         self._keep(outcome, failed.in_history)
         final = isinstance(failed, NotFaster) and not self._job.puts_back_slow
         if session.budget.model_calls >= self._last or final or not self._policy.puts_back(failed):
@@ -182,7 +182,8 @@ class Line:
         given_up = last.now(
             StepState.REJECTED, reason=f"{known}; then {reason}" if known else reason, factor=last.factor
         )
-        self.outcome = replace(self.outcome, step=self._session.update_step(given_up), told=known or UNANSWERED)
+        told = self.outcome.told or known or UNANSWERED
+        self.outcome = replace(self.outcome, step=self._session.update_step(given_up), told=told)
         return self.outcome
 
     async def _ask(self, attempts: int) -> CheckedRewrite:

@@ -61,7 +61,7 @@ async def challenge_or_reject(
 
 def rejected(session: Effects, step: Step, failed: CandidateFailed) -> Step:
     """Show why a step is rejected."""
-    return session.update_step(step.now(StepState.REJECTED, reason=failed.reason, factor=failed.factor))
+    return session.update_step(step.now(StepState.REJECTED, reason=failed.in_plan, factor=failed.factor))
 
 
 def on_fresh_data(best: Evaluation, failure: Failure) -> Evaluation:

@@ -66,7 +66,7 @@ class ResultDialog(MessageDialog):
     BINDINGS: ClassVar[list[BindingType]] = [replace(each, action=f"app.{each.action}") for each in REPLAY_BINDINGS]
 
     def __init__(self, title: Content, body: Content, *, yields: bool) -> None:
-        super().__init__(title, body)
+        super().__init__(title, body, large=True)  # so that its commands stand on a line each
         self._yields = yields
 
     def on_key(self, event: Key) -> None:

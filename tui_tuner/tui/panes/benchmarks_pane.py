@@ -115,9 +115,8 @@ incumbent's) over its values, each with the number of its failures; equal height
         """The curve, the filter (hidden until it is wanted) and the table."""
         yield Static(id="best-chart", markup=False)
         with Horizontal(id="filter-line"):
-            yield FilterInput(
-                placeholder="words, or: time < 0.2 and status == ok; Esc shows all", id="filter", compact=True
-            )
+            words = f"{self._contents.filter_words}; Esc shows all"
+            yield FilterInput(placeholder=words, id="filter", compact=True)
             yield Static(id="filter-fault", markup=False)
         yield PinLines()
         yield self._contents.table
@@ -132,6 +131,11 @@ incumbent's) over its values, each with the number of its failures; equal height
     @property
     def _line(self) -> Horizontal:
         return self.query_one("#filter-line", Horizontal)
+
+    @property
+    def compares(self) -> bool:
+        """Whether two rows can be timed in turns."""
+        return self._contents.compares
 
     @property
     def _order(self) -> RowOrder[Any]:

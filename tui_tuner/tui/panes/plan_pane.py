@@ -23,7 +23,7 @@ from tui_tuner.session.events import ApprovalAsked, CandidateProposed, Event
 from tui_tuner.session.plan import DeleteStep, EditStep, Instruction, Thaw
 from tui_tuner.strategies.steps import Step, StepState
 from tui_tuner.text import clean
-from tui_tuner.tui.dialogs.common import StepDialog, ThawDialog
+from tui_tuner.tui.dialogs.common import MessageDialog, StepDialog, ThawDialog
 from tui_tuner.tui.jump import Target, option_targets
 from tui_tuner.tui.keys import key_of
 from tui_tuner.tui.moving import Choices
@@ -38,6 +38,7 @@ from tui_tuner.tui.plan_lines import (
     refusal,
     step_detail,
     step_lines,
+    step_text,
 )
 from tui_tuner.tui.subject import SubjectView
 from tui_tuner.tui.text.plain import Paragraphs, one_line
@@ -89,7 +90,7 @@ class StepList(SelectableLines, Choices):
     async def on_click(self, event: Click) -> None:
         """A click selects, as always; the second of two does what Enter does."""
         if event.chain == 2:
-            await self.run_action("screen.change_plan('edit')")
+            await self.run_action("screen.open_step")
 
     def render_line(self, y: int) -> Strip:
         """One line, which can be selected."""
@@ -184,8 +185,9 @@ class PlanPane(Pane):
 ✗ rejected, – skipped, ● done; *you>* marks steps of your own
 
 The factor is the speed-up over the best kernel of its time, with the ends of its 95 % interval.
-Steps still to come can be changed: the keys are in the list of keys. A deleted one stays visible
-as skipped. *held* names tunables that are no longer searched; thaw one to search it again.
+Steps still to come can be changed: the keys are in the list of keys. Enter on another one shows all
+about it. A deleted one stays visible as skipped. *held* names tunables that are no longer searched;
+thaw one to search it again.
 """  # noqa: RUF001  # the marks of the steps
 
     _list = query_one(StepList)
@@ -249,6 +251,18 @@ as skipped. *held* names tunables that are no longer searched; thaw one to searc
 
     # --- what the user changes
 
+    def open_step(self, *, changeable: bool) -> None:
+        """Change the words of the selected step, or show all about it where it is not to be changed."""
+        step = self._list.selected
+        if step is None:
+            self._explain("There is no step yet.")
+        elif changeable and refusal(step) is None:
+            self._edit(step)
+        else:
+            text = step_text(step, self._rationales.get(step.id, ""), lines=self._view.lined_details)
+            title = one_line(f"Step {step.id}: {step.title}")
+            self.app.push_screen(MessageDialog(title, text, large=True))
+
     def change(self, change: PlanChange) -> None:
         """Do what the user wants of the plan, or say why that cannot be."""
         step = self._list.selected
@@ -260,8 +274,6 @@ as skipped. *held* names tunables that are no longer searched; thaw one to searc
             self._explain("There is no step yet to change.")
         elif (reason := refusal(step)) is not None:
             self._explain(reason)
-        elif change == "edit":
-            self._edit(step)
         elif change == "delete":
             self.post_message(self.InstructionGiven(DeleteStep(step=step.id)))
         else:

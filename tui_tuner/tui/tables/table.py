@@ -104,8 +104,10 @@ class ColumnTable(SelectableLines, ScrollView, Generic[RowT, ContextT], can_focu
 
     @property
     def orders(self) -> tuple[RowOrder[RowT], ...]:
-        """Those that the columns offer; the table begins with the first."""
-        return tuple(column.order for column in self.all_columns if column.order is not None)
+        """Those that columns offer which say something of the rows; the table begins with the first."""
+        telling = {each.column.name for each in self.placed}
+        columns = [each for each in self.all_columns if not each.optional or each.name in telling]
+        return tuple(column.order for column in columns if column.order is not None)
 
     @property
     def row_count(self) -> int:

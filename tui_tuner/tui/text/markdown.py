@@ -47,14 +47,14 @@ def _parser() -> MarkdownIt:
 
 
 def _emphasis(state: StateInline, silent: bool) -> bool:
-    """A star between two words, as in `tile_x*TM` or `2*n**3`, multiplies; any other one is Markdown's."""
+    """A star between two words, as in `2*n**3`, multiplies, and `__shared__` is CUDA; any other sign is Markdown's."""
     from markdown_it.rules_inline.emphasis import tokenize
 
     text, start = state.src, state.pos
-    end = start
-    while end < state.posMax and text[end] == "*":
-        end += 1
-    if not (0 < start < end < state.posMax and _ENDS.match(text[start - 1]) and _BEGINS.match(text[end])):
+    known = _OF_CUDA.match(text, start, state.posMax) or _STARS.match(text, start, state.posMax)
+    end = start if known is None else known.end()
+    multiplies = 0 < start < end < state.posMax and _ENDS.match(text[start - 1]) and _BEGINS.match(text[end])
+    if known is None or (known.re is _STARS and not multiplies):
         return tokenize(state, silent)
     if not silent:
         state.pending += text[start:end]
@@ -62,6 +62,7 @@ def _emphasis(state: StateInline, silent: bool) -> bool:
     return not silent
 
 
+_OF_CUDA, _STARS = re.compile(r"__[a-zA-Z]\w*__(?!\w)"), re.compile(r"\*+")
 _ENDS, _BEGINS = re.compile(r"[\w)\]]"), re.compile(r"[\w(]")
 
 
