@@ -66,7 +66,7 @@ def test_every_command_of_the_tutorial_does_what_is_told_of_it(tmp_path, monkeyp
     assert "run on the emulator as given" in done("init", "rmsnorm.cu")
     drafted = Path("rmsnorm.toml").read_text("utf-8")
     missed = done("check", code=10)
-    assert "16 put into the kernel, one at a time: 8 noticed, 8 not noticed" in missed
+    assert "16 put into the kernel, one at a time: 8 noticed, 8 not noticed" in missed, missed
     assert missed.endswith("[[tests]]\nsizes = { rows = 37, columns = 53 }\n")
 
     for name in ("rmsnorm.toml", "reference.py"):
