@@ -14,7 +14,7 @@ from tests.session.fakes import PROBLEM, SOURCE
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.devices.base import Buffers, ClockSample, DeviceFault, KernelArgument
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind
-from tui_tuner.evaluate.runner.protocol import Executable, LaunchShape, SanitizeAnswer, SanitizeRequest
+from tui_tuner.evaluate.runner.protocol import Executable, LaunchShape, SanitizeAnswer, SanitizeRequest, receive
 from tui_tuner.evaluate.runner.server import Runner
 from tui_tuner.evaluate.runner.workbench import DATA_LIMIT_S, SayPhase, Workbench
 from tui_tuner.evaluate.verify import datasets
@@ -401,3 +401,15 @@ def test_a_slow_reference_or_check_is_not_held_against_the_launch_before_it(
     assert len(on_the_host) > 8
     assert set(on_the_host) == {DATA_LIMIT_S}
     assert min(said) < 10
+
+
+def test_the_time_to_load_a_kernel_belongs_to_what_a_launch_may_take() -> None:
+    """A busy machine took longer to load one than a launch may take, and the kernel was blamed."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        runner = Runner(theirs)
+        runner._say("verify", 3.0)
+        runner._device = NumpyDevice(given=as_given)
+        runner._device.load_s = 30.0
+        runner._say("verify", 3.0)
+        assert [receive(ours)["limit_s"] for _ in range(2)] == [3.0, 33.0]

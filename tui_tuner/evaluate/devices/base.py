@@ -146,10 +146,12 @@ class Device(ABC):
         unit: as `DeviceChoice.unit`.
         siblings: the devices of its kind that can be used here, itself included: how each is named by its number, and
             its unit; empty where nothing tells.
+        load_s: how long a launch may take before it begins, where each loads its kernel anew, seconds.
     """
 
     info: DeviceInfo
     unit: str = ""
+    load_s: float = 0.0
     siblings: Mapping[str, str] = {}
     constants: Mapping[int, str] = {}
     """Which arguments of launches are no parameters, and the `__constant__` variable that each fills."""

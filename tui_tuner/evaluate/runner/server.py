@@ -263,6 +263,7 @@ class Runner:
 
     def _say(self, text: str, limit_s: float, *, notice: bool = False) -> None:
         self._heard_at = time.monotonic()
+        limit_s += 0.0 if self._device is None else self._device.load_s
         send(self._connection, Phase(text=text, limit_s=limit_s, notice=notice).model_dump(mode="json"))
 
 

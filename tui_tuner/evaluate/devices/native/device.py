@@ -41,7 +41,7 @@ from tui_tuner.evaluate.devices.native.verdict import check_end, checked_times
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind, Resources
 from tui_tuner.problem.candidate import Geometry
 
-_LOAD_TIMEOUT_S = 10.0
+_LOAD_TIMEOUT_S = 30.0
 _ALONE_LIMIT_S = 1.0
 _SHARED_BYTES, _SHARED_BYTES_OPTIN = 49152, 232448
 
@@ -84,6 +84,8 @@ class NativeDevice(Device):
     Raises:
         DeviceError: no compiler for it is installed, or there is no such core.
     """
+
+    load_s = _LOAD_TIMEOUT_S
 
     def __init__(self, code: NativeCode, *, allow_unconfined: bool = False, core: str = "") -> None:
         if core:
