@@ -733,21 +733,26 @@ def test_a_draft_in_opencl_is_run_on_the_device_and_amended(tmp_path):
     assert "it writes inside its arrays alone, what is written is what is compared" in told
 
 
+def refused_in_opencl(file, source, words):
+    """What is said of a kernel whose draft does not hold, with these words in it."""
+    file.write_text(source)
+    with pytest.raises(ProblemError, match=words) as caught:
+        asyncio.run(confirmed(problem_of(file), SessionOptions(device="opencl"), Settings()))
+    return caught.value
+
+
 @pytest.mark.opencl
 def test_a_draft_in_opencl_that_does_not_hold_says_where_and_what_to_write(tmp_path):
     file = tmp_path / "still.cl"
-    file.write_text("\n__kernel void still(__global int *to, const int n) { if (n < 0) to[get_global_id(0)] = n; }\n")
-    with pytest.raises(ProblemError, match="a kernel that computes nothing") as caught:
-        asyncio.run(confirmed(problem_of(file), SessionOptions(device="opencl"), Settings()))
-    assert (caught.value.file, caught.value.line) == (file, 2)
-    assert f"tuner-tui init {file} --kernel still" in caught.value.hint
+    source = "\n__kernel void still(__global int *to, const int n) { if (n < 0) to[get_global_id(0)] = n; }\n"
+    refused = refused_in_opencl(file, source, "a kernel that computes nothing")
+    assert (refused.file, refused.line) == (file, 2)
+    assert f"tuner-tui init {file} --kernel still" in refused.hint
 
 
 @pytest.mark.opencl
 def test_a_crash_of_an_opencl_kernel_says_what_may_be_too_small_and_who_may_know(tmp_path):
-    file = tmp_path / "far.cl"
-    file.write_text("__kernel void far(__global int *to, const int n) { to[(long)n * get_global_id(0)] = n; }\n")
-    with pytest.raises(ProblemError, match="SIGSEGV") as caught:
-        asyncio.run(confirmed(problem_of(file), SessionOptions(device="opencl"), Settings()))
-    assert "shape says how large an array is" in caught.value.hint
-    assert "--host FILE names the code that allocates it" in caught.value.hint
+    source = "__kernel void far(__global int *to, const int n) { to[(long)n * get_global_id(0)] = n; }\n"
+    refused = refused_in_opencl(tmp_path / "far.cl", source, "SIGSEGV")
+    assert "shape says how large an array is" in refused.hint
+    assert "--host FILE names the code that allocates it" in refused.hint

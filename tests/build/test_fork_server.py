@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.waiting import reached
-from tui_tuner.evaluate.sandbox import process
+from tui_tuner.evaluate.sandbox import server as sandbox_server
 from tui_tuner.evaluate.sandbox.run import run_confined
 
 PYTHON = (Path(sys.prefix), Path(sys.base_prefix))
@@ -24,8 +24,8 @@ def servers(monkeypatch):
         started.append(original(*arguments, **options))
         return started[-1]
 
-    original = process.start_server
-    monkeypatch.setattr(process, "start_server", noted)
+    original = sandbox_server.start_server
+    monkeypatch.setattr(sandbox_server, "start_server", noted)
     return started
 
 

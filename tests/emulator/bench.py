@@ -15,8 +15,8 @@ import pytest
 
 from tui_tuner.evaluate.build.compilers.base import Compiler, Recipe
 from tui_tuner.evaluate.devices.base import DeviceFault, KernelArgument, LoadedKernel
-from tui_tuner.evaluate.devices.native import executors
 from tui_tuner.evaluate.devices.native.device import NativeDevice
+from tui_tuner.evaluate.sandbox import server
 from tui_tuner.problem.candidate import Candidate, Geometry
 from tui_tuner.problem.model import Configuration, Launch
 
@@ -32,7 +32,8 @@ def descendants(process: int | str | None = None) -> set[str]:
 
 def change_executors(monkeypatch: pytest.MonkeyPatch, changes: str) -> None:
     """Execute these statements in the server of every device made from now on; `executor` is the module that serves."""
-    monkeypatch.setattr(executors, "_BOOT", executors._BOOT.replace("executor.serve", f"{changes}; executor.serve"))
+    module = "from tui_tuner.evaluate.devices.native import executor_process as executor"
+    monkeypatch.setattr(server, "_BOOT", server._BOOT.replace("from {module}", f"{module}; {changes}; from {{module}}"))
 
 
 @dataclass

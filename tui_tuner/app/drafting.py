@@ -38,8 +38,6 @@ Tell = Callable[[str], None]
 _MODEL_DRAFTS = 2
 """The model's first draft, and one more that knows why the first did not hold."""
 _MOST_UNSURE, _LONGEST = 4, 160
-_TRIED = COMPILED
-"""Languages whose kernels are run before their drafts are believed."""
 
 
 def drafted(file: Path, kernel: str | None, host: Path | None = None) -> Written:
@@ -112,7 +110,7 @@ async def confirmed(
         UserError: no kernel of the file holds, and the hint says what to write; or there is no such model.
     """
     language = written.problem.language
-    if not written.is_drafted or language not in _TRIED:
+    if not written.is_drafted or language not in COMPILED:
         return written
     file = written.problem.directory / written.problem.kernel.source
     with tempfile.TemporaryDirectory(prefix="tuner-tui-draft-") as directory:

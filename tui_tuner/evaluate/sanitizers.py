@@ -118,13 +118,13 @@ class Sanitizers:
             findings = await self._watched(tools, built[1])
             return {tool: _fair(finding) for tool, finding in findings.items()} if option == LATE_WARPS else findings
         why = built if isinstance(built, Failure) else built[0].failure
-        in_time = why is None or why.kind is not FailureKind.BUILD_TIMEOUT
+        too_late = why if why is not None and why.kind is FailureKind.BUILD_TIMEOUT else None
         if option == LATE_WARPS:  # the source is not the candidate's own: that it does not build is not its fault
-            if not in_time:
+            if too_late is not None:
                 self.tell(f"a kernel is judged without {' and '.join(tools)}: no build for it in time")
             return dict.fromkeys(tools, ToolFinding())
-        if why is not None and not in_time:
-            return dict.fromkeys(tools, ToolFinding(unknown=f"no build for it in time: {why.message}"))
+        if too_late is not None:
+            return dict.fromkeys(tools, ToolFinding(unknown=f"no build for it in time: {too_late.message}"))
         return {
             tool: ToolFinding(
                 failure=why and why.model_copy(update={"message": f"{tool}: it does not build for that: {why.message}"})

@@ -34,7 +34,8 @@ from tui_tuner.evaluate.runner.protocol import (
     receive_async,
 )
 from tui_tuner.evaluate.sandbox.launcher import ResourceLimits
-from tui_tuner.evaluate.sandbox.process import PACKAGES, python_places, through_launcher
+from tui_tuner.evaluate.sandbox.process import python_places, through_launcher
+from tui_tuner.evaluate.sandbox.server import PACKAGES
 from tui_tuner.log import fields
 from tui_tuner.processes import driver_environment, end_in_words
 from tui_tuner.processes.child import Child, Program, start

@@ -10,19 +10,18 @@ import socket
 import sys
 import sysconfig
 import time
-import weakref
 from asyncio.subprocess import PIPE
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from subprocess import Popen
 from tempfile import TemporaryFile
 from typing import Any
 
 from tui_tuner.evaluate.sandbox.launcher import UNCONFINED, ResourceLimits
+from tui_tuner.evaluate.sandbox.server import ServerProcess, own_command
 from tui_tuner.processes import confined_environment
-from tui_tuner.processes.child import KILL_S, Pipes, Stream, signal_group, start_server
+from tui_tuner.processes.child import KILL_S, Pipes, Stream, signal_group
 from tui_tuner.processes.parent import NOT_STARTED
 from tui_tuner.processes.time_limit import time_limit
 
@@ -31,13 +30,7 @@ SYSTEM_READ = tuple(
 )
 SYSTEM_WRITE = (Path("/dev/null"),)
 
-PACKAGES = Path(__file__).parents[3]
-"""Where this package lies."""
-
-_BOOT = (
-    "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from tui_tuner.evaluate.sandbox import launcher; launcher.{entry}(sys.argv[2:])"
-)
+_LAUNCHER = "tui_tuner.evaluate.sandbox.launcher"
 _ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 """NumPy's BLAS starts threads when it is loaded, and a process with threads cannot be forked."""
 _GRACE_S = 5.0
@@ -144,9 +137,8 @@ class ForkServer:
     """
 
     def __init__(self, *script: str) -> None:
-        self._script = script
-        self._connection: socket.socket | None = None
-        self._end: Callable[[], object] = lambda: None
+        environment = confined_environment(sys.executable, "/") | (_ONE_THREAD if script else {})
+        self._process = ServerProcess(_LAUNCHER, *script, environment=environment, with_site=bool(script))
 
     @asynccontextmanager
     async def running(self, request: dict[str, Any]) -> AsyncIterator[Launcher]:
@@ -164,40 +156,17 @@ class ForkServer:
 
     def begin(self) -> None:
         """Start the process ahead of the first command; where that fails, the command tries again."""
-        if self._connection is None:
+        if not self._process.has_started:
             with suppress(OSError):
-                self._start()
+                self._process.start()
 
     def close(self) -> None:
         """End the process and all that it forked."""
-        self._end()
-        self._connection = None
+        self._process.close()
 
     def _send(self, *streams: Stream) -> None:
         descriptors = [stream if isinstance(stream, int) else stream.fileno() for stream in streams]
-        try:
-            socket.send_fds(self._connection or self._start(), [b"."], descriptors)
-        except ConnectionError:  # it was killed
-            self.close()
-            socket.send_fds(self._start(), [b"."], descriptors)
-
-    def _start(self) -> socket.socket:
-        ours, theirs = socket.socketpair()
-        with theirs:
-            process = start_server(
-                _python("serve", str(os.getpid()), str(theirs.fileno()), *self._script, with_site=bool(self._script)),
-                environment=confined_environment(sys.executable, "/") | (_ONE_THREAD if self._script else {}),
-                descriptor=theirs.fileno(),
-            )
-        self._connection = ours
-        self._end = weakref.finalize(self, _end_server, ours, process)
-        return ours
-
-
-def _end_server(connection: socket.socket, process: Popen[bytes]) -> None:
-    connection.close()
-    process.kill()
-    process.wait()
+        self._process.asked(lambda connection: socket.send_fds(connection, [b"."], descriptors))
 
 
 class Launcher:
@@ -249,13 +218,7 @@ def through_launcher(
         strict: whether it must not run unless it can be confined.
     """
     options = _options(read, write, limits, strict=strict)
-    return _python("main", f"parent={os.getpid()}", *options, "--", *command)
-
-
-def _python(entry: str, *arguments: str, with_site: bool = False) -> tuple[str, ...]:
-    """The command that calls a function of the launcher's file; installed packages need the module `site`."""
-    flags = ("-I",) if with_site else ("-I", "-S")
-    return (sys.executable, *flags, "-c", _BOOT.format(entry=entry), str(PACKAGES), *arguments)
+    return own_command(_LAUNCHER, "main", f"parent={os.getpid()}", *options, "--", *command)
 
 
 def _options(read: Sequence[Path], write: Sequence[Path], limits: ResourceLimits, *, strict: bool) -> tuple[str, ...]:

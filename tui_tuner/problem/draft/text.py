@@ -158,7 +158,8 @@ def _arguments(draft: Draft) -> Iterator[str]:
         if not parameter.pointer:
             yield f"value = {_scalar(parameter, draft)}"
             continue
-        yield _shape(parameter, draft)
+        extents, said = _shape(parameter, draft)
+        yield f"shape = {json.dumps(extents)}{said}"
         proposed = draft.facts.fills.get(parameter.name)
         if parameter.name in written and not parameter.const:
             certain = is_written(parameter.name, draft.signature)
@@ -235,24 +236,25 @@ def _offsets(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
     if among is None:
         yield f'fill = "arange"{mark}'
         return
-    extents = json.loads(_shape(among, draft).partition(" = ")[2].partition("  # ")[0])
+    extents, _ = _shape(among, draft)
     yield 'fill = "offsets"'
     yield f"high = {json.dumps(' * '.join(as_factor(one, extents[1:]) for one in extents))}{mark}"
 
 
-def _shape(parameter: KernelParameter, draft: Draft) -> str:
+def _shape(parameter: KernelParameter, draft: Draft) -> tuple[list[str], str]:
+    """The extents of an array, and what is said behind them."""
     launch, found, read = draft.launch, draft.amendments.shapes.get(parameter.name), draft.read
     width = f"{parameter.width} * " if parameter.width > 1 else ""
     if found is not None:
-        return f"shape = {json.dumps([found])}  # what the kernel as given touches, where it was run: check"
+        return [found], "  # what the kernel as given touches, where it was run: check"
     if launch is not None and parameter.name in launch.shapes:
         known = read is not None and parameter.name in read.shapes
         said = "  # as the host allocates it" if known else FROM_THE_MODEL
-        return f"shape = {json.dumps([width + as_factor(launch.shapes[parameter.name], width)])}{said}"
+        return [width + as_factor(launch.shapes[parameter.name], width)], said
+    elements = ""
     if launch is not None and "problem_size" in launch.keys:
         elements = " * ".join(as_factor(_in_elements(one, launch), "*") for one in launch.keys["problem_size"])
-        return f"shape = {json.dumps(array_shape(draft.signature, parameter, elements))}{_CHECK}"
-    return f"shape = {json.dumps(array_shape(draft.signature, parameter))}{_CHECK}"
+    return array_shape(draft.signature, parameter, elements), _CHECK
 
 
 def _in_elements(threads: str, launch: DraftedLaunch) -> str:

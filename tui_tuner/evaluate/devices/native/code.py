@@ -1,24 +1,22 @@
-"""The forms of native code, C functions and CUDA kernels compiled for the emulator, and the tasks made of them."""
+"""The forms of native code, C functions and CUDA kernels compiled for the emulator, and a launch of one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tui_tuner.evaluate.devices.base import DeviceFault, KernelArgument
+from tui_tuner.evaluate.devices.base import DeviceFault
 from tui_tuner.evaluate.devices.native.calls import described
 from tui_tuner.evaluate.devices.native.memory import SharedArray, SharedMemory
-from tui_tuner.evaluate.devices.native.task import Launch, Scalar, Task
+from tui_tuner.evaluate.devices.native.task import Launch, Scalar
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.by_value import as_ctypes
 from tui_tuner.problem.candidate import Geometry
 
-NativeArguments = Sequence[KernelArgument | SharedArray]
+NativeArguments = Sequence[Scalar | SharedArray]
 """A kernel's arguments, arrays in memory that the executor shares."""
 
 
@@ -76,56 +74,12 @@ class NativeLaunch:
     alone: int = 0
     constants: Mapping[int, str] = field(default_factory=dict)
 
-
-@dataclass(frozen=True)
-class NativeTask:
-    """What an executor is to do.
-
-    Attributes:
-        code: the form of the artifact.
-        launches: one after the other, in one load of the artifact; none to load it only.
-        timeout_s: of each of them.
-        libraries: directories of the compiler's own libraries.
-        strict: whether the kernel must not run unless the executor can be confined.
-    """
-
-    code: NativeCode
-    artifact: Path
-    symbol: str
-    launches: Sequence[NativeLaunch]
-    timeout_s: float
-    libraries: Sequence[Path]
-    strict: bool
-
-    @cached_property
-    def memories(self) -> list[SharedMemory]:
-        """Each that a launch has its arrays in."""
-        return list(dict.fromkeys(launch.memory for launch in self.launches))
-
-    def told(self) -> Task:
-        """As the executor is told."""
-        once = list(dict.fromkeys(self.launches))
-        return Task(
-            emulated=self.code.is_emulated,
-            artifact=str(self.artifact),
-            symbol=self.symbol,
-            memories=[memory.told for memory in self.memories],
-            launches=[self._told(launch) for launch in once],
-            sequence=[once.index(launch) for launch in self.launches],
-            timeout_s=self.timeout_s,
-            libraries=[str(one) for one in self.libraries],
-            strict=self.strict,
-        )
-
-    def _told(self, launch: NativeLaunch) -> Launch:
-        memory, geometry = launch.memory, launch.geometry
-        values = [
-            memory.arrays.index(value) if isinstance(value, SharedArray) else self.code.scalar(value)  # type: ignore[arg-type]
-            for value in launch.values
-        ]
+    def told(self, memories: Sequence[SharedMemory]) -> Launch:
+        """As an executor is told that has these memories."""
+        arrays, geometry = self.memory.arrays, self.geometry
+        values = [arrays.index(value) if isinstance(value, SharedArray) else value for value in self.values]
         numbers = (*geometry.grid, *geometry.block, geometry.shared_bytes)
-        constants = list(launch.constants.items())
-        return Launch(self.memories.index(memory), values, numbers, launch.order, launch.alone, constants)
+        return Launch(memories.index(self.memory), values, numbers, self.order, self.alone, [*self.constants.items()])
 
 
 EMULATED = NativeCode(

@@ -33,10 +33,11 @@ from tui_tuner.evaluate.devices.base import (
     digest_of,
 )
 from tui_tuner.evaluate.devices.kind import ALL
-from tui_tuner.evaluate.devices.native.code import NativeArguments, NativeCode, NativeLaunch, NativeTask
-from tui_tuner.evaluate.devices.native.executors import Executor, ExecutorServer, KeptExecutors
+from tui_tuner.evaluate.devices.native.code import NativeArguments, NativeCode, NativeLaunch
+from tui_tuner.evaluate.devices.native.executors import Executor, KeptExecutors, executor_server
 from tui_tuner.evaluate.devices.native.memory import SharedArray, SharedMemory
 from tui_tuner.evaluate.devices.native.races import BlockTrace, RestoredArrays, lost_update, pairs_of_blocks
+from tui_tuner.evaluate.devices.native.task import Task
 from tui_tuner.evaluate.devices.native.verdict import check_end, checked_times
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind, Resources
 from tui_tuner.problem.candidate import Geometry
@@ -93,10 +94,11 @@ class NativeDevice(Device):
             self.unit = _keep_to(core)
         self._code = code
         self._strict = not allow_unconfined
-        self._server, self._held = ExecutorServer(), KeptExecutors()
+        self._server, self._held = executor_server(), KeptExecutors()
         self._tried: dict[tuple[Path, str, int, int], Resources] = {}
         gnu = find_gnu(code.compiler)
-        self._libraries, self.info = [gnu.program.parent.parent / n for n in ("lib", "lib64")], _device_info(code, gnu)
+        self._libraries = [str(gnu.program.parent.parent / name) for name in ("lib", "lib64")]
+        self.info = _device_info(code, gnu)
 
     def load(self, artifact: Path, symbol: str) -> LoadedKernel:
         """Try the artifact in an executor of its own, once: whoever launches or times it from now on loads it afresh.
@@ -136,19 +138,16 @@ class NativeDevice(Device):
             DeviceError: there is not enough memory.
             DeviceFault: a scalar has a type that C does not have.
         """
-        for argument in arguments:
-            if not isinstance(argument, np.ndarray):
-                self._code.scalar(argument)
         arrays = {index: one for index, one in enumerate(arguments) if isinstance(one, np.ndarray)}
-        places = list(arrays)
-        kept = [places.index(index) for index in sorted(restored & arrays.keys())]
+        scalars = {i: self._code.scalar(one) for i, one in enumerate(arguments) if not isinstance(one, np.ndarray)}
+        kept = [number for number, index in enumerate(arrays) if index in restored]
         try:
             memory = SharedMemory(list(arrays.values()), kept, guard_end=guard_end)
         except (MemoryError, OSError) as error:
             raise DeviceError(f"not enough memory: {error}", hint="make the sizes of the problem smaller") from error
-        shared = dict(zip(places, memory.arrays, strict=True))
-        values = [shared.get(index, argument) for index, argument in enumerate(arguments)]
-        pristine = [(memory.arrays[number], np.ascontiguousarray(arrays[places[number]])) for number in kept]
+        shared = dict(zip(arrays, memory.arrays, strict=True))
+        values = [scalars[index] if index in scalars else shared[index] for index in range(len(arguments))]
+        pristine = [(shared[index], np.ascontiguousarray(arrays[index])) for index in arrays if index in restored]
         return Buffers(arguments, restored, _SharedArguments(values, memory, pristine))
 
     def _write(self, buffers: Buffers, index: int, values: np.ndarray) -> None:
@@ -268,7 +267,7 @@ class NativeDevice(Device):
             executor, traces = self._executor(kernel.handle, launches, _ALONE_LIMIT_S), []
             try:
                 for _ in self._paused(executor, launches, _ALONE_LIMIT_S):
-                    base = executor.base_of(buffers.handle.memory)
+                    base = executor.bases[buffers.handle.memory]
                     traces.append(BlockTrace.taken(restored, executor.report.page.atomics, base))
             except DeviceFault:
                 return None  # a block that waits for others, which are not there
@@ -289,18 +288,20 @@ class NativeDevice(Device):
         return NativeLaunch(shared.values, shared.memory, geometry, order, alone, self.constants)
 
     def _executor(self, library: _Library, launches: Sequence[NativeLaunch], timeout_s: float) -> Executor:
-        return Executor(
-            self._server,
-            NativeTask(
-                code=self._code,
-                artifact=library.artifact,
-                symbol=library.symbol,
-                launches=launches,
-                timeout_s=timeout_s,
-                libraries=self._libraries,
-                strict=self._strict,
-            ),
+        once = list(dict.fromkeys(launches))
+        memories = list(dict.fromkeys(launch.memory for launch in once))
+        task = Task(
+            emulated=self._code.is_emulated,
+            artifact=str(library.artifact),
+            symbol=library.symbol,
+            memories=[memory.told for memory in memories],
+            launches=[launch.told(memories) for launch in once],
+            sequence=[once.index(launch) for launch in launches],
+            timeout_s=timeout_s,
+            libraries=self._libraries,
+            strict=self._strict,
         )
+        return Executor(self._server, task, memories)
 
     def _paused(
         self, executor: Executor, launches: Sequence[NativeLaunch], timeout_s: float

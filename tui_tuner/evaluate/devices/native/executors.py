@@ -6,28 +6,18 @@ import os
 import select
 import signal
 import socket
-import sys
 import time
-import weakref
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from subprocess import Popen
 from typing import Any, NamedTuple
 
-from tui_tuner.evaluate.devices.native.code import NativeTask
 from tui_tuner.evaluate.devices.native.executor_process import ANSWER, DONE, FORK, GO, REAP, REQUEST, SETTLE
 from tui_tuner.evaluate.devices.native.memory import SharedMemory
 from tui_tuner.evaluate.devices.native.report import SharedReport
-from tui_tuner.evaluate.devices.native.task import send
-from tui_tuner.evaluate.sandbox.process import PACKAGES
+from tui_tuner.evaluate.devices.native.task import Task, send
+from tui_tuner.evaluate.sandbox.server import ServerProcess
 from tui_tuner.processes import driver_environment
-from tui_tuner.processes.child import start_server
-
-_BOOT = (
-    "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from tui_tuner.evaluate.devices.native import executor_process as executor; executor.serve(sys.argv[2:])"
-)
 
 
 class Forked(NamedTuple):
@@ -35,6 +25,18 @@ class Forked(NamedTuple):
 
     server: socket.socket
     number: int
+
+    @classmethod
+    def by(cls, server: ServerProcess, channel: socket.socket) -> Forked:
+        """A new one, which is told its task through the channel.
+
+        Raises:
+            OSError: there can be no more processes.
+        """
+        forked = server.asked(lambda connection: cls(connection, _ask(connection, FORK, 0, channel.fileno())))
+        if forked.number < 0:
+            raise OSError(-forked.number, os.strerror(-forked.number))
+        return forked
 
     def settle(self) -> None:
         """Wait until it has stopped, with all of its threads, or has ended."""
@@ -49,37 +51,9 @@ class Forked(NamedTuple):
             return signal.SIGKILL
 
 
-class ExecutorServer:
-    """The process that forks executors. It starts when it is first needed, again if it is gone, and ends with this."""
-
-    def __init__(self) -> None:
-        self._connection: socket.socket | None = None
-        self._end: Callable[[], object] = lambda: None
-
-    def fork(self, channel: socket.socket) -> Forked:
-        """A new executor, which is told its task through the channel.
-
-        Raises:
-            OSError: there can be no more processes.
-        """
-        server = self._connection or self._start()
-        try:
-            number = _ask(server, FORK, 0, channel.fileno())
-        except ConnectionError:  # it was killed
-            server = self._start()
-            number = _ask(server, FORK, 0, channel.fileno())
-        if number < 0:
-            raise OSError(-number, os.strerror(-number))
-        return Forked(server, number)
-
-    def _start(self) -> socket.socket:
-        self._end()
-        ours, theirs = socket.socketpair()
-        with theirs:
-            command = (sys.executable, "-I", "-S", "-c", _BOOT, str(PACKAGES), str(os.getpid()), str(theirs.fileno()))
-            process = start_server(command, environment=driver_environment(), descriptor=theirs.fileno())
-        self._connection, self._end = ours, weakref.finalize(self, _end_server, ours, process)
-        return ours
+def executor_server() -> ServerProcess:
+    """The process that forks executors."""
+    return ServerProcess("tui_tuner.evaluate.devices.native.executor_process", environment=driver_environment())
 
 
 def _ask(server: socket.socket, request: bytes, number: int, *descriptors: int) -> int:
@@ -90,18 +64,12 @@ def _ask(server: socket.socket, request: bytes, number: int, *descriptors: int) 
     return int(ANSWER.unpack(answer)[0])
 
 
-def _end_server(connection: socket.socket, process: Popen[bytes]) -> None:
-    connection.close()
-    process.kill()
-    process.wait()
-
-
 @dataclass(frozen=True)
 class ExecutorExit:
     """How an executor ended.
 
     Attributes:
-        bases: the address there of each memory.
+        bases: as those of the executor.
         signal: that ended it, 0 where it ended itself.
         timed_out: whether it was killed for taking too long.
     """
@@ -115,22 +83,25 @@ class ExecutorExit:
 class Executor:
     """An executor at its task. It pauses before every launch, and what it starts ends with it.
 
+    Args:
+        memories: those of the task.
+
     Attributes:
         cpu_s: processor time that went by between the pauses, by the operating system's count, seconds a launch.
     """
 
-    def __init__(self, server: ExecutorServer, task: NativeTask) -> None:
+    def __init__(self, server: ServerProcess, task: Task, memories: Sequence[SharedMemory]) -> None:
         self.cpu_s: list[float] = []
-        self._memories = task.memories
-        self.report = SharedReport(len(task.launches), len(self._memories))
-        self._steps = 1 + len(task.launches)
+        self._memories = memories
+        self.report = SharedReport(len(task.sequence), len(memories))
+        self._steps = 1 + len(task.sequence)
         self._channel, theirs = socket.socketpair()
         with theirs:
-            self._process = server.fork(theirs)
+            self._process = Forked.by(server, theirs)
         self._descriptor = os.pidfd_open(self._process.number)
         files = [self.report.descriptor, *(file for memory in self._memories for file in memory.descriptors)]
         with suppress(OSError):  # it has ended already, as will show
-            send(self._channel, task.told(), files)
+            send(self._channel, task, files)
         os.close(self.report.descriptor)
         self._timed_out = False
         self._exit: ExecutorExit | None = None
@@ -145,9 +116,10 @@ class Executor:
         """Whether its process is gone, as with its server."""
         return _readable(0, self._descriptor)
 
-    def base_of(self, memory: SharedMemory) -> int:
-        """The address where a memory begins there."""
-        return self.report.bases[self._memories.index(memory)]
+    @property
+    def bases(self) -> dict[SharedMemory, int]:
+        """The address there of each memory."""
+        return dict(zip(self._memories, self.report.bases, strict=True))
 
     def step(self, timeout_s: float) -> bool:
         """Let it do what comes next; whether it pauses after that in time. If not, it is at its end."""
@@ -195,8 +167,7 @@ class Executor:
             os.close(self._descriptor)
             number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
             timed_out = self._timed_out or number == signal.SIGXCPU
-            bases = dict(zip(self._memories, self.report.bases, strict=True))
-            self._exit = ExecutorExit(self.report, bases, number, timed_out)
+            self._exit = ExecutorExit(self.report, self.bases, number, timed_out)
         return self._exit
 
 
