@@ -156,7 +156,8 @@ def _arguments(draft: Draft) -> Iterator[str]:
             continue
         yield f'dtype = "{parameter.dtype or "float32"}"{"" if parameter.dtype else _CHECK}'
         if not parameter.pointer:
-            yield f"value = {_scalar(parameter, draft)}"
+            value, said = _valued(parameter.name, parameter.name, parameter.dtype, draft)
+            yield f"value = {value}{said}"
             continue
         extents, said = _shape(parameter, draft)
         yield f"shape = {json.dumps(extents)}{said}"
@@ -263,10 +264,6 @@ def _in_elements(threads: str, launch: DraftedLaunch) -> str:
         threads = re.sub(rf"\b{name}\b", str(number), threads)
     more = re.fullmatch(r"(\w+) \+ 1", threads)
     return more[1] if more and more[1] in launch.sizes else threads
-
-
-def _scalar(parameter: KernelParameter, draft: Draft) -> str:
-    return "".join(_valued(parameter.name, parameter.name, parameter.dtype, draft))
 
 
 def _valued(key: str, name: str, dtype: str | None, draft: Draft) -> tuple[str, str]:
