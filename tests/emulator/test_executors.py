@@ -83,6 +83,18 @@ def test_a_task_has_as_many_memories_as_it_needs(cpu: Bench) -> None:
         cpu.device.free(buffers)
 
 
+def test_kernels_that_are_timed_in_turns_run_on_one_core(emulator: Bench) -> None:
+    kernels = [emulator.load(f"__global__ void next(int *x) {{ x[0] += {one}; }}", "next") for one in (1, 2)]
+    buffers, before = emulator.device.allocate([np.zeros(1, np.int32)], frozenset({0})), descendants()
+    for kernel in kernels:
+        emulator.device.time(kernel, buffers, ONE, 3, 20)
+    executors = descendants() - before
+    assert len(executors) == 2
+    (cores,) = {frozenset(os.sched_getaffinity(int(one))) for one in executors}
+    assert len(cores) == 1
+    emulator.device.free(buffers)
+
+
 def test_what_is_freed_is_given_back(cpu: Bench) -> None:
     before = len(list(Path("/proc/self/fd").iterdir()))
     for _ in range(20):

@@ -85,6 +85,21 @@ def test_an_outlier_does_not_move_the_median_but_keeps_it_from_settling() -> Non
     assert not settled([1.0, 1.5] * 5, 0.005)
 
 
+@pytest.mark.parametrize("scatter", [0.002, 0.3])
+def test_a_kernel_is_not_faster_than_itself_however_its_times_scatter(scatter: float) -> None:
+    rng, seconds, faster = np.random.default_rng(5), 0.0, 0
+
+    def launches(count: int) -> list[float]:
+        nonlocal seconds
+        seconds += count / 1000
+        return [float(time) for time in rng.lognormal(0.0, scatter, count)]
+
+    for _ in range(200):
+        comparison = interleaved(launches, launches, CPU_PATIENCE, 0.01, lambda: seconds).comparison(cpu=True)
+        faster += comparison.low > 1.01
+    assert faster <= 10  # one or two are expected, and twenty of an interval that holds for one look only
+
+
 class HotGpu:
     """A GPU whose clock follows the power that its kernel takes, with a delay; time goes by as it works.
 

@@ -321,7 +321,7 @@ class Comparison(ResultModel):
 
     Attributes:
         ratio: median of incumbent time / challenger time over the pairs; above 1 is faster.
-        low: lower end of its 95 % bootstrap interval.
+        low: lower end of its 95 % interval.
         high: upper end.
         pairs: number of pairs.
         failure: why the challenger failed on the fresh data, or under a tool that watched it, if it did.

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from tui_tuner.evaluate.devices.native.executor_process import ANSWER, DONE, FORK, GO, REAP, REQUEST, SETTLE
@@ -123,11 +124,11 @@ class Executor:
 
     def step(self, timeout_s: float) -> bool:
         """Let it do what comes next; whether it pauses after that in time. If not, it is at its end."""
-        began = self._cpu_s()
+        began = self._cpu_ns()
         with suppress(OSError):
             self._channel.send(GO)
         paused = self._waits(timeout_s)
-        self.cpu_s.append(self._cpu_s() - began)
+        self.cpu_s.append((self._cpu_ns() - began) / 1e9)
         return paused
 
     def _waits(self, timeout_s: float) -> bool:
@@ -140,15 +141,32 @@ class Executor:
         self._timed_out = not _readable(left_s, self._descriptor)
         return False
 
-    def _cpu_s(self) -> float:
+    def _cpu_ns(self) -> int:
         with suppress(OSError):
-            return time.clock_gettime(~self._process.number << 3 | _CPU_CLOCK)
-        return 0.0
+            return time.clock_gettime_ns(~self._process.number << 3 | _CPU_CLOCK)
+        return 0
 
     def hold(self) -> None:
         """Stop it, and wait until all of its threads stand still: they take no time from what runs meanwhile."""
         self._signal(signal.SIGSTOP)
         self._process.settle()
+
+    def keep_to(self, core: int | None) -> int | None:
+        """Run on a core alone from now on, this one or that of now, unless a second thread ever ran; it is held.
+
+        Returns:
+            The core, None for a kernel of several threads.
+        """
+        place = Path("/proc", str(self._process.number))
+        try:
+            if int((place / "schedstat").read_text().split()[0]) != self._cpu_ns():
+                return None
+            if core is None:
+                core = int((place / "stat").read_text().rpartition(")")[2].split()[_CORE])
+            os.sched_setaffinity(self._process.number, {core})
+        except OSError:  # it has ended, as will show
+            return None
+        return core
 
     def release(self) -> None:
         """Let it go on after `hold`; it pauses as before."""
@@ -174,11 +192,13 @@ class Executor:
 class KeptExecutors:
     """Executors that are kept between the launches of one kernel that are timed, which spares each turn a fork.
 
-    Between two turns an executor is stopped: what it does may take no time from another's turn.
+    Between two turns an executor is stopped: what it does may take no time from another's turn. Those without
+    threads of their own stay on one core: the cores of a busy machine are not equally fast, and each had its own.
     """
 
     def __init__(self) -> None:
         self._kept: dict[Hashable, Executor] = {}
+        self._core: int | None = None
 
     @contextmanager
     def turn(self, key: Hashable, steps: int, start: Callable[[int], Executor]) -> Iterator[Executor]:
@@ -191,6 +211,7 @@ class KeptExecutors:
         if executor is not None and (executor.steps_left < steps or executor.has_ended):
             executor.end()
             executor = None
+        is_new = executor is None
         if executor is None:
             executor = start(max(steps, _MOST_LAUNCHES))
         else:
@@ -198,6 +219,8 @@ class KeptExecutors:
         try:
             yield executor
             executor.hold()
+            if is_new:
+                self._core = executor.keep_to(self._core if self._kept else None)
         except BaseException:
             executor.end()
             raise
@@ -219,5 +242,7 @@ def _readable(timeout_s: float, *descriptors: int) -> bool:
 
 _MOST_LAUNCHES = 512
 """That one executor is timed for."""
+_CORE = 36
+"""Where `stat` of a process has the core that it ran on last, behind its name."""
 _CPU_CLOCK = 2
 """A process's number, inverted, with this in the last three bits names the clock of its processor time."""
