@@ -318,7 +318,8 @@ class StartApp(InTurn[list[str]]):
         targets: list[Target] = []
         for options in (self._kernels, self._runs):
             targets += option_targets(options, lambda index, options=options: select(options, index))  # type: ignore[misc]
-        targets += [Target(each.region.offset - Offset(1, 0), each.focus) for each in self._how.inputs()]
+        fields = [each for each in self._how.inputs() if not each.disabled]
+        targets += [Target(each.region.offset - Offset(1, 0), each.focus) for each in fields]
         self.push_screen(JumpScreen(targets), gone_to)
 
     def action_keys(self) -> None:
