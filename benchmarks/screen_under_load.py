@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import fcntl
+import gc
 import os
 import pty
 import select
@@ -197,8 +198,11 @@ def said_now(pipe: int) -> bytes:
 
 def show(options: argparse.Namespace) -> None:
     """Show a session whose evaluations arrive at the rate."""
+    from tui_tuner.__main__ import THRESHOLDS
     from tui_tuner.subjects import KERNEL
     from tui_tuner.tui.app import TunerApp
+
+    gc.set_threshold(*THRESHOLDS)
 
     class Load:
         """A session that only evaluates."""

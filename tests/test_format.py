@@ -36,6 +36,7 @@ def test_each_front_end_writes_a_speed_up_with_its_interval_in_its_own_way() -> 
     speedup = (1.62, 1.6, 1.6449)
     assert words.factor_interval(speedup) == "1.62x [1.60,1.64]"
     assert words.factor_in_lines(speedup) == "1.62x [1.60, 1.64]"
+    assert {words.factor_in_lines((1.62,) * 3), words.factor_interval((1.62,) * 3)} == {"1.62x"}, "measured once"
     assert words.factor_in_prompts(speedup) == "1.62x [1.6, 1.64]"
 
 

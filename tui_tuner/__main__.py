@@ -8,11 +8,14 @@ import signal
 import sys
 from typing import NoReturn
 
+THRESHOLDS = (50_000, 20, 20)
+"""Of the collection of garbage: nearly all that is loaded, and of a long story, stays."""
+
 
 def program() -> NoReturn:
     """Carry out the command line; an interruption while it loads or when it is done leaves no traceback."""
     _have_streams()
-    gc.set_threshold(50_000, 20, 20)  # nearly all that is loaded, and of a long story, stays
+    gc.set_threshold(*THRESHOLDS)
     heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # not under nohup
     if heard:
         signal.signal(signal.SIGINT, signal.SIG_DFL)

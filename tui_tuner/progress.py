@@ -173,6 +173,11 @@ class Progress:
                     self._fastest = min(self._fastest or timing.median, timing.median)
             case events.PromptSent():
                 self._calls, self._searching = self._calls + 1, f"asking the model ({event.purpose})"
+            case events.ComparisonBegun() | events.ProfileBegun():
+                what = "comparing" if isinstance(event, events.ComparisonBegun) else "profiling"
+                self._searching = f"{what} {configuration_words(event.configuration, between=' ')}"
+            case events.Compared() | events.Profiled():
+                self._searching = ""
             case events.ReplyReceived():
                 self._searching = ""
                 self._cost = None if self._cost is None or event.cost is None else self._cost + event.cost

@@ -60,6 +60,8 @@ class Subject(NamedTuple):
         source: a class, a `Source` that pydantic can read again from how it was written.
         title: what its file is, with the article.
         suffixes: of files that are probably its own, and no kernels.
+        is_own: `(file) -> whether it is one of its own`, from its first lines and with no part of the room loaded.
+        ignores: choices of the start screen, by name, that its first command does not take.
         settings: the model of its table in the settings, which has the subject's name; empty where there is none.
         options: the same as plain data, a sequence of `tui_tuner.options.Option`.
         findings: `(settings) -> what this machine has for it, in one line`; empty where there is nothing to tell.
@@ -76,6 +78,8 @@ class Subject(NamedTuple):
     source: str
     title: str = ""
     suffixes: tuple[str, ...] = ()
+    is_own: str = ""
+    ignores: tuple[str, ...] = ()
     settings: str = ""
     options: str = ""
     findings: str = ""

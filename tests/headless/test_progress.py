@@ -9,6 +9,7 @@ import pytest
 
 from tests.session.fakes import DEVICE
 from tui_tuner import progress
+from tui_tuner.evaluate.profiling import NO_PROFILE
 from tui_tuner.evaluate.results import Comparison, Evaluation, Failure, FailureKind, Timing
 from tui_tuner.headless import Lines
 from tui_tuner.problem.candidate import Candidate
@@ -69,6 +70,14 @@ def test_the_line_says_what_runs_the_best_and_what_is_left() -> None:
     clock[0] += 2
     spent = "2/4 evaluations, 1/9 calls, $0.25 of $2.00"
     assert line.line() == f"00:14 | best ~2.00x | {spent} | at most 12s left | step 1 Unroll | #1 tile=2"
+    of = {"elapsed": 14, "candidate": "c", "configuration": {"tile": 2}}
+    line.note(events.ComparisonBegun(**of))
+    assert line.line().endswith(" | step 1 Unroll | comparing tile=2")
+    line.note(events.Compared(**of, comparison=Comparison(ratio=1.5, low=1.4, high=1.6, pairs=30)))
+    assert line.line().endswith(" | step 1 Unroll")
+    line.note(events.ProfileBegun(**of))
+    assert line.line().endswith(" | step 1 Unroll | profiling tile=2")
+    line.note(events.Profiled(**of, profile=NO_PROFILE))
     best = events.IncumbentChanged(
         elapsed=14, candidate=KERNEL_GIVEN, evaluation=evaluation(4.0, tile=2), speedup=(1.97, 1.9, 2.1)
     )

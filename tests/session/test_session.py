@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import aclosing
@@ -20,17 +21,22 @@ from tests.session.fakes import (
 )
 from tui_tuner.errors import JournalError, ModelError, UserError
 from tui_tuner.evaluate.library import LibraryTime
-from tui_tuner.evaluate.profiling import Profile
+from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
 from tui_tuner.evaluate.profiling.machine_code import MachineCode
 from tui_tuner.headless import ApproveAll, exit_code_of
 from tui_tuner.llm import Chunk, Request
 from tui_tuner.llm.errors import BrokenOff, Service
 from tui_tuner.session.events import (
+    Compared,
+    ComparisonBegun,
     DeviceReady,
     EvaluationFinished,
+    EvaluationLeft,
+    EvaluationStarted,
     Event,
     IncumbentChanged,
     Note,
+    ProfileBegun,
     Profiled,
     ReplyRefused,
     SearchBegun,
@@ -133,6 +139,38 @@ async def test_a_configuration_that_is_asked_for_twice_at_once_is_evaluated_once
 
     assert evaluator.evaluated == [{"block_size_x": 64}]
     assert finished(events).evaluations == 1
+
+
+async def test_it_is_told_when_a_comparison_and_a_profile_begin_and_when_they_end(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    evaluator = FakeEvaluator(run.problem)
+    evaluator.profile_found = NO_PROFILE
+    heard = await all_events(session_of(run, evaluator, ScriptedModel(reply())))
+    told = [event for event in heard if isinstance(event, ComparisonBegun | Compared | ProfileBegun | Profiled)]
+    assert {(type(begun), type(ended)) for begun, ended in zip(told[::2], told[1::2], strict=True)} == {
+        (ComparisonBegun, Compared),
+        (ProfileBegun, Profiled),
+    }
+    assert [(e.candidate, e.configuration) for e in told[::2]] == [(e.candidate, e.configuration) for e in told[1::2]]
+
+
+async def test_what_was_evaluated_ahead_and_is_not_asked_for_is_no_longer_under_way(tmp_path: Path) -> None:
+    done = asyncio.Event()
+
+    class Ahead(Strategy):
+        async def run(self, session: Effects) -> None:
+            session.bench.speculate(session.baseline, {"block_size_x": 64})
+            await done.wait()
+            await asyncio.sleep(0)  # what was set in its middle comes to its end
+            await session.bench.cancel_speculation()
+
+    run = new_run(tmp_path, strategy="search")
+    evaluator = FakeEvaluator(run.problem)
+    evaluator.on_evaluate = lambda _: done.set()
+    heard = await all_events(Session(run, Ahead(), evaluator, None))
+    begun, left = ([e.number for e in heard if isinstance(e, kind)] for kind in (EvaluationStarted, EvaluationLeft))
+    assert len(evaluator.evaluated) == 1
+    assert begun == left == [2]
 
 
 async def test_a_device_that_cannot_be_given_back_does_not_keep_the_run(tmp_path: Path) -> None:

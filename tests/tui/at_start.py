@@ -23,7 +23,7 @@ async def look() -> StartWorld:
 
 
 def start_app(keymap: dict[str, str] | None = None) -> StartApp:
-    return StartApp(overview.kernels_in(Path()), look, keymap=keymap)
+    return StartApp(overview.files_in(Path()), look, keymap=keymap)
 
 
 def look_at(runs: list[RunCard]) -> Callable[[], Awaitable[StartWorld]]:

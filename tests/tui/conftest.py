@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator, Callable, Hashable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from functools import cache
 from pathlib import Path
 
 import pytest
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
-from textual.document import _syntax_aware_document
 from textual.pilot import Pilot
 from textual.widget import Widget
 from textual.widgets import Input, TextArea
@@ -47,8 +45,8 @@ def _no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _styles_and_queries_are_parsed_once() -> Iterator[None]:
-    """Every app parses the same style sheets and queries for highlighting, which takes tenths of a second."""
+def _styles_are_parsed_once() -> Iterator[None]:
+    """Every app parses the same style sheets, which takes tenths of a second."""
     parsed: dict[object, list[RuleSet]] = {}
     parse = Stylesheet._parse_rules
 
@@ -60,7 +58,6 @@ def _styles_and_queries_are_parsed_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Stylesheet, "_parse_rules", known)
-        patch.setattr(_syntax_aware_document, "Query", cache(_syntax_aware_document.Query))
         yield
 
 

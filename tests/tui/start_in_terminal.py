@@ -16,6 +16,7 @@ from textual.events import Key
 
 from tests.tui.at_start import look_at
 from tui_tuner.tui.start.start_app import StartApp
+from tui_tuner.tui.start.start_world import GivenFile
 
 
 def main() -> None:
@@ -28,7 +29,7 @@ def main() -> None:
 
     if sys.argv[1:]:
         StartApp._leave_typed = typed_into  # type: ignore[method-assign]
-    words = StartApp([(Path("scale.cu"), True)], look_at([])).run()
+    words = StartApp([GivenFile(Path("scale.cu"))], look_at([])).run()
     tty.setcbreak(0, termios.TCSANOW)
     unread = os.read(0, 16) if sys.argv[1:] else b""
     taken = [event.key for event in StartApp([], look_at([]))._typed if isinstance(event, Key)]

@@ -17,9 +17,10 @@ from tests.tui.looking import screen_text
 from tests.tui.scripted import ScriptedRun
 from tests.tui.test_model_trouble import Troubled
 from tui_tuner.problem.draft.problem_file import scaffold
+from tui_tuner.tensile import TENSILE
 from tui_tuner.tui.app import TunerApp
 from tui_tuner.tui.start.start_app import StartApp
-from tui_tuner.tui.start.start_world import Found, RunCard, StartWorld
+from tui_tuner.tui.start.start_world import Found, GivenFile, RunCard, StartWorld
 
 SIZES = [(80, 24), (120, 36), (200, 50)]
 JUMP = "jump"
@@ -134,14 +135,19 @@ async def test_start(snapshot: SnapshotAssertion, tmp_path: Path, monkeypatch: p
     monkeypatch.chdir(tmp_path / "here")
     write_problem(Path())
     Path("other.cu").write_text(Path("scale.cu").read_text())
-    kernels = [(Path("scale.cu"), True), (Path("other.cu"), False)]
+    files = [
+        GivenFile(Path("scale.cu")),
+        GivenFile(Path("other.cu"), has_problem=False),
+        GivenFile(Path("gemm.yaml"), subject=TENSILE),
+    ]
 
     async def look() -> StartWorld:
         return StartWorld({"max_evaluations": "85"}, found, lambda: RUNS, drafted, lambda _: None, lambda _: Path())
 
-    app = StartApp(kernels, look)
+    app = StartApp(files, look)
     states: States = {
-        "kernels": ("down",),
+        "configuration": ("down", "down"),
+        "kernels": ("up",),
         "form": ("i",),
         "wrong form": ("x", "ctrl+l"),
         "help": ("escape", "escape", "question_mark"),

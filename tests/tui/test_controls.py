@@ -55,7 +55,7 @@ def test_every_control_can_be_chosen_and_told_as_json() -> None:
     typed = {"raise the budget": "time 90s cost 5", "another model": "ollama", "another strategy": "search"}
     made = [
         each.made(next((words for start, words in typed.items() if each.words.startswith(start)), ""))
-        for each in choices(view_model_of(scripted.running()))
+        for each in choices(view_model_of(scripted.running()), plans=True)
     ]
     expected: list[Instruction] = [
         Pause(), SkipStep(), Stop(), RaiseBudget(max_seconds=90.0, max_cost=5.0), UseModel(name="ollama"),

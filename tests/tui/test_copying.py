@@ -16,7 +16,7 @@ from tests.tui.looking import notices, view_model_of
 from tests.tui.scripted import ScriptedRun
 from tui_tuner.tui import copying
 from tui_tuner.tui.approval import attention_codes
-from tui_tuner.tui.copying import table_csv
+from tui_tuner.tui.kernel_view import evaluations_csv
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +55,7 @@ async def test_y_copies_what_the_focused_pane_shows_and_more_keys_its_command_an
 
 
 def test_a_table_keeps_what_a_model_wrote_as_data() -> None:
-    text = table_csv(view_model_of(scripted.running()))
+    text = evaluations_csv(view_model_of(scripted.running()))
     assert "\x1b" not in text
     assert text.count("\n") == 33
 

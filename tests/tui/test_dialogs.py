@@ -41,7 +41,7 @@ OPENED: dict[type[ModalScreen[Any]], Callable[[], ModalScreen[Any]]] = {
         ModelTrouble(purpose="ask", model="m", reason="is away", transient=True)
     ),
     common.ThawDialog: lambda: common.ThawDialog({"tile": 4, "block": 8}),
-    control_dialog.ControlDialog: lambda: control_dialog.ControlDialog(ViewModel()),
+    control_dialog.ControlDialog: lambda: control_dialog.ControlDialog(ViewModel(), plans=True),
     editing.WhichDialog: lambda: editing.WhichDialog(FAILED),
     editing.EditorDialog: lambda: editing.EditorDialog("int x;", "title", "cuda", FAILED),
     row_dialog.RowDialog: lambda: row_dialog.RowDialog(Content("row"), TEXT, ROW, ROW, "cuda", proposes=True),

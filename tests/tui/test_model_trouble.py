@@ -51,7 +51,7 @@ async def test_a_key_says_how_to_go_on(started: Started, key: str, action: str) 
     async with started(run, size=(80, 24)) as pilot:
         shown = screen_text(pilot.app)
         assert "✗ the model failed: ollama: no [b]connection (gpu-box:11434)" in shown
-        assert all(words in shown for words in ("r retry", "m other model", "s skip call", "w search only"))
+        assert all(words in shown for words in ("r retry", "m other model", "s skip call", "w no model"))
         assert "model: " not in shown  # the status line asks it no more
         await pilot.press("a", "e", "A", key)
         await settled(pilot)

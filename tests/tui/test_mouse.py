@@ -16,7 +16,7 @@ from tests.tui.scripted import ScriptedRun
 from tui_tuner.tui.app import TunerApp
 from tui_tuner.tui.dialogs.row_dialog import RowDialog
 from tui_tuner.tui.start.start_app import StartApp
-from tui_tuner.tui.start.start_world import PICKS, Found, StartWorld
+from tui_tuner.tui.start.start_world import PICKS, Found, GivenFile, StartWorld
 from tui_tuner.tui.tables.evaluation_table import EvaluationTable
 
 Place = tuple[int, int]
@@ -129,7 +129,7 @@ async def test_a_click_on_the_start_screen_selects_and_only_the_second_of_two_be
     async def look() -> StartWorld:
         return StartWorld(dict.fromkeys(PICKS, "auto"), found, list, *[lambda *_: None] * 3)  # type: ignore[arg-type]
 
-    app = StartApp([(Path("a.cu"), True), (Path("b.cu"), True)], look)
+    app = StartApp([GivenFile(Path("a.cu")), GivenFile(Path("b.cu"))], look)
     async with app.run_test(size=(80, 24)) as pilot:
         await app.workers.wait_for_complete()
         await pilot.click(offset=place_of(app, "b.cu"))

@@ -13,14 +13,17 @@ from tests.tui.at_start import look, look_at, shown, start_app
 from tests.tui.looking import faint, screen_text
 from tests.waiting import reached
 from tui_tuner.app import overview
+from tui_tuner.cli import CommandLine
 from tui_tuner.errors import JournalError, SettingsError
 from tui_tuner.journal.reading import RUNS
 from tui_tuner.settings import load_settings
+from tui_tuner.subjects import subjects
 from tui_tuner.tui.dialogs.common import ConfirmDialog, MessageDialog
 from tui_tuner.tui.keys import checked_keymap
+from tui_tuner.tui.start.how import BUDGETS, How
 from tui_tuner.tui.start.problem_form import ProblemForm
 from tui_tuner.tui.start.start_app import StartApp
-from tui_tuner.tui.start.start_world import RunCard, StartWorld
+from tui_tuner.tui.start.start_world import PICKS, RunCard, StartWorld
 from tui_tuner.tui.text.plain import Paragraphs
 
 
@@ -50,6 +53,33 @@ async def test_enter_on_a_kernel_tunes_it_as_chosen() -> None:
 
 
 @pytest.mark.usefixtures("_here")
+async def test_enter_on_a_tensile_configuration_begins_its_session_with_the_choices_that_mean_something_there() -> None:
+    Path("gemm.yaml").write_text("BenchmarkProblems: []\n")
+    async with shown() as pilot:
+        assert listed(pilot, "kernels")[-1] == "gemm.yaml  Tensile configuration"
+        assert "2 kernels, 1 Tensile configuration in" in screen_text(pilot.app)
+        pilot.app.query_one("#device", Select).value = "emulator"
+        pilot.app.query_one("#max_time", Input).value = "20m"
+        await pilot.press("down")
+        assert "i problem file" in screen_text(pilot.app)
+        await pilot.press("down")
+        await pilot.pause()
+        assert command(pilot) == "$ tuner-tui tensile gemm.yaml --max-time 20m"
+        fields = [field.id for field in pilot.app.query_one(How).inputs() if field.disabled]
+        assert fields == ["device", "strategy", "max_evaluations"]
+        assert "i problem file" not in screen_text(pilot.app)
+        await pilot.press("enter")
+    assert pilot.app.return_value == ["tensile", "gemm.yaml", "--max-time", "20m"]
+
+
+def test_what_a_subject_ignores_of_the_choices_is_what_its_command_does_not_take() -> None:
+    flags = {**PICKS, **BUDGETS}
+    for subject in subjects().values():
+        takes = CommandLine().parser(subject.commands[0].name)._option_string_actions
+        assert {name for name, flag in flags.items() if flag not in takes} == {*subject.ignores}
+
+
+@pytest.mark.usefixtures("_here")
 async def test_kernels_can_be_chosen_before_the_settings_are_read() -> None:
     read = asyncio.Event()
 
@@ -57,7 +87,7 @@ async def test_kernels_can_be_chosen_before_the_settings_are_read() -> None:
         await read.wait()
         return await look()
 
-    app = StartApp(overview.kernels_in(Path()), slow_look)
+    app = StartApp(overview.files_in(Path()), slow_look)
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("down", "semicolon", "d")
         assert len(app.screen_stack) == 1

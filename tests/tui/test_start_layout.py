@@ -17,7 +17,7 @@ from tui_tuner.journal.reading import RUNS
 from tui_tuner.tui.start.lists import run_lines
 from tui_tuner.tui.start.problem_form import ProblemForm
 from tui_tuner.tui.start.start_app import StartApp
-from tui_tuner.tui.start.start_world import Found, RunCard, StartWorld
+from tui_tuner.tui.start.start_world import Found, GivenFile, RunCard, StartWorld
 
 
 @pytest.mark.parametrize("size", [(60, 18), (80, 24), (200, 50)])
@@ -65,7 +65,7 @@ async def test_what_a_picker_offers_is_one_line_each(columns: int, seen: str) ->
     async def look() -> StartWorld:
         return replace(await overview.start_world(Path()), discover=discover)
 
-    app = StartApp(overview.kernels_in(Path()), look)
+    app = StartApp(overview.files_in(Path()), look)
     async with app.run_test(size=(columns, 30)) as pilot:
         await app.workers.wait_for_complete()
         app.query_one("#device", Select).focus()
@@ -110,7 +110,7 @@ async def test_what_auto_stands_for_is_told_as_soon_as_it_is_known() -> None:
     async def look() -> StartWorld:
         return replace(await overview.start_world(Path()), discover=discover)
 
-    app = StartApp(overview.kernels_in(Path()), look)
+    app = StartApp(overview.files_in(Path()), look)
     async with app.run_test(size=(80, 24)) as pilot:
         await app.workers.wait_for_complete()
         await pilot.pause()
@@ -121,7 +121,7 @@ async def test_what_auto_stands_for_is_told_as_soon_as_it_is_known() -> None:
 
 @pytest.mark.parametrize(("runs", "is_told"), [([], True), (LONG_RUNS, False)])
 async def test_whoever_has_no_runs_is_told_what_comes(runs: list[RunCard], is_told: bool) -> None:
-    app = StartApp([(Path("scale.cu"), True)], look_at(runs))
+    app = StartApp([GivenFile(Path("scale.cu"))], look_at(runs))
     async with app.run_test(size=(80, 24)) as pilot:
         await app.workers.wait_for_complete()
         await pilot.pause()
@@ -133,9 +133,9 @@ def test_kernels_with_a_problem_file_are_found_one_directory_below_where_there_a
         (tmp_path / name).mkdir()
         write_problem(tmp_path / name)
         (tmp_path / name / "other.cu").touch()
-    assert overview.kernels_in(tmp_path) == [(Path("samples/scale.cu"), True)]
+    assert overview.files_in(tmp_path) == [GivenFile(Path("samples/scale.cu"))]
     (tmp_path / "mine.cu").touch()
-    assert overview.kernels_in(tmp_path) == [(Path("mine.cu"), False)]
+    assert overview.files_in(tmp_path) == [GivenFile(Path("mine.cu"), has_problem=False)]
 
 
 @pytest.mark.usefixtures("_here")

@@ -25,6 +25,7 @@ from tui_tuner.strategies.steps import Approver
 from tui_tuner.tui.app import TunerApp
 from tui_tuner.tui.start.problem_form import ProblemForm, settled, sureness_of
 from tui_tuner.tui.start.start_app import StartApp
+from tui_tuner.tui.start.start_world import GivenFile
 from tui_tuner.tui.starting import StartingScreen
 
 SIZES = [(120, 36), (80, 24)]
@@ -81,7 +82,7 @@ async def test_the_screen_of_the_session_takes_the_place_of_the_frame() -> None:
 
 async def on_the_start_screen(*keys: str) -> None:
     """Type all at once."""
-    app = StartApp([(Path("scale.cu"), True)], look_at([]))
+    app = StartApp([GivenFile(Path("scale.cu"))], look_at([]))
     async with app.run_test(size=SIZES[1]) as pilot:
         await app.workers.wait_for_complete()
         driver = app._driver

@@ -13,6 +13,7 @@ from tests.tui import scripted
 from tests.tui.conftest import Started, settled
 from tests.tui.looking import screen_text, view_model_of
 from tests.tui.scripted import ScriptedRun
+from tui_tuner.evaluate.profiling import NO_PROFILE
 from tui_tuner.evaluate.results import Comparison
 from tui_tuner.session import events
 from tui_tuner.session.live import WatchedRun
@@ -122,6 +123,28 @@ def test_the_status_line_says_what_is_done_and_what_is_spent_of_what_may_be() ->
     assert clock_words(view_model_of(tuning), 372) == "06:12 of 20m"
     assert status_of(tuning, 50) == "step 2/4 · searching 1/27 · eval 32/80 ▓▓░░░"
     assert status_of(tuning, 10) == "step 2/4"
+
+
+def test_the_status_line_says_what_the_machine_does_and_that_it_does_nothing_more() -> None:
+    of = {"candidate": scripted.TILES.id, "configuration": {"block_size_x": 32}}
+    begun, done = scripted.evaluation(33, scripted.measured(scripted.TILES, 33, 0.1))
+    comparison = Comparison(ratio=1.3, low=1.2, high=1.4, pairs=10)
+    search = events.SearchBegun(candidate="c", evaluations=27)
+    settled_step, new_step = scripted.step(2, StepState.ACCEPTED), scripted.step(3, StepState.PROPOSED)
+    for work, under_way, ends in (
+        ("evaluating", [begun], [done]),
+        ("evaluating", [begun], [events.EvaluationLeft(number=33)]),
+        ("searching 1/27", [search, begun, done], [settled_step]),
+        ("searching 0/27", [search, new_step], []),
+        ("comparing", [search, begun, done, events.ComparisonBegun(**of)],
+         [events.Compared(**of, comparison=comparison)]),
+        ("comparing", [events.ComparisonBegun(**of)], [settled_step]),
+        ("profiling", [events.ProfileBegun(**of)], [events.Profiled(**of, profile=NO_PROFILE)]),
+    ):  # fmt: skip
+        before = [*scripted.opening(), scripted.step(2, StepState.RUNNING), *under_way]
+        assert f" · {work} · eval" in status_of(before, 120)
+        assert not ends or work not in status_of([*before, *ends], 120)
+        assert work not in status_of([*before, scripted.finished()[-1]], 120)
 
 
 def test_the_status_line_tells_how_long_the_model_takes_until_it_answers_or_fails() -> None:

@@ -22,8 +22,9 @@ from tui_tuner.journal.reading import FILE, RUNS, header_of
 from tui_tuner.journal.runs import is_driven, kernel_of, result_of, speedup_of
 from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.resources import settings_file
+from tui_tuner.subjects import loaded, subjects
 from tui_tuner.text import clean
-from tui_tuner.tui.start.start_world import Found, RunCard, StartWorld
+from tui_tuner.tui.start.start_world import Found, GivenFile, RunCard, StartWorld
 
 if TYPE_CHECKING:
     from tui_tuner.settings import Settings
@@ -52,18 +53,29 @@ async def start_world(directory: Path) -> StartWorld:
     )
 
 
-def kernels_in(directory: Path) -> list[tuple[Path, bool]]:
-    """The kernels' files of a directory, with whether each has a problem file; those that have come first.
+def files_in(directory: Path) -> list[GivenFile]:
+    """What can be tuned in a directory: kernels, those with a problem file first, then what other subjects know.
 
-    Where there are none it is those with a problem file one directory below.
+    Where there is nothing it is what is one directory below, of kernels those with a problem file.
     """
-    files = sorted(file for file in directory.glob("*") if file.suffix in LANGUAGES and file.is_file())
-    if not files:
-        problems = [file for file in sorted(directory.glob("[!.]*/*.toml")) if file.is_file()]
-        beside = (file.with_suffix(suffix) for file in problems for suffix in LANGUAGES)
-        files = [file for file in beside if file.is_file()]
-    found = [(file.relative_to(directory), file.with_suffix(".toml").is_file()) for file in files]
-    return sorted(found, key=lambda each: not each[1])
+    found = _given(directory, "*")
+    return found or [file for file in _given(directory, "[!.]*/*") if file.has_problem]
+
+
+def _given(directory: Path, pattern: str) -> list[GivenFile]:
+    files = sorted(directory.glob(pattern))
+    kernels = [
+        GivenFile(file.relative_to(directory), file.with_suffix(".toml").is_file())
+        for file in files
+        if file.suffix in LANGUAGES and file.is_file()
+    ]
+    others = [
+        GivenFile(file.relative_to(directory), subject=subject)
+        for subject in subjects().values()
+        for file in files
+        if file.suffix in subject.suffixes and file.is_file() and subject.is_own and loaded(subject.is_own)(file)
+    ]
+    return [*sorted(kernels, key=lambda file: not file.has_problem), *others]
 
 
 def run_cards(directory: Path) -> list[RunCard]:

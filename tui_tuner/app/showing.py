@@ -131,11 +131,11 @@ async def _as_lines(begin: Begin, front_end: FrontEnd) -> ExitCode:
         code = signals.code
     except BrokenPipeError:
         with suppress(BrokenPipeError):
-            _tell_resume(setup)
+            _tell_resume(setup.run.path)
         raise
     if signals.came and code == ExitCode.INTERRUPTED:
         with suppress(BrokenPipeError):
-            _tell_resume(setup)
+            _tell_resume(setup.run.path)
         return signals.code
     return code
 
@@ -155,7 +155,7 @@ async def _on_the_screen(begin: Begin, front_end: FrontEnd, title: str, drafts: 
     if starting.setup is not None:
         _tell_notes(starting.setup)
         if code is ExitCode.INTERRUPTED:
-            _tell_resume(starting.setup)
+            _tell_resume(starting.setup.run.path)
         elif app.finished is not None and not front_end.plays:
             _tell_result(app)
     return code
@@ -210,12 +210,12 @@ async def chosen_command(directory: Path) -> list[str]:
         SettingsError: the settings cannot be used.
         UserError: the screen broke.
     """
-    from tui_tuner.app.overview import kernels_in, start_world
+    from tui_tuner.app.overview import files_in, start_world
     from tui_tuner.tui.start.start_app import StartApp
 
     look = _look(None)
     with _keys_placed():
-        app = StartApp(kernels_in(directory), lambda: start_world(directory), look["theme"], look.get("keymap"))
+        app = StartApp(files_in(directory), lambda: start_world(directory), look["theme"], look.get("keymap"))
     words = await app.run_async()
     if app.refusal is not None:
         raise app.refusal
@@ -234,7 +234,7 @@ def _played(starting: StartingSession, front_end: FrontEnd) -> EventSource:
 
 
 async def attach(path: Path, theme: str | None) -> ExitCode:
-    """Show a run that another process drives on the screen, and answer its questions.
+    """Show a run that another process drives on the screen, and answer its questions; where it ended, tell how.
 
     Raises:
         UserError: there is no such run, the keys in the settings cannot be used, or the screen broke.
@@ -242,12 +242,19 @@ async def attach(path: Path, theme: str | None) -> ExitCode:
     from tui_tuner.session.live import WatchedRun
     from tui_tuner.tui.app import ScreenBroken
 
+    run = WatchedRun(path)
+    app = _app(run, theme)
     try:
-        status = await _app(WatchedRun(path), theme).run_async()
+        status = await app.run_async()
     except ScreenBroken as broken:
         told = f"the screen broke ({broken}); the run goes on without it; {logged(broken.cause)}"
         raise UserError(told, hint=f"`tuner-tui watch --answer {path}` follows it in lines") from None
-    return ExitCode.INTERRUPTED if status in ("failed", "interrupted") else ExitCode.FINISHED
+    code = _code(app, status)
+    if app.finished is not None and code is ExitCode.INTERRUPTED:
+        _tell_resume(run.path)
+    elif app.finished is not None:
+        _tell_result(app)
+    return code
 
 
 async def _shown(app: TunerApp, starting: StartingSession) -> ExitCode:
@@ -265,11 +272,14 @@ async def _shown(app: TunerApp, starting: StartingSession) -> ExitCode:
             run = None if starting.setup is None else starting.setup.run
             return await without_a_terminal(app, run, starting.interrupt)
         return await _without_the_screen(app, starting, broken)
+    return _code(app, status)
+
+
+def _code(app: TunerApp, status: str) -> ExitCode:
+    """What the shell is told once the screen is left."""
     from tui_tuner.headless import EXIT_CODES, exit_code_of
 
-    if app.finished is not None:
-        return exit_code_of(app.finished)
-    return EXIT_CODES.get(status, ExitCode.FINISHED)
+    return EXIT_CODES.get(status, ExitCode.FINISHED) if app.finished is None else exit_code_of(app.finished)
 
 
 async def _without_the_screen(app: TunerApp, starting: StartingSession, broken: ScreenBroken) -> ExitCode:
@@ -309,7 +319,6 @@ def _tell_notes(setup: SessionSetup) -> None:
         say(note)
 
 
-def _tell_resume(setup: SessionSetup) -> None:
-    if setup.run.journal.path.parent.is_dir():
-        path = shlex.quote(str(setup.run.path))
-        say(f"interrupted; go on with: tuner-tui resume {path}")
+def _tell_resume(run: Path) -> None:
+    if run.is_dir():
+        say(f"interrupted; go on with: tuner-tui resume {shlex.quote(str(run))}")

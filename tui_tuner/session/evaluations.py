@@ -222,6 +222,7 @@ class KernelBench:
             comparison = await self._machine.watched(comparing)
             return comparison.model_dump(mode="json")
 
+        self._emit(events.ComparisonBegun(candidate=candidate.id, configuration=new))
         comparison = Comparison.model_validate(await self._recall.once("compare", content, live))
         self._emit(events.Compared(candidate=candidate.id, configuration=new, comparison=comparison))
         return comparison
@@ -237,14 +238,13 @@ class KernelBench:
             profile = await self._machine.watched(evaluator.profile(candidate, configuration))
             return profile.model_dump(mode="json")
 
+        self._emit(events.ProfileBegun(candidate=candidate.id, configuration=configuration))
         content = self._content(name[0], configuration)
         profile = Profile.model_validate(await self._recall.once("profile", content, live))
         self._profiles[name] = profile
         measured = self._by_candidate[candidate.id][name[1]]
         found = diagnosis(self.problem, self.device, candidate, measured, profile)
-        self._emit(
-            events.Profiled(candidate=candidate.id, configuration=configuration, profile=profile, diagnosis=found)
-        )
+        self._emit(events.Profiled(candidate=name[0], configuration=configuration, profile=profile, diagnosis=found))
         return profile
 
     async def compare_beside(self, first: Configured, second: Configured) -> Comparison:
@@ -278,11 +278,12 @@ class KernelBench:
 
     async def cancel_speculation(self) -> None:
         """End the evaluations that nobody asked for."""
-        tasks = [begun.task for begun in self._speculations.values()]
+        left = [*self._speculations.values()]
         self._speculations.clear()
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        for begun in left:
+            if not begun.task.cancel():  # what is cancelled on its way says so itself
+                self._emit(events.EvaluationLeft(number=begun.number))
+        await asyncio.gather(*(begun.task for begun in left), return_exceptions=True)
 
     async def _one(
         self, candidate: Candidate, name: str, configuration: Configuration, at_once: asyncio.Semaphore

@@ -27,12 +27,14 @@ class Event(BaseModel):
     Attributes:
         elapsed: seconds since the session began, as first recorded.
         transient: whether it tells how something goes on meanwhile; not kept, and not printed as JSON.
+        adds: whether earlier ones of its type count beside it; of other types the latest says all.
     """
 
     model_config = ConfigDict(frozen=True)
 
     elapsed: float = 0.0
     transient: ClassVar[bool] = False
+    adds: ClassVar[bool] = False
 
     @model_validator(mode="wrap")
     @classmethod

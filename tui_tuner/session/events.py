@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -11,6 +11,14 @@ from tui_tuner.evaluate.profiling import Diagnosis, Profile
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.problem.candidate import AnySource, Candidate
 from tui_tuner.problem.model import Configuration
+from tui_tuner.session.change_events import (
+    CHANGES,
+    ApprovalLevelChanged,
+    BudgetChanged,
+    ModelChanged,
+    PauseChanged,
+    StrategyChanged,
+)
 from tui_tuner.session.event import FORMAT, Event, stream_schema
 from tui_tuner.session.talk_events import (
     AnswerFailed,
@@ -28,7 +36,7 @@ from tui_tuner.session.talk_events import (
     ReplyRefused,
     UserSaid,
 )
-from tui_tuner.strategies.steps import ApprovalLevel, Decision, Proposal, Step
+from tui_tuner.strategies.steps import Decision, Proposal, Step
 
 
 class SessionStarted(Event):
@@ -107,85 +115,6 @@ class ParametersFrozen(Event):
     frozen: Configuration
 
 
-class PauseChanged(Event):
-    """The user holds the session, or lets it go on."""
-
-    type: Literal["pause_changed"] = "pause_changed"
-    paused: bool
-
-    @property
-    def words(self) -> str:
-        """A line of the story."""
-        return "paused: nothing new begins" if self.paused else "goes on"
-
-
-class BudgetChanged(Event):
-    """What may be spent from now on, all of it; see `SessionStarted`."""
-
-    type: Literal["budget_changed"] = "budget_changed"
-    max_evaluations: int
-    max_calls: int
-    max_seconds: float | None = None
-    max_cost: float | None = None
-
-    @property
-    def limits(self) -> dict[str, Any]:
-        """They by their names in `SessionStarted`, which says from then on what is in force."""
-        return self.model_dump(exclude={"type", "elapsed"})
-
-    @property
-    def words(self) -> str:
-        """A line of the story."""
-        limits = {
-            "evaluations": self.max_evaluations,
-            "calls": self.max_calls,
-            "s": self.max_seconds,
-            "$": self.max_cost,
-        }
-        told = ", ".join(f"{limit:g} {unit}" for unit, limit in limits.items() if limit is not None)
-        return f"the budget from here on: {told}"
-
-
-class ModelChanged(Event):
-    """Which model is asked from now on."""
-
-    type: Literal["model_changed"] = "model_changed"
-    model: str
-
-    @property
-    def words(self) -> str:
-        """A line of the story."""
-        return f"model from here on: {self.model}"
-
-
-class StrategyChanged(Event):
-    """Which strategy goes on."""
-
-    type: Literal["strategy_changed"] = "strategy_changed"
-    strategy: str
-
-    @property
-    def words(self) -> str:
-        """A line of the story."""
-        return f"strategy from here on: {self.strategy}"
-
-
-class ApprovalLevelChanged(Event):
-    """What the user is asked about from now on."""
-
-    type: Literal["approval_level_changed"] = "approval_level_changed"
-    level: ApprovalLevel
-
-    @property
-    def words(self) -> str:
-        """A line of the story."""
-        return f"you are asked about from here on: {self.level}"
-
-
-CHANGES = (PauseChanged, BudgetChanged, ModelChanged, StrategyChanged, ApprovalLevelChanged)
-"""What the user changed of a session that runs."""
-
-
 class CandidateProposed(Event):
     """A new kernel to look at, or what else is tuned."""
 
@@ -243,6 +172,14 @@ class EvaluationFinished(Event):
     diagnosis: Diagnosis | None = None
 
 
+class ComparisonBegun(Event):
+    """A candidate is checked on fresh data and timed against another one, interleaved."""
+
+    type: Literal["comparison_begun"] = "comparison_begun"
+    candidate: str
+    configuration: Configuration
+
+
 class Compared(Event):
     """A candidate was timed against the incumbent, interleaved."""
 
@@ -250,6 +187,14 @@ class Compared(Event):
     candidate: str
     configuration: Configuration
     comparison: Comparison
+
+
+class ProfileBegun(Event):
+    """It is looked at what the compiler makes of a configuration, and what the device counts while it runs."""
+
+    type: Literal["profile_begun"] = "profile_begun"
+    candidate: str
+    configuration: Configuration
 
 
 class Profiled(Event):
@@ -317,6 +262,7 @@ __all__ = [
     "CallFailed",
     "CandidateProposed",
     "Compared",
+    "ComparisonBegun",
     "DeviceReady",
     "EvaluationFinished",
     "EvaluationLeft",
@@ -333,6 +279,7 @@ __all__ = [
     "ParametersFrozen",
     "PauseChanged",
     "PlanOrdered",
+    "ProfileBegun",
     "Profiled",
     "PromptSent",
     "QuestionAsked",

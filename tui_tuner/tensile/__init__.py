@@ -6,6 +6,9 @@ plain data.
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 from tui_tuner.options import Option
 from tui_tuner.subjects import Command, ResumeOption, Subject
 
@@ -18,6 +21,8 @@ TENSILE = Subject(
     source="tui_tuner.tensile.events:ConfigurationText",
     title="a Tensile configuration",
     suffixes=(".yaml", ".yml"),
+    is_own="tui_tuner.tensile:is_configuration",
+    ignores=("device", "strategy", "max_evaluations"),
     settings="tui_tuner.tensile.run_directory:TensileOptions",
     options="tui_tuner.tensile:TENSILE_OPTIONS",
     findings="tui_tuner.tensile.sessions:findings",
@@ -32,6 +37,24 @@ TENSILE = Subject(
     resume_options=(ResumeOption("tensile", "PATH", "where Tensile is now, for a run that it measures"),),
 )
 """What the program knows of Tensile."""
+
+PROBLEMS = "BenchmarkProblems"
+ALTERNATE = ("ProblemType", "ForkParameters")
+"""By these keys a benchmark configuration is known, and one in Tensile's alternate format."""
+_BEGINS = 1 << 18
+"""Bytes of a file in which they stand; library logic, which is no configuration, may have a hundred megabytes."""
+_KEY = re.compile(rb"^(?:\xef\xbb\xbf)?[\"']?(\w+)[\"']?[ \t]*:", re.MULTILINE)
+
+
+def is_configuration(file: Path) -> bool:
+    """Whether a file has the keys of a benchmark configuration; False where it cannot be read."""
+    try:
+        with file.open("rb") as stream:
+            keys = {key.decode() for key in _KEY.findall(stream.read(_BEGINS))}
+    except OSError:
+        return False
+    return PROBLEMS in keys or keys.issuperset(ALTERNATE)
+
 
 LEAST_LIMIT = 256
 """A configuration may grow to so many permutations, however small it is as given."""

@@ -90,6 +90,7 @@ class BenchmarkFinished(Event):
     """Tensile has measured a configuration, or failed to."""
 
     type: Literal["benchmark_finished"] = "benchmark_finished"
+    adds: ClassVar[bool] = True
     round: int
     candidate: str
     outcome: RoundOutcome

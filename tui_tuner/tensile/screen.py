@@ -32,6 +32,7 @@ from tui_tuner.tensile.screen_table import (
     TensileViewModel,
     runs_line,
     size_rows,
+    sizes_csv,
     visible_sizes,
 )
 from tui_tuner.text import in_line
@@ -68,6 +69,7 @@ first run, `{filter}` filters by words such as `DepthU=64`, `256x128` or `round=
 about a row.
 """
     lined_details = True
+    plans = False
 
     def __init__(self) -> None:
         self.model = TensileViewModel()
@@ -101,9 +103,11 @@ about a row.
         return self.model.gain if finished is None or finished.speedup is None else finished.speedup[0]
 
     def effort(self, view_model: ViewModel) -> list[tuple[int, str]]:
-        """Runs and permutations."""
-        runs, permutations = len(self.model.ended), self.model.permutations
-        return [(3, counted(runs, "run")), (4, counted(permutations, "permutation"))]
+        """What is measured now, runs and permutations."""
+        runs, permutations, last = len(self.model.ended), self.model.permutations, self.model.last
+        measured = last is not None and last.outcome is None and view_model.finished is None
+        doing = [(2, f"measuring {round_words(last.round)}")] if last is not None and measured else []
+        return [*doing, (3, counted(runs, "run")), (4, counted(permutations, "permutation"))]
 
     def result(self, finished: SessionFinished, view_model: ViewModel) -> Content:
         """The gain, what was measured, and where the best configuration is."""
@@ -237,6 +241,10 @@ class SizeContents(BenchmarkContents):
         title = "mean of best" if len(self._model.winners) > 1 else "best so far"
         means = list(self._model.means.values())
         return best_chart(means, "GFLOP/s", width, height, title=title, words=gflops_words)
+
+    def exported(self, view_model: ViewModel) -> str:
+        """The best solution of every size with the values of its parameters."""
+        return sizes_csv(size_rows(self._model))
 
     def about(self, view_model: ViewModel, key: str) -> tuple[Content, Content]:
         """The winner, the ranking of the last run and what was rejected."""

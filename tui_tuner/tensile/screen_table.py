@@ -25,6 +25,7 @@ from tui_tuner.tensile.outcome import (
     work_words,
 )
 from tui_tuner.text import clean
+from tui_tuner.tui.copying import in_csv
 from tui_tuner.tui.tables.columns import Column, RowOrder
 from tui_tuner.tui.tables.table import ColumnTable
 
@@ -195,10 +196,28 @@ def _searched(row: SizeRow) -> str:
 
 
 def telling_first(rows: Sequence[SizeRow]) -> list[str]:
-    """The winners' parameters: first those that tell the winners apart, as the column is cut at its end."""
+    """The winners' parameters: first those that tell the winners apart, of these short ones first: the end is cut."""
     winners = [row.winner.values for row in rows if row.winner is not None]
-    names = list(dict.fromkeys(name for values in winners for name in values))
-    return sorted(names, key=lambda name: len({str(values.get(name)) for values in winners}) == 1)
+    names = dict.fromkeys(name for values in winners for name in values)
+    texts = {name: {str(values.get(name)) for values in winners} for name in names}
+    return sorted(names, key=lambda name: 2 if len(texts[name]) == 1 else max(map(len, texts[name])) > _SHORT)
+
+
+_SHORT = 12
+"""Characters of a value that leaves others room beside it."""
+
+
+def sizes_csv(rows: Sequence[SizeRow]) -> str:
+    """Each size with its best solution, a column a parameter; empty where there is no size."""
+    names = telling_first(rows)
+    cells = [
+        [row.group, size_text(row.size), one.gflops, one.gain, one.microseconds, one.round, one.solution,
+         *(value_text(one.values[name]) if name in one.values else None for name in names)]
+        if (one := row.winner) is not None else [row.group, size_text(row.size)]
+        for row in rows
+    ]  # fmt: skip
+    head = ["group", "size", "gflops", "gain", "us", "round", "solution", *names]
+    return in_csv([head, *cells]) if rows else ""
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,7 @@ from tui_tuner.tensile.rounds import TensileRounds
 from tui_tuner.tensile.run_directory import TensileRun
 
 EDITED, WINNERS = "best.yaml", "winners.yaml"
+_NOBODY_EDITS = "you chose to ask the model nothing more, and nothing else edits the configuration"
 _SANDBOX = "Tensile builds and runs kernels as it always does; a model reaches it through checked values only"
 
 
@@ -114,7 +115,7 @@ class TensileSession(EventStream):
         try:
             return await rounds.run()
         except BudgetSpent as spent:
-            return str(spent)
+            return _NOBODY_EDITS if self._conversation.is_over else str(spent)
         except ModelFailed as failed:
             effects.note(str(failed), warning=True)
             return f"the model failed: {failed}"

@@ -72,7 +72,8 @@ class AnsweringScreen(Screen[None]):
         if question is None or question.candidate is None:
             return
         self._kernel.view = "diff"
-        self._facts.show(proposal_facts(question, self._kernel.compared, self.view_model.evaluations_left))
+        left, lines = self.view_model.evaluations_left, self._view.lined_details
+        self._facts.show(proposal_facts(question, self._kernel.compared, left, lines=lines))
 
     def action_review(self) -> None:
         """Show what awaits the user as large as it goes, or all panes."""
@@ -186,7 +187,7 @@ class AnsweringScreen(Screen[None]):
     async def action_control(self) -> None:
         """Choose what the session is to do."""
         if self.goes_on():
-            wanted = await self.app.push_screen_wait(ControlDialog(self.view_model))
+            wanted = await self.app.push_screen_wait(ControlDialog(self.view_model, plans=self._view.plans))
             if wanted is not None and self.send(wanted) and wanted.waits:
                 self.notify("Taken; it is in force from the session's next call or evaluation on.", markup=False)
 

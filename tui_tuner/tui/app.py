@@ -92,8 +92,7 @@ class TunerApp(InTurn[str]):
         notify: bool = True,
     ) -> None:
         super().__init__()
-        self._bell = bell
-        self._notifies = notify
+        self._bell, self._notifies = bell, notify
         self.look_file: Path | None = None
         self.title = run.title
         self.failure: BaseException | None = None
@@ -105,7 +104,7 @@ class TunerApp(InTurn[str]):
         self._engine: asyncio.Task[None] | None = None
         self._broken: Exception | None = None
         self._over = False
-        self._latest: dict[type[Event], Event] = {}
+        self._told: dict[tuple[type[Event], int], Event] = {}
         self._missed: list[Event] = []
         self._take: Callable[[Event], None] = self._missed.append
 
@@ -174,7 +173,7 @@ class TunerApp(InTurn[str]):
         turn_ends = time.monotonic() + _TURN_S
         async with aclosing(self._run_shown.events(self._desk)) as stream:
             async for event in stream:
-                self._latest[type(event)] = event
+                self._told[type(event), len(self._told) if event.adds else 0] = event
                 self._over = self._over or getattr(event, "type", "") == "session_finished"
                 await self._show(event)
                 if self._over and self._broken is not None:
@@ -274,7 +273,7 @@ class TunerApp(InTurn[str]):
         """Let the session go on after the screen broke, to its end.
 
         Args:
-            hear: is told what was shown already, the latest event of each kind.
+            hear: is told what was shown already, see `retell`.
             take: is told what happens from now on.
             approver: answers the open question and those that follow.
 
@@ -295,8 +294,8 @@ class TunerApp(InTurn[str]):
             await self._end_session()
 
     def retell(self, hear: Callable[[Event], object]) -> None:
-        """Tell what was shown, the latest event of each kind."""
-        for event in self._latest.values():
+        """Tell what was shown: the latest event of each type, and all of those that add up."""
+        for event in self._told.values():
             hear(event)
 
     def _question_changed(self) -> None:

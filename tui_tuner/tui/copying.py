@@ -8,19 +8,15 @@ import io
 import os
 import shutil
 import tempfile
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from textual.app import App
 from textual.screen import Screen
 from textual.widgets import Input, TextArea
 
-from tui_tuner.format import tunable_value
 from tui_tuner.processes.child import Program, running
-from tui_tuner.text import clean
-
-if TYPE_CHECKING:
-    from tui_tuner.tui.view_model import ViewModel
 
 _LONGEST = 75_000
 """Characters that terminals take in one OSC 52; more is written to a file as well."""
@@ -80,30 +76,20 @@ def taken_selection(screen: Screen[Any]) -> str:
     return text
 
 
-def table_csv(view_model: ViewModel) -> str:
-    """All evaluations as CSV, in the order in which they were begun; times in ms, with the ends of their interval."""
-    names = list(dict.fromkeys(name for row in view_model.rows.values() for name in row.configuration))
+def in_csv(rows: Iterable[Sequence[object]]) -> str:
+    """Rows as CSV, the first one the names of the columns."""
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["number", "candidate", "title", *names, "ms", "low", "high", "incumbent", "failure", "message"])
-    for number, row in sorted(view_model.rows.items()):
-        timing = None if row.evaluation is None else row.evaluation.timing
-        failure = None if row.evaluation is None else row.evaluation.failure
-        times = ["", "", ""] if timing is None else [timing.median, timing.low, timing.high]
-        fault = ["", ""] if failure is None else [str(failure.kind), clean(failure.message)]
-        values = [tunable_value(row.configuration[name]) if name in row.configuration else "" for name in names]
-        title = clean(view_model.titles.get(row.candidate, ""))
-        writer.writerow([number, row.candidate, title, *values, *times, int(row.incumbent), *fault])
+    csv.writer(out, lineterminator="\n").writerows(rows)
     return out.getvalue()
 
 
-def exported_table(view_model: ViewModel) -> str:
+def exported_table(directory: str, table: str) -> str:
     """Write the table into the run's directory; what came of it, in a sentence."""
-    if view_model.started is None or not view_model.rows:
+    if not table:
         return "There is nothing in the table yet."
-    file = Path(view_model.started.directory) / "table.csv"
+    file = Path(directory) / "table.csv"
     try:
-        file.write_text(table_csv(view_model), encoding="utf-8")
+        file.write_text(table, encoding="utf-8")
     except OSError as error:
         return f"{file} cannot be written: {error.strerror}"
     return f"wrote {file}"

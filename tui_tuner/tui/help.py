@@ -49,7 +49,7 @@ def _keys_of(pane: Pane) -> list[Binding]:
     kinds = [type(pane), *type(pane.focus_target()).__mro__]
     bindings = [each for kind in kinds for each in kind.__dict__.get("BINDINGS", [])]
     own = [each for each in bindings if isinstance(each, Binding) and each.tooltip]  # Textual's have none
-    return [*_of_group(pane.kind), *own]
+    return [each for each in (*_of_group(pane.kind), *own) if each.id not in pane.unused]
 
 
 def _pane_section(pane: Pane, key_names: KeyNames) -> Content:

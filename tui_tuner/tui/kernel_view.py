@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from textual.content import Content
 
-from tui_tuner.format import counted, factor, timer
+from tui_tuner.format import counted, factor, timer, tunable_value
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.expressions import ExpressionError
 from tui_tuner.problem.languages import COMPILED_LANGUAGES
 from tui_tuner.session import events
 from tui_tuner.session.events import Event, SessionFinished
 from tui_tuner.subjects import Source
+from tui_tuner.text import clean
+from tui_tuner.tui.copying import in_csv
 from tui_tuner.tui.panes.charts import Scatter, best_chart, over_time
 from tui_tuner.tui.status import bar
 from tui_tuner.tui.subject import BenchmarkContents, SubjectView, shown_of
@@ -79,6 +81,24 @@ class KernelView(SubjectView):
         return result_text(finished, view_model)
 
 
+def evaluations_csv(view_model: ViewModel) -> str:
+    """All evaluations as CSV, in the order in which they were begun; times in ms, with the ends of their interval."""
+    names = list(dict.fromkeys(name for row in view_model.rows.values() for name in row.configuration))
+    head = ["number", "candidate", "title", *names, "ms", "low", "high", "incumbent", "failure", "message"]
+    rows = [_csv_cells(row, names, view_model.titles) for _, row in sorted(view_model.rows.items())]
+    return in_csv([head, *rows]) if rows else ""
+
+
+def _csv_cells(row: EvaluationRow, names: Sequence[str], titles: Mapping[str, str]) -> list[object]:
+    timing = None if row.evaluation is None else row.evaluation.timing
+    failure = None if row.evaluation is None else row.evaluation.failure
+    times = ["", "", ""] if timing is None else [timing.median, timing.low, timing.high]
+    fault = ["", ""] if failure is None else [str(failure.kind), clean(failure.message)]
+    values = [tunable_value(row.configuration[name]) if name in row.configuration else "" for name in names]
+    title = clean(titles.get(row.candidate, ""))
+    return [row.number, row.candidate, title, *values, *times, int(row.incumbent), *fault]
+
+
 class EvaluationContents(BenchmarkContents):
     """In one of the orders that the columns and the tunables offer."""
 
@@ -109,6 +129,10 @@ class EvaluationContents(BenchmarkContents):
         for name in self._names:
             self._by_tunable.setdefault(name, by_tunable(name))
         return [*self.table.orders, *(self._by_tunable[name] for name in self._names)]
+
+    def exported(self, view_model: ViewModel) -> str:
+        """See `evaluations_csv`."""
+        return evaluations_csv(view_model)
 
     def fault(self, text: str) -> str:
         """What is wrong with an expression."""

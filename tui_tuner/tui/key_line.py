@@ -101,7 +101,7 @@ def key_line(entries: list[KeyEntry], width: int) -> Content:
     return Content(gap).join(_key_item(entry) for entry in shown).truncate(width, ellipsis=True)
 
 
-_SHORTER = {"approve all": "all", "other model": "model", "skip call": "skip", "search only": "search"}
+_SHORTER = {"approve all": "all", "other model": "model", "skip call": "skip"}
 """What answers a question, where there is little room for it."""
 
 

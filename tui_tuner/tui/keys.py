@@ -107,7 +107,7 @@ SCREEN_BINDINGS = [
     Binding("a,f2", "decide('approve')", "approve", group=ANSWERING, id="approve",
             tooltip="Let the step that awaits you be built, verified and measured."),
     Binding("e,f3", "edit", "edit", group=ANSWERING, id="edit",
-            tooltip="Change the proposed kernel in your editor, then approve it."),
+            tooltip="Change what is proposed in your editor, then approve it."),
     Binding("s,f4", "decide('skip')", "skip", group=ANSWERING, id="skip",
             tooltip="Leave this step out and go on with the plan."),
     Binding("r,f5", "reject", "reject", group=ANSWERING, id="reject",
@@ -122,8 +122,8 @@ SCREEN_BINDINGS = [
             tooltip="Name another model, which answers from now on."),
     Binding("s,f4", "remedy('skip')", "skip call", group=HELPING, id="model_skip",
             tooltip="Go on without this one reply, as the strategy does then."),
-    Binding("w,f12", "remedy('without')", "search only", group=HELPING, id="model_without",
-            tooltip="Ask the model nothing more: search the parameters of the best kernel with what is left."),
+    Binding("w,f12", "remedy('without')", "no model", group=HELPING, id="model_without",
+            tooltip="Ask the model nothing more: a kernel's parameters are searched with what is left, else it ends."),
     Binding("n,plus,insert", "change_plan('add')", "add", group=_PLAN, id="add_step",
             tooltip="Add a step of your own, before the selected one if that is still to come, else at the end."),
     Binding("enter,f6", "open_step", "open step", group=_PLAN, id="edit_step",
@@ -139,11 +139,11 @@ SCREEN_BINDINGS = [
     Binding("c,ctrl+t", "tell", "ask", group=_CHAT, id="tell",
             tooltip="Ask the model something at once, or steer with /hint, /try and /stop."),
     Binding("d,f9", "next_view", "view", group=_KERNEL, id="view",
-            tooltip="Go on to the next view of the kernel: source, diff, best."),
+            tooltip="Go on to the next view: source, diff, best."),
     Binding("v,ctrl+r", "review", "review", group=_KERNEL, id="review", show=False,
-            tooltip="Show the kernel that awaits you as large as it goes, or all panes."),
+            tooltip="Show what awaits you as large as it goes, or all panes."),
     Binding("i,ctrl+e", "facts", "why", group=_KERNEL, id="facts",
-            tooltip="Go to what there is to know of the kernel that awaits you, or back to its diff."),
+            tooltip="Go to what there is to know of what awaits you, or back to its diff."),
     Binding("o,ctrl+o", "benchmarks('next_order')", "sort", group=_BENCHMARKS, id="sort",
             tooltip="Sort the benchmarks by the next column or tunable."),
     Binding("O,ctrl+g", "benchmarks('turn_order')", "turn order", show=False, group=_BENCHMARKS, id="turn_order",
@@ -174,6 +174,9 @@ SCREEN_BINDINGS = [
               tooltip=f"Go to pane {number}, {name}.")
       for number, name in enumerate(("Kernel", "Plan", "Benchmarks", "Chat"), start=1)),
 ]  # fmt: skip
+
+CHANGING = frozenset(str(binding.id) for binding in SCREEN_BINDINGS if binding.action.startswith("change_plan"))
+"""What changes a plan, by name."""
 
 START_BINDINGS = [
     Binding("i", "problem", "problem file", id="start_problem",

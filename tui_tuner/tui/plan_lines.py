@@ -123,13 +123,18 @@ def step_detail(step: Step, rationale: str, *, lines: bool = False) -> Content:
     """What there is to say about a step when it is selected: its detail, and the model's words on why, in Markdown.
 
     Args:
-        lines: whether lines stay lines, as those that name an edit each; the same line is not shown twice.
+        lines: whether the detail's lines stay lines, as those that name an edit each.
     """
-    detail = _lines(step.detail) if lines else markdown_text(step.detail)
-    said = {line.strip() for line in step.detail.splitlines()}
-    more = "\n".join(line for line in rationale.splitlines() if line.strip() not in said)
-    paragraphs = [part for part in (detail, _lines(more) if lines else markdown_text(rationale)) if part]
-    return Content("\n\n").join(paragraphs) if paragraphs else one_line(step.title)
+    before, detail, after = step_words(step, rationale, lines=lines)
+    return Content("\n\n").join(filter(None, (detail, before, after))) or one_line(step.title)
+
+
+def step_words(step: Step, rationale: str, *, lines: bool) -> tuple[Content, Content, Content]:
+    """The step's detail, which the model's words may hold, between those before it and those behind it."""
+    said = step.detail.strip()
+    before, _, after = rationale.partition(said) if said else (rationale, "", "")
+    detail = _lines(said) if lines else markdown_text(said)
+    return markdown_text(before.strip()), detail, markdown_text(after.strip())
 
 
 def _lines(text: str) -> Content:

@@ -178,7 +178,9 @@ class SessionScreen(AnsweringScreen):
 
     def action_export_table(self) -> None:
         """Write the table into the run's directory."""
-        self.notify(exported_table(self.view_model), markup=False)
+        started = self.view_model.started
+        table = "" if started is None else self._benchmarks.exported
+        self.notify(exported_table("" if started is None else started.directory, table), markup=False)
 
     # --- panes
 
@@ -306,7 +308,7 @@ class SessionScreen(AnsweringScreen):
             answers = action == "control" and self._desk.trouble is not None  # its key does then
             return not (over or self.replayed or answers)
         if action == "change_plan":
-            return self._panes.active == 2 and not (over or self.replayed)
+            return self._view.plans and self._panes.active == 2 and not (over or self.replayed)
         if action == "open_step":
             return self._panes.active == 2
         if action == "benchmarks" and parameters[0] in _IN_THE_TABLE:

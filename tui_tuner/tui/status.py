@@ -110,8 +110,8 @@ def _doing(view_model: ViewModel, elapsed: float, spin: float | None) -> list[Pa
     parts: list[Part] = []
     if view_model.paused:
         parts.append((0, Content.styled("paused", "bold $text-warning")))
-    if view_model.asked is not None:
-        asked = view_model.asked
+    asked = view_model.under_way.asked
+    if asked is not None:
         sign = "…" if spin is None else _SPINNER[int(spin * _A_SECOND) % len(_SPINNER)]
         tokens = thousands(asked.characters // _CHARACTERS)
         words = f"model: {asked.purpose} {timer(elapsed - asked.since)}, {tokens} tokens"
@@ -119,8 +119,8 @@ def _doing(view_model: ViewModel, elapsed: float, spin: float | None) -> list[Pa
     step = view_model.current_step
     if step is not None:
         parts.append((1, Content(f"step {view_model.order.index(step.id) + 1}/{len(view_model.order)}")))
-    if view_model.search is not None:
-        parts.append((3, Content(f"searching {view_model.search.done}/{view_model.search.most}")))
+    if view_model.under_way.work:
+        parts.append((3, Content(view_model.under_way.work)))
     return parts
 
 
@@ -129,7 +129,8 @@ def _spent(view_model: ViewModel) -> list[Part]:
     if started is None or started.model is None:
         return []
     limit = "" if started.max_calls is None else f"/{started.max_calls}"
-    calls = f"call {view_model.calls}{limit}" if limit else counted(view_model.calls, "call")
+    made = view_model.under_way.calls
+    calls = f"call {made}{limit}" if limit else counted(made, "call")
     of = "" if started.max_cost is None else f" of {started.max_cost:.2f}"
     if view_model.cost is None:  # many models run on the user's own machine, and have none
         return [(4, Content(calls)), *([(5, Content("price unknown"))] if of else [])]

@@ -29,6 +29,7 @@ class SubjectView(ABC):
         table_help: the same of the pane with the table.
         sandbox_label: stands before the line on how builds are confined.
         lined_details: whether a step's detail is made of lines that stay lines.
+        plans: whether there are steps to come, which the user may change, and strategies to choose from.
     """
 
     noun: ClassVar[str]
@@ -37,6 +38,7 @@ class SubjectView(ABC):
     table_help: ClassVar[str] = ""
     sandbox_label: ClassVar[str] = ""
     lined_details: ClassVar[bool] = False
+    plans: ClassVar[bool] = True
 
     @abstractmethod
     def apply(self, event: Event) -> None:
@@ -172,6 +174,10 @@ class BenchmarkContents(ABC):
     def source(self, view_model: ViewModel, key: str) -> Source | None:
         """The source that a row is about; None where it is about none of its own."""
         return None
+
+    @abstractmethod
+    def exported(self, view_model: ViewModel) -> str:
+        """All rows as CSV; empty where there are none."""
 
 
 def shown_of(shown: int, there: int) -> str:

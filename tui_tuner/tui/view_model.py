@@ -12,6 +12,7 @@ from tui_tuner.problem.model import Configuration
 from tui_tuner.session import events
 from tui_tuner.strategies.steps import ApprovalLevel, Step, StepState
 from tui_tuner.subjects import Source
+from tui_tuner.tui.under_way import UnderWay
 
 _SETTLED = {StepState.ACCEPTED, StepState.NEUTRAL, StepState.REJECTED, StepState.SKIPPED, StepState.DONE}
 
@@ -32,29 +33,6 @@ class EvaluationRow:
         """Median time in ms; infinite while it runs and if it failed."""
         timing = None if self.evaluation is None else self.evaluation.timing
         return float("inf") if timing is None else timing.median
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A call of the model that is under way.
-
-    Attributes:
-        since: seconds since the session began.
-        characters: of reply and thinking that have arrived.
-    """
-
-    call: int
-    purpose: str
-    since: float
-    characters: int = 0
-
-
-@dataclass(frozen=True)
-class SearchProgress:
-    """A search of tunables that is under way: evaluations that are done, and how many there are at most."""
-
-    most: int
-    done: int = 0
 
 
 @dataclass(frozen=True)
@@ -88,9 +66,7 @@ class ViewModel:
         sources: the candidates by id.
         order: ids of the steps as the plan has them.
         frozen: tunables that are frozen, with their values.
-        calls: of the model, the one under way included.
-        asked: the call under way.
-        search: the search under way.
+        under_way: what the session is at.
         cost: US dollars spent; None once a price was unknown.
         paused: whether the user holds the session.
         level: what the user is asked about.
@@ -114,9 +90,7 @@ class ViewModel:
     given: Evaluation | None = None
     incumbent: events.IncumbentChanged | None = None
     evaluations: int = 0
-    calls: int = 0
-    asked: Asked | None = None
-    search: SearchProgress | None = None
+    under_way: UnderWay = field(default_factory=UnderWay)
     cost: float | None = 0.0
     paused: bool = False
     level: ApprovalLevel = ApprovalLevel.KERNEL
@@ -156,7 +130,7 @@ class ViewModel:
     def apply(self, event: events.Event) -> None:
         """Fold one event in."""
         self.elapsed = max(self.elapsed, event.elapsed)
-        self._under_way(event)
+        self.under_way.apply(event, self.current_step)
         self._measured(event)
         self._controlled(event)
         match event:
@@ -222,26 +196,6 @@ class ViewModel:
                 about = (event.candidate, event.configuration)
                 for row in [row for row in self.rows.values() if (row.candidate, row.configuration) == about]:
                     self._put(replace(row, diagnosis=event.diagnosis))
-
-    def _under_way(self, event: events.Event) -> None:
-        """What the session is at: a call of the model, a search."""
-        match event:
-            case events.PromptSent():
-                self.calls = max(self.calls, event.call)
-                self.asked = Asked(event.call, event.purpose, event.elapsed)
-            case events.ModelText() if self.asked is not None and event.call == self.asked.call:
-                heard = self.asked.characters + len(event.text) + len(event.thinking)
-                self.asked = replace(self.asked, characters=heard)
-            case events.ReplyReceived() | events.CallFailed() if self.asked and event.call == self.asked.call:
-                self.asked = None
-            case events.HelpAsked():
-                self.asked = None
-            case events.SearchBegun():
-                self.search = SearchProgress(event.evaluations)
-            case events.EvaluationFinished() if self.search is not None:
-                self.search = replace(self.search, done=self.search.done + 1)
-            case events.StepChanged() | events.Compared() | events.PromptSent():
-                self.search = None
 
     def _given(self, event: events.BaselineMeasured) -> None:
         """The kernel as given is the first row and the first incumbent; it costs no evaluation."""

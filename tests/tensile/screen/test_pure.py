@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from textual.content import Content
@@ -34,6 +35,7 @@ from tui_tuner.tensile.screen_table import (
     TensileViewModel,
     runs_line,
     size_rows,
+    telling_first,
     visible_sizes,
 )
 from tui_tuner.tui.kernel_view import KernelView
@@ -112,6 +114,15 @@ def test_a_row_says_size_speed_gain_time_round_and_the_winners_values_those_that
         "256x128x1x4096", "9,310", "1.23x", "28.8", "1",
     ]  # fmt: skip
     assert cells["winner"] == "GlobalSplitU 8 MatrixInstruction [32,32,8,1,1,2,2,2,2] DepthU 64 PrefetchGlobalRead 2"
+
+
+def test_of_what_tells_winners_apart_short_values_stand_first() -> None:
+    rows = size_rows(model_of([*tensile_script.two_runs()]))
+    small = {"MatrixInstruction": tensile_script.SMALL, "GlobalSplitU": 1}
+    winner = rows[2].winner
+    assert winner is not None
+    apart = [*rows[:2], replace(rows[2], winner=winner.model_copy(update={"values": {**winner.values, **small}}))]
+    assert telling_first(apart) == ["GlobalSplitU", "MatrixInstruction", "DepthU", "PrefetchGlobalRead"]
 
 
 def test_a_size_without_a_valid_solution_has_a_row_that_says_so() -> None:
@@ -217,7 +228,7 @@ def test_the_result_speaks_of_gflops_and_of_best_yaml() -> None:
 
 def test_the_lines_of_a_detail_stay_lines() -> None:
     step = tensile_script.STEPS[2]
-    assert step_detail(step, f"why\n{step.detail}\nhope", lines=True).plain == f"{step.detail}\n\nwhy\nhope"
+    assert step_detail(step, f"why\n{step.detail}\nhope", lines=True).plain == f"{step.detail}\n\nwhy\n\nhope"
     assert step_detail(step, "").plain == step.detail
 
 

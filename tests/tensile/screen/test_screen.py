@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import csv
+from pathlib import Path
+
 import pytest
 from textual.widgets import Static, TextArea
 
 from tests.tensile.screen import script as tensile_script
 from tests.tensile.screen.script import tensile_run
 from tests.tui.conftest import Started, settled
-from tests.tui.looking import focused_pane, screen_text
+from tests.tui.looking import focused_pane, notices, screen_text, view_model_of
 from tests.tui.test_snapshots import MEDIUM, SMALL, Compare, after
+from tui_tuner.session.plan import Say
 from tui_tuner.strategies.steps import Decision
 from tui_tuner.tensile.events import BenchmarkFinished, BenchmarkOutput
+from tui_tuner.tensile.screen import TensileView
 from tui_tuner.tensile.screen_table import SizeTable
 from tui_tuner.tui.app import TunerApp
+from tui_tuner.tui.dialogs.control_dialog import choices
 from tui_tuner.tui.dialogs.editing import EditorDialog
 from tui_tuner.tui.panes.kernel_pane import KernelPane
+from tui_tuner.tui.panes.review import proposal_facts
 
 
 def sizes_text(app: TunerApp) -> list[str]:
@@ -66,6 +73,65 @@ async def test_problem_sizes_stand_in_place_of_evaluations_and_are_sorted_by_key
         await settled(pilot)
         assert [row.split()[2] for row in sizes_text(pilot.app)] == ["1.23x", "1.04x", "1.00x"]
         assert "[gain]" in screen_text(pilot.app)
+
+
+async def test_a_plan_without_steps_to_come_is_not_offered_to_be_changed(started: Started) -> None:
+    run = tensile_run(tensile_script.two_runs(), stays=True)
+    async with started(run, size=(160, 50)) as pilot:
+        await pilot.press("2", "n", "K", "J", "x", "t")
+        await settled(pilot)
+        shown = screen_text(pilot.app)
+        assert pilot.app.screen is pilot.app.session_screen
+        assert notices(pilot.app) == []
+        assert "n add" not in shown
+        assert "a question, or /hint /stop" in shown
+        await pilot.press("question_mark")
+        await settled(pilot)
+        assert "Add a step of your own" not in screen_text(pilot.app)
+        await pilot.press("escape", "c", *"/try it", "enter")
+        await settled(pilot)
+        assert notices(pilot.app) == ["There are /hint WORDS and /stop."]
+        await pilot.press("ctrl+u", *"/hint it", "enter")
+        await settled(pilot)
+        assert run.told == [Say(text="it")]
+
+
+def test_there_is_no_other_strategy_and_nothing_else_than_a_configuration_to_accept() -> None:
+    words = [each.words for each in choices(view_model_of(tensile_script.two_runs()), plans=TensileView.plans)]
+    assert "raise the budget" in words
+    assert not [each for each in words if "strategy" in each or "kernel becomes the best" in each]
+
+
+async def test_the_whole_table_is_written_as_a_file(
+    started: Started, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    begun, *rest = tensile_script.two_runs()
+    here = begun.model_copy(update={"directory": str(tmp_path)})
+    async with started(tensile_run([here, *rest], stays=True)) as pilot:
+        await pilot.press("E")
+        await settled(pilot)
+    rows = list(csv.DictReader((tmp_path / "table.csv").read_text().splitlines()))
+    assert [(row["size"], row["gflops"], row["GlobalSplitU"], row["round"]) for row in rows] == [
+        ("256x128x1x4096", "9310.0", "8", "1"),
+        ("1024x1024x1x1024", "50140.0", "4", "1"),
+        ("4096x4096x1x8192", "119400.0", "", "0"),
+    ]
+
+
+async def test_what_is_measured_now_stands_in_the_status_line(started: Started) -> None:
+    async with started(tensile_run(tensile_script.measuring(), stays=True)) as pilot:
+        assert " · measuring round 1 · 1 run · " in screen_text(pilot.app)
+    async with started(tensile_run(tensile_script.two_runs(), stays=True)) as pilot:
+        assert "measuring" not in screen_text(pilot.app)
+
+
+def test_each_edit_that_awaits_is_told_once_beside_the_diff() -> None:
+    lines = tensile_script.STEPS[2].detail
+    why = f"Bound by memory:\n\n- **wide** loads\n{lines}\nA fifth more."
+    asked = tensile_script.PROPOSAL.model_copy(update={"rationale": why})
+    facts = proposal_facts(asked, None, None, lines=True).plain
+    assert facts == f"step 3: Round 2\n\nBound by memory:\n\n• wide loads\n\n{lines}\n\nA fifth more."
 
 
 async def test_what_sizes_have_not_is_not_offered_to_be_compared_or_filtered_by(started: Started) -> None:

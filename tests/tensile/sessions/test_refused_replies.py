@@ -37,9 +37,10 @@ from tests.tensile.sessions.world import (
     steps,
     winners,
 )
+from tui_tuner.headless import ApproveAll
 from tui_tuner.llm import Stop
 from tui_tuner.session import events
-from tui_tuner.strategies.steps import StepState
+from tui_tuner.strategies.steps import ModelTrouble, Remedy, StepState
 
 DROPS_THE_BEST = advice(drop(INSTRUCTION, BEST))
 NONE = advice()
@@ -138,6 +139,19 @@ async def test_a_call_that_breaks_down_costs_its_round(tmp_path: Path) -> None:
     failed = "the model failed: ollama: connection refused (fake)"
     assert reasons == [failed, "", failed, "", "Nothing is left to try."]
     assert winners(story) == {A: (72_000, 4), B: (72_000, 2)}
+
+
+async def test_who_goes_on_without_the_model_is_told_that_nothing_else_edits(tmp_path: Path) -> None:
+    class Without(ApproveAll):
+        async def help(self, trouble: ModelTrouble) -> Remedy:
+            return Remedy(action="without")
+
+    world = World(tmp_path)
+    story = await played(world.begin(model(DEEPER, [UNREACHABLE]), repeats=1), Without())
+    end = finished(story)
+    assert end.reason == "you chose to ask the model nothing more, and nothing else edits the configuration"
+    assert (end.status, measured(story)) == ("finished", [(0, 2), (1, 4), (1000, 2)])
+    assert finished(await played(world.replay())).reason == end.reason
 
 
 async def test_when_the_model_is_gone_the_session_ends_with_what_it_has(tmp_path: Path) -> None:

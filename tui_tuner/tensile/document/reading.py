@@ -10,6 +10,7 @@ import yaml
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.resources import how_to_unpack, is_packed
+from tui_tuner.tensile import ALTERNATE, PROBLEMS
 from tui_tuner.tensile.document.configuration import (
     Alternative,
     BenchmarkConfiguration,
@@ -201,7 +202,7 @@ def parse_configuration(text: str, file: Path, sizes: ProblemSizes | None = None
         ProblemError: it says nothing that Tensile could take.
     """
     root = compose(text, file)
-    alternate = child(root, "BenchmarkProblems") is None
+    alternate = child(root, PROBLEMS) is None
     if alternate:
         _check_alternate(root, file)
         groups: tuple[SizeGroup, ...] = (_alternate_group(root, file, sizes or ProblemSizes()),)
@@ -216,7 +217,7 @@ def group_nodes(root: yaml.MappingNode) -> list[tuple[int, int, yaml.Node, yaml.
 
     A problem with nothing but its type has one all the same, without a key.
     """
-    problems = child(root, "BenchmarkProblems")
+    problems = child(root, PROBLEMS)
     if problems is None:
         return [(0, 0, child(root, "ProblemType") or root, root)]
     return [
@@ -232,16 +233,16 @@ def _nothing(beside: yaml.Node) -> yaml.MappingNode:
 
 
 def _check_alternate(root: yaml.MappingNode, file: Path) -> None:
-    if child(root, "ProblemType") is None or child(root, FORK) is None:
+    if any(child(root, key) is None for key in ALTERNATE):
         raise ProblemError(
             "this is no Tensile benchmark configuration",
-            hint="it needs BenchmarkProblems, or ProblemType and ForkParameters as in Tensile's alternate format",
+            hint=f"it needs {PROBLEMS}, or {' and '.join(ALTERNATE)} as in Tensile's alternate format",
             file=file,
         )
 
 
 def _all_groups(root: yaml.MappingNode, file: Path) -> Iterator[SizeGroup]:
-    problems = child(root, "BenchmarkProblems")
+    problems = child(root, PROBLEMS)
     for entry in items(problems):
         if not items(entry) or not isinstance(items(entry)[0], yaml.MappingNode):
             raise ProblemError("a benchmark problem must begin with its ProblemType", file=file, line=line_of(entry))

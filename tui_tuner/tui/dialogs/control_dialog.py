@@ -39,17 +39,23 @@ class Choice:
     asked: str = ""
 
 
-def choices(view_model: ViewModel) -> list[Choice]:
-    """All that can be chosen now."""
+def choices(view_model: ViewModel, *, plans: bool) -> list[Choice]:
+    """All that can be chosen now.
+
+    Args:
+        plans: see `tui_tuner.tui.subject.SubjectView`.
+    """
     paused = view_model.paused
     levels = [level for level in ApprovalLevel if level is not view_model.level]
+    levels = [level for level in levels if plans or level is not ApprovalLevel.ACCEPT]
+    other = Choice("another strategy once this step is done", lambda name: UseStrategy(name=name), ", ".join(PLACES))
     return [
         Choice("go on", lambda _: GoOn()) if paused else Choice("pause: begin nothing new", lambda _: Pause()),
         Choice("skip the running step: what it has measured counts", lambda _: SkipStep()),
         Choice("stop after what is being measured, and conclude", lambda _: Stop()),
         Choice("raise the budget", raised_budget, asked="one or more of: evals 200  calls 150  time 30m  cost 5"),
         Choice("another model for the calls that follow", lambda name: UseModel(name=name), asked="as in --llm"),
-        Choice("another strategy once this step is done", lambda name: UseStrategy(name=name), asked=", ".join(PLACES)),
+        *([other] if plans else []),
         *(Choice(_ABOUT[level], lambda _, level=level: AskAbout(level=level)) for level in levels),  # type: ignore[misc]
     ]
 
@@ -96,9 +102,9 @@ class ControlDialog(Dialog[Instruction | None]):
         Binding("escape", "give_up", "Leave", tooltip="Leave the session as it is."),
     ]
 
-    def __init__(self, view_model: ViewModel) -> None:
+    def __init__(self, view_model: ViewModel, *, plans: bool) -> None:
         super().__init__()
-        self._choices = choices(view_model)
+        self._choices = choices(view_model, plans=plans)
         self._heading = f"The session, which now {_ABOUT[view_model.level].replace('ask me', 'asks you', 1)}"
         self._asks: Choice | None = None
 

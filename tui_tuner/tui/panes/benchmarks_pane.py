@@ -110,6 +110,7 @@ incumbent's) over its values, each with the number of its failures; equal height
         text = view.table_help or self.HELP
         self.HELP = f"{text}\n{columns_help(self._contents.table.all_columns)}"  # type: ignore[misc]  # one pane's own
         self._contents.table.add_class("benchmark-table")
+        self.unused = frozenset() if self._contents.compares else frozenset(("compare",))
 
     def compose(self) -> ComposeResult:
         """The curve, the filter (hidden until it is wanted) and the table."""
@@ -281,6 +282,11 @@ incumbent's) over its values, each with the number of its failures; equal height
     def _choose(self, message: ColumnTable.Chosen) -> None:
         source = self._contents.source(self._view_model, message.key)
         self.post_message(self.RowChosen(*self._contents.about(self._view_model, message.key), source))
+
+    @property
+    def exported(self) -> str:
+        """The whole table as CSV; empty where there is nothing in it."""
+        return self._contents.exported(self._view_model)
 
     @property
     def selected_words(self) -> str:

@@ -101,7 +101,7 @@ _REMEDIES = {
     "retry": "ask the model again",
     "switch": "ask",
     "skip": "go on without this reply",
-    "without": "search only, without the model",
+    "without": "go on without the model",
 }
 
 

@@ -102,7 +102,6 @@ class EntryLine(Horizontal):
         yield self._entry
 
 
-_SAY = "a question, or /hint /try /stop"
 _WHY = "why; Enter rejects, Esc leaves"
 _KEPT = 200
 
@@ -162,8 +161,9 @@ class ChatPane(Pane):
 measured and the hunk or row that you have selected; the answer changes nothing. Press `{tell}`, write, press Enter. Esc
 leaves and keeps what you typed.
 
-*steer>* `/hint WORDS` go with the model's next prompt and every later one, `/try WORDS` become the next step of the
-plan, `/stop` lets what is being measured end and concludes with the best; the session can be resumed.
+*steer>* `/hint WORDS` go with the model's next prompt and every later one, `/try WORDS` become the next step of a
+plan that can be changed, `/stop` lets what is being measured end and concludes with the best; the session can be
+resumed.
 
 *reject>* While a step awaits you, `{reject}` opens a line of its own for the reason; Enter rejects.
 """
@@ -185,10 +185,12 @@ plan, `/stop` lets what is being measured end and concludes with the best; the s
     def __init__(self, view: SubjectView) -> None:
         super().__init__(4, "Chat")
         self._view = view
+        self._steers = ["/hint", *(["/try"] if view.plans else []), "/stop"]
         self._replies: dict[tuple[str, int], ReplyEntry] = {}
         self._best = ""
         self._next: int | None = None
-        self._say = SayInput(placeholder=_SAY, id="say", select_on_focus=False, compact=True)
+        asked = f"a question, or {' '.join(self._steers)}"
+        self._say = SayInput(placeholder=asked, id="say", select_on_focus=False, compact=True)
         self._reason = ReasonInput(placeholder=_WHY, disabled=True, id="reason", select_on_focus=False, compact=True)
         self._lines: dict[ChatInput, EntryLine] = {
             self._say: EntryLine(_ASKING, self._say),
@@ -275,10 +277,11 @@ plan, `/stop` lets what is being measured end and concludes with the best; the s
                 self.post_message(self.WordsSubmitted(Stop()))
             case "hint", hint if hint:
                 self.post_message(self.WordsSubmitted(Say(text=hint)))
-            case "try", title if title:
+            case "try", title if title and self._view.plans:
                 self.post_message(self.WordsSubmitted(AddStep(title=" ".join(title.split()), before=self._next)))
             case _:
-                self.notify("There are /hint WORDS, /try WORDS and /stop.", severity="warning", markup=False)
+                told = ", ".join(f"{word} WORDS" for word in self._steers[:-1])
+                self.notify(f"There are {told} and {self._steers[-1]}.", severity="warning", markup=False)
 
     @on(Input.Changed, "#say")
     def _show_sign(self, message: Input.Changed) -> None:

@@ -120,9 +120,11 @@ class Pane(Vertical):
 
     Attributes:
         kind: the group of its keys, whatever its title.
+        unused: names of those of them that never act in this session.
     """
 
     kind: ClassVar[str]
+    unused: frozenset[str] = frozenset()
 
     def __init__(self, number: int, title: str) -> None:
         super().__init__(id=f"pane-{number}", classes="pane")

@@ -25,7 +25,7 @@ from tui_tuner.strategies.steps import Step, StepState
 from tui_tuner.text import clean
 from tui_tuner.tui.dialogs.common import MessageDialog, StepDialog, ThawDialog
 from tui_tuner.tui.jump import Target, option_targets
-from tui_tuner.tui.keys import key_of
+from tui_tuner.tui.keys import CHANGING, key_of
 from tui_tuner.tui.moving import Choices
 from tui_tuner.tui.panes.common import Pane
 from tui_tuner.tui.plan_lines import (
@@ -202,6 +202,7 @@ thaw one to search it again.
     def __init__(self, view: SubjectView) -> None:
         super().__init__(2, "Plan")
         self._view = view
+        self.unused = frozenset() if view.plans else CHANGING
         self._view_model = ViewModel()
         self._rationales: dict[int, str] = {}
 

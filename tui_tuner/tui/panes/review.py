@@ -13,7 +13,8 @@ from tui_tuner.problem.model import Launch, Value
 from tui_tuner.strategies.steps import Proposal
 from tui_tuner.subjects import Source
 from tui_tuner.tui.moving import Reading
-from tui_tuner.tui.text.markdown import markdown_text, table_lines
+from tui_tuner.tui.plan_lines import step_words
+from tui_tuner.tui.text.markdown import table_lines
 from tui_tuner.tui.text.plain import Pairs, Paragraphs, one_line, pairs_table, plain
 
 
@@ -34,16 +35,18 @@ class ReviewFacts(Reading):
         self.scroll_home(animate=False)
 
 
-def proposal_facts(proposal: Proposal, before: Source | None, evaluations_left: int | None) -> Content:
+def proposal_facts(
+    proposal: Proposal, before: Source | None, evaluations_left: int | None, *, lines: bool = False
+) -> Content:
     """Everything that a proposal says beside the source itself.
 
     Args:
         before: what its diff is against.
         evaluations_left: None where that is not known.
+        lines: see `tui_tuner.tui.plan_lines.step_detail`.
     """
     step, candidate = proposal.step, proposal.candidate
-    parts = [plain(f"step {step.id}: {step.title}", "bold")]
-    parts += [markdown_text(text) for text in dict.fromkeys((proposal.rationale, step.detail)) if text.strip()]
+    parts = [plain(f"step {step.id}: {step.title}", "bold"), *step_words(step, proposal.rationale, lines=lines)]
     if isinstance(candidate, Candidate):
         known = before if isinstance(before, Candidate) else None
         parts += [_tunables(candidate, known), _launch(candidate, known), _to_measure(candidate, evaluations_left)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
@@ -10,7 +10,7 @@ from textual.widgets import Input, Select, Static
 
 from tui_tuner.tui.start.start_world import PICKS, Found, StartWorld
 
-_BUDGETS = {"max_evaluations": "--max-evals", "max_time": "--max-time", "max_cost": "--max-cost"}
+BUDGETS = {"max_evaluations": "--max-evals", "max_time": "--max-time", "max_cost": "--max-cost"}
 """Limits, and the options that they are."""
 _LABELS = {
     "max_evaluations": ("evaluations", "as many as it takes"),
@@ -23,7 +23,7 @@ _LABELS = {
 class How(Vertical):
     """The fields, once it is known what the settings say; a frame until then."""
 
-    LINES = len(PICKS) + len(_BUDGETS)
+    LINES = len(PICKS) + len(BUDGETS)
 
     def __init__(self) -> None:
         super().__init__(id="how")
@@ -68,14 +68,20 @@ class How(Vertical):
         if self._world is None:
             return {}
         picked = {name: str(self.query_one(f"#{name}", Select).value) for name in PICKS}
-        typed = {name: self.query_one(f"#{name}", Input).value.strip() for name in _BUDGETS}
+        typed = {name: self.query_one(f"#{name}", Input).value.strip() for name in BUDGETS}
         return {name: value for name, value in {**picked, **typed}.items() if value}
 
+    def without(self, ignored: Collection[str]) -> None:
+        """Let choices that what is selected does not take be seen and not made."""
+        for field in self.inputs():
+            field.disabled = field.id in ignored
+
     def options(self) -> list[str]:
-        """What is chosen, as words of a command line; what the settings say anyway is left out."""
+        """What is chosen, as words of a command line; what the settings say anyway or is not taken is left out."""
         said = {} if self._world is None else self._world.chosen
-        differing = {name: value for name, value in self.choices().items() if value != said.get(name)}
-        return [word for name, value in differing.items() for word in ({**PICKS, **_BUDGETS}[name], value)]
+        taken = {str(field.id) for field in self.inputs() if not field.disabled}
+        differing = {name: value for name, value in self.choices().items() if name in taken and value != said.get(name)}
+        return [word for name, value in differing.items() for word in ({**PICKS, **BUDGETS}[name], value)]
 
 
 def _field(label: str, widget: Widget) -> Horizontal:

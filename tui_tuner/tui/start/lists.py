@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import ClassVar, TypeVar
 
 from textual.binding import Binding, BindingType
@@ -13,9 +13,10 @@ from textual.widget import Widget
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from tui_tuner.format import counted
 from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.tui.moving import Choices
-from tui_tuner.tui.start.start_world import RunCard
+from tui_tuner.tui.start.start_world import GivenFile, RunCard
 from tui_tuner.tui.text.plain import one_line
 
 _W = TypeVar("_W", bound=Widget)
@@ -65,9 +66,16 @@ def titled(widget: _W, title: str) -> _W:
     return widget
 
 
-def kernels_title(kernels: Sequence[object]) -> str:
-    """Of the list of kernels; where there are none, how their files end."""
-    return "Kernels" if kernels else f"Kernels: no {' '.join(LANGUAGES)}"
+def files_title(files: Sequence[GivenFile]) -> str:
+    """Of the list of what can be tuned: all kinds of it; where there is nothing, how the files of kernels end."""
+    kinds = ", ".join(f"{kind}s" for kind in dict.fromkeys(file.kind for file in files))
+    return kinds[:1].upper() + kinds[1:] or f"Kernels: no {' '.join(LANGUAGES)}"
+
+
+def numbers(files: Sequence[GivenFile]) -> str:
+    """How many there are of each kind."""
+    kinds = Counter(file.kind for file in files) or {"kernel": 0}
+    return ", ".join(counted(number, kind) for kind, number in kinds.items())
 
 
 def select(options: OptionList, index: int) -> None:
@@ -76,10 +84,16 @@ def select(options: OptionList, index: int) -> None:
     options.highlighted = index
 
 
-def kernel_line(file: Path, has_problem: bool) -> Content:
-    """A kernel, and whether it has a problem file."""
-    mark = Content("") if has_problem else Content.styled("  no problem file yet", "dim")
-    return one_line(str(file), "bold") + mark
+def file_list(files: Sequence[GivenFile]) -> Widget:
+    """The list of what can be tuned."""
+    lines = map(Option, map(file_line, files))
+    return titled(ChoiceList(*lines, id="kernels", compact=True, markup=False), files_title(files))
+
+
+def file_line(file: GivenFile) -> Content:
+    """A file, and what it is where that is no kernel, or that a kernel has no problem file."""
+    remark = file.kind if not file.is_kernel else "" if file.has_problem else "no problem file yet"
+    return one_line(str(file.path), "bold") + Content.styled(f"  {remark}" if remark else "", "dim")
 
 
 def run_lines(cards: Sequence[RunCard], marked: RunCard | None, width: int) -> list[Content]:

@@ -9,6 +9,7 @@ import os
 import shlex
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -25,10 +26,8 @@ from textual.screen import Screen
 from textual.types import CSSPathType
 from textual.widget import Widget
 from textual.widgets import Input, OptionList, Select, Static
-from textual.widgets.option_list import Option
 
 from tui_tuner.errors import UserError
-from tui_tuner.format import counted
 from tui_tuner.tui.copying import copied
 from tui_tuner.tui.dialogs.common import ConfirmDialog, MessageDialog
 from tui_tuner.tui.in_turn import InTurn
@@ -37,8 +36,8 @@ from tui_tuner.tui.key_line import KeyLine
 from tui_tuner.tui.keys import START_BINDINGS, TEXTUALS, checked_keymap, command_words, names_of_keys
 from tui_tuner.tui.start.comparing import RunsCompared
 from tui_tuner.tui.start.how import How
-from tui_tuner.tui.start.lists import WHAT_COMES, ChoiceList, kernel_line, kernels_title, run_lines, select, titled
-from tui_tuner.tui.start.start_world import RunCard, StartWorld
+from tui_tuner.tui.start.lists import WHAT_COMES, ChoiceList, file_line, file_list, numbers, run_lines, select, titled
+from tui_tuner.tui.start.start_world import GivenFile, RunCard, StartWorld
 from tui_tuner.tui.starting import BREAKPOINTS, HEIGHTS, know_size
 from tui_tuner.tui.text.plain import plain
 from tui_tuner.tui.themes import use_themes
@@ -54,7 +53,7 @@ class StartApp(InTurn[list[str]]):
     """Chooses what to do; `run_async()` gives the words of a command line, or None.
 
     Args:
-        kernels: here, with whether each has a problem file.
+        files: what can be tuned here.
         look: finds what else there is, once the screen stands.
         theme: name of a theme.
         keymap: keys for names of bindings, see `tui_tuner.tui.keys`.
@@ -83,13 +82,13 @@ class StartApp(InTurn[list[str]]):
 
     def __init__(
         self,
-        kernels: Sequence[tuple[Path, bool]],
+        files: Sequence[GivenFile],
         look: Callable[[], Awaitable[StartWorld]],
         theme: str | None = None,
         keymap: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__()
-        self._kernels_here = list(kernels)
+        self._files = list(files)
         self._look = look
         self._theme_wanted = theme
         self._keymap_wanted = checked_keymap(keymap or {})
@@ -113,13 +112,11 @@ class StartApp(InTurn[list[str]]):
     def compose(self) -> ComposeResult:
         """Kernels, the frames of what is not known yet, the command, the keys."""
         know_size(self.screen)
-        here = counted(len(self._kernels_here), "kernel")
-        yield Static(f"tuner-tui │ {here} in {Path.cwd().name}/", id="header", markup=False)
+        yield Static(f"tuner-tui │ {numbers(self._files)} in {Path.cwd().name}/", id="header", markup=False)
         choices = Horizontal(id="choices")
         self._stack(choices, self.size.width)
         with choices:
-            lines = [Option(kernel_line(*each)) for each in self._kernels_here]
-            yield titled(ChoiceList(*lines, id="kernels", compact=True, markup=False), kernels_title(lines))
+            yield file_list(self._files)
             yield How()
         yield titled(ChoiceList(id="runs", compact=True, markup=False), "Runs")
         yield Static(WHAT_COMES, id="what-comes", markup=False)
@@ -133,7 +130,7 @@ class StartApp(InTurn[list[str]]):
 
     def _stack(self, choices: Widget, width: int) -> None:
         """Have the kernels above how they are tuned where there is no room beside it."""
-        stacked, height = width < _SIDE_BY_SIDE, len(self._kernels_here) + 2  # the frame; the styles say what fits
+        stacked, height = width < _SIDE_BY_SIDE, len(self._files) + 2  # the frame; the styles say what fits
         choices.set_class(stacked, "-stacked")
         choices.styles.height = min(height, _FEW_KERNELS) + How.LINES + 2 if stacked else height
 
@@ -145,7 +142,7 @@ class StartApp(InTurn[list[str]]):
     def on_mount(self) -> None:
         """Begin with the first kernel; what changes until all is in its place is not drawn."""
         self._unseen.enter_context(self.batch_update())
-        if self._kernels_here:
+        if self._files:
             self._kernels.highlighted = 0
             self._kernels.focus()
 
@@ -167,7 +164,7 @@ class StartApp(InTurn[list[str]]):
         self._world = world
         self._list_runs()
         self.refresh_bindings()
-        if not self._kernels_here:
+        if not self._files:
             self._runs.focus()
         self.call_after_refresh(self.hear)
         try:
@@ -182,7 +179,7 @@ class StartApp(InTurn[list[str]]):
     def _list_runs(self) -> None:
         self._cards = [] if self._world is None else self._world.runs()
         self._runs.border_title = "Runs" if self._cards else "Runs: none yet"
-        self.query_one("#what-comes").display = bool(self._kernels_here) and not self._cards
+        self.query_one("#what-comes").display = any(file.is_kernel for file in self._files) and not self._cards
         self._show_runs()
 
     def _show_runs(self) -> None:
@@ -192,9 +189,9 @@ class StartApp(InTurn[list[str]]):
     # --- the command
 
     @property
-    def _kernel(self) -> Path | None:
+    def _file(self) -> GivenFile | None:
         at = self._kernels.highlighted
-        return None if at is None else self._kernels_here[at][0]
+        return None if at is None else self._files[at]
 
     @property
     def _card(self) -> RunCard | None:
@@ -202,26 +199,27 @@ class StartApp(InTurn[list[str]]):
         return None if at is None else self._cards[at]
 
     def words(self) -> list[str]:
-        """The command line that tunes the selected kernel; what the settings say anyway is left out."""
-        return [str(self._kernel), *self._how.options()]
+        """The command line that tunes the selected file; what the settings say anyway is left out."""
+        return [] if self._file is None else [*self._file.words, *self._how.options()]
 
     @on(Select.Changed)
     @on(Input.Changed)
     @on(OptionList.OptionHighlighted)
     def _show_command(self) -> None:
+        self._how.without(() if self._file is None else self._file.subject.ignores)
         words = self._shown_words()
         command = plain(shlex.join(["tuner-tui", *words]), "bold") if words else Content(_NO_KERNEL)
         self._command.update(Content("$ ") + command)
+        self.refresh_bindings()
 
     def _shown_words(self) -> list[str]:
         if self.screen_stack[0].focused is self._runs and self._card is not None:
             return [self._card.usual_action, str(self._card.path)]
-        return [] if self._kernel is None else self.words()
+        return self.words()
 
     def on_descendant_focus(self) -> None:
         """The command is about what has the focus."""
         self._show_command()
-        self.refresh_bindings()
 
     @on(OptionList.OptionSelected)
     def _begin(self) -> None:
@@ -251,7 +249,7 @@ class StartApp(InTurn[list[str]]):
             return bool(self._shown_words())
         if self._world is None:
             return action not in ("problem", "save", "jump")
-        return action != "problem" or (not on_runs and bool(self._kernels_here))
+        return action != "problem" or (not on_runs and self._file is not None and self._file.is_kernel)
 
     # --- actions
 
@@ -263,12 +261,12 @@ class StartApp(InTurn[list[str]]):
     @work(exclusive=True, exit_on_error=False, group="form", description="the problem file")
     async def action_problem(self) -> None:
         """Let the user look at the problem file, and write it where they save it."""
-        kernel, world = self._kernel, self._world
-        if kernel is None or world is None:
+        given, world = self._file, self._world
+        if given is None or world is None:
             return
         self._kernels.loading = True  # a draft is run on the emulator first, which takes seconds
         try:
-            file, text = await world.scaffold(kernel)
+            file, text = await world.scaffold(given.path)
         except UserError as error:
             self.notify(str(error), severity="error", markup=False)
             return
@@ -277,8 +275,8 @@ class StartApp(InTurn[list[str]]):
         from tui_tuner.tui.start.problem_form import ProblemForm
 
         if await self.push_screen_wait(ProblemForm(file, text)):
-            self._kernels_here = [(file, has or file == kernel) for file, has in self._kernels_here]
-            self._kernels.relist([kernel_line(*each) for each in self._kernels_here])
+            self._files[self._files.index(given)] = replace(given, has_problem=True)
+            self._kernels.relist([*map(file_line, self._files)])
 
     def action_compare(self) -> None:
         """Mark the run, or compare it with the marked one."""
@@ -320,7 +318,8 @@ class StartApp(InTurn[list[str]]):
         targets: list[Target] = []
         for options in (self._kernels, self._runs):
             targets += option_targets(options, lambda index, options=options: select(options, index))  # type: ignore[misc]
-        targets += [Target(each.region.offset - Offset(1, 0), each.focus) for each in self._how.inputs()]
+        fields = [each for each in self._how.inputs() if not each.disabled]
+        targets += [Target(each.region.offset - Offset(1, 0), each.focus) for each in fields]
         self.push_screen(JumpScreen(targets), gone_to)
 
     def action_keys(self) -> None:

@@ -7,9 +7,39 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tui_tuner.format import factor
+from tui_tuner.subjects import KERNEL, Subject
 
 PICKS = {"device": "--device", "llm": "--llm", "strategy": "--strategy"}
 """What is picked from a list, and the options that it is."""
+
+
+@dataclass(frozen=True)
+class GivenFile:
+    """What can be tuned: a kernel's file, or that of another subject.
+
+    Attributes:
+        path: from the directory that the screen is about.
+        has_problem: whether a kernel has a problem file.
+    """
+
+    path: Path
+    has_problem: bool = True
+    subject: Subject = KERNEL
+
+    @property
+    def kind(self) -> str:
+        """What it is, as in "Tensile configuration"."""
+        return self.subject.title.partition(" ")[2]
+
+    @property
+    def is_kernel(self) -> bool:
+        """Whether it has a problem file, or may get one."""
+        return self.subject is KERNEL
+
+    @property
+    def words(self) -> list[str]:
+        """What the command line that tunes it begins with."""
+        return [*(command.name for command in self.subject.commands[:1]), str(self.path)]
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,8 @@ class LinedArea(TextArea):
 
     def on_resize(self) -> None:
         """Draw what is broken elsewhere now: Textual 8.2 breaks it anew when it has drawn."""
-        self.refresh()
+        if self.soft_wrap:
+            self.refresh()
 
     def render_line(self, y: int) -> Strip:
         """One line in view."""
