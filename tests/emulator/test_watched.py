@@ -189,9 +189,7 @@ def test_a_race_is_named_with_both_of_its_lines(emulator: Bench, races: tuple[Pa
 
 
 @pytest.mark.parametrize("which", _RACY_BLOCKS)
-def test_blocks_that_change_the_same_without_order_race(
-    which: int, emulator: Bench, races: tuple[Path, str]
-) -> None:
+def test_blocks_that_change_the_same_without_order_race(which: int, emulator: Bench, races: tuple[Path, str]) -> None:
     fault = _accused(emulator, races, "racecheck", 1, which)
     assert fault is not None
     assert fault.kind is FailureKind.RACE

@@ -24,6 +24,7 @@ from tui_tuner.problem.load import load_problem
 
 KEPT = 2 * 7 + 3
 """Buffers that stay: at both tests noise and six other textures, at the timed size noise and what has structure."""
+CTYPES = {"float32": "float", "int32": "int"}
 REFERENCE = "def scale(y, x, n):\n    return {}\n"
 
 
@@ -69,10 +70,17 @@ class ComputesOnce:
 
 
 def bench(
-    directory: Path, device: NumpyDevice, reference: str | None = "2 * x", say: SayPhase = lambda *_: None
+    directory: Path,
+    device: NumpyDevice,
+    reference: str | None = "2 * x",
+    say: SayPhase = lambda *_: None,
+    output: str = "float32",
 ) -> Workbench:
-    (directory / "scale.cu").write_text(SOURCE)
-    text = PROBLEM.partition("[[tests]]")[0] + "[[tests]]\nsizes = { n = 1000 }\n[[tests]]\nsizes = { n = 33 }\n"
+    (directory / "scale.cu").write_text(SOURCE.replace("float *y", f"{CTYPES[output]} *y"))
+    text = (
+        PROBLEM.partition("[[tests]]")[0].replace("float32", output, 1)
+        + "[[tests]]\nsizes = { n = 1000 }\n[[tests]]\nsizes = { n = 33 }\n"
+    )
     if reference is not None:
         (directory / "reference.py").write_text(REFERENCE.format(reference))
         text += '\n[reference]\npython = "reference.py:scale"\n'

@@ -256,6 +256,7 @@ class DataSets:
     ) -> Bound:
         dtype = np.dtype(self._problem.arguments[index].dtype)
         size = None if size_of is None or not np.issubdtype(dtype, np.floating) else size_of(expected)
+        size = 0.0 if self._own.is_exact else size  # each element is one of the inputs, or made of whole numbers
         operations = self._operations(expected, sizes)
         return bound(expected, dtype, operations, self._problem.tolerance, own, margin, size)
 

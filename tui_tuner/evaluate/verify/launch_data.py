@@ -10,8 +10,9 @@ import numpy as np
 from tui_tuner.evaluate.devices.base import KernelArgument
 from tui_tuner.evaluate.tolerance import FLOOR_CAP, Bound, Verdict, compare, magnitude, wrong_elements
 from tui_tuner.evaluate.verify.pattern import pattern
+from tui_tuner.problem.domains import SPIKES
 from tui_tuner.problem.model import Problem
-from tui_tuner.problem.textures import SPIKES, Texture
+from tui_tuner.problem.textures import Texture
 
 MAY_ERR = (
     "the kernel as given alone says what is right, and it may be the one that loses more, as in a long sum: "

@@ -23,7 +23,7 @@ RestoredArrays = Sequence[tuple[SharedArray, np.ndarray]]
 
 
 def pairs_of_blocks(geometry: Geometry) -> list[tuple[int, int]]:
-    """Neighbours along each axis, and strangers, among the blocks of a launch, counted from 1; none where there is one."""
+    """Neighbours along each axis of a launch, and strangers, counted from 1; none where there is but one block."""
     count, pairs, step = math.prod(geometry.grid), [], 1
     for extent in geometry.grid:
         if extent > 1:
