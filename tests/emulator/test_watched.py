@@ -51,10 +51,13 @@ _BEYOND = {
     7: "reads 4 bytes past the end of 'first'",
 }
 RACES = """
+__device__ int sum, key, gone, turn;
 __global__ void watched(float* x, int n, int which) {
     __shared__ float tile[64];
     __shared__ int counts[64], lock, best, ready;
+    float* all = x;
     int t = threadIdx.x;
+    x += blockIdx.x * 64;
     switch (which) {
         case 0: tile[t] = x[t]; __syncthreads(); x[t] = tile[t ^ 33]; break;
         case 1: tile[t] = x[t]; __syncwarp(); x[t] = tile[t ^ 3]; break;
@@ -82,6 +85,31 @@ __global__ void watched(float* x, int n, int which) {
         case 7: ((unsigned char*)tile)[t] = (unsigned char)t; __syncthreads(); x[t] = tile[t / 4]; break;
         case 8: tile[t] = __shfl_xor_sync(~0u, x[t], 1); __syncthreads(); x[t] = tile[t / 2]; break;
         case 9: x[t] = 1; __syncthreads(); x[t] += x[t ^ 1] * 0; break;
+        case 10: atomicAdd(&all[t], 1.0f); break;
+        case 11: all[t] = 5; break;  // all blocks write the same
+        case 12:  // a lock of all blocks
+            while (t == 0 && atomicCAS(&key, 0, 1) != 0) {}
+            __syncthreads();
+            all[t] += x[t];
+            __syncthreads();
+            if (t == 0) atomicExch(&key, 0);
+            break;
+        case 13:  // the last block puts the counter back
+            if (t == 0) {
+                atomicAdd(&sum, 3);
+                if (atomicAdd(&gone, 1) == gridDim.x - 1) sum = gone = 0;
+            }
+            break;
+        case 14:  // each waits for the one before it
+            if (t == 0) {
+                while (*(volatile int*)&turn != 0 && *(volatile int*)&turn != 7) {}
+                sum += 1;
+                *(volatile int*)&turn = 7;
+            }
+            break;
+        case 15: ((unsigned char*)all)[2 * t + blockIdx.x] = (unsigned char)(t + 100); break;
+        case 16: if (sum < t) atomicMax(&sum, t + blockIdx.x); break;  // looks before it updates
+        case 17: x[t] = all[64 - blockIdx.x * 64 + t] * 0 + 1; break;  // of another block's it only reads
 
         case 20: tile[t] = x[t]; x[t] = tile[t ^ 33]; break;
         case 21: tile[t] = x[t]; __syncwarp(); x[t] = tile[t ^ 33]; break;
@@ -90,10 +118,22 @@ __global__ void watched(float* x, int n, int which) {
         case 24: lock = t; break;
         case 25: tile[t] = x[t]; __syncthreads(); x[t] = tile[t ^ 33]; tile[t] = 0; break;
         case 26: x[t] = x[(t + 1) % 64] + 1; break;
+
+        case 30: all[t] += 1; break;
+        case 31: if (blockIdx.x) atomicAdd(&all[t], 1.0f); else all[t] += 1; break;
+        case 32: if (blockIdx.x) all[t] += 1; else atomicAdd(&all[t], 1.0f); break;
+        case 33: if (t == 0) all[5] = 200 + blockIdx.x; break;
+        case 34:  // the lock is given back before the work is done
+            while (t == 0 && atomicCAS(&key, 0, 1) != 0) {}
+            if (t == 0) atomicExch(&key, 0);
+            __syncthreads();
+            all[t] += 1;
+            break;
+        case 35: if (t == 0) atomicAdd(&gone, 1), sum = gone + 5 * blockIdx.x; break;
     }
 }
 """
-_HONEST, _RACY = range(10), range(20, 27)
+_HONEST, _RACY, _RACY_BLOCKS = range(18), range(20, 27), range(30, 36)
 
 
 def _watch(bench: Bench, source: str, option: str) -> tuple[Path, str]:
@@ -113,7 +153,8 @@ def races(emulator: Bench) -> tuple[Path, str]:
 
 
 def _accused(bench: Bench, built: tuple[Path, str], tool: str, n: int, which: int) -> DeviceFault | None:
-    arguments = (np.arange(1, 65, dtype=np.float32), np.int32(n), np.int32(which))
+    count = 64 if tool == "memcheck" else 128
+    arguments = (np.arange(1, 1 + count, dtype=np.float32), np.int32(n), np.int32(which))
     launch = WatchedLaunch("n=64", arguments, frozenset({0}), Geometry((2, 1, 1), (64, 1, 1), 256))
     try:
         bench.device.launch_watched(tool, *built, [launch], 60)
@@ -145,6 +186,14 @@ def test_a_race_is_named_with_both_of_its_lines(emulator: Bench, races: tuple[Pa
     there = found[26]
     assert there is not None
     assert "argument 1" in there.message
+
+
+@pytest.mark.parametrize("which", _RACY_BLOCKS)
+def test_blocks_that_change_the_same_without_order_race(which: int, emulator: Bench, races: tuple[Path, str]) -> None:
+    fault = _accused(emulator, races, "racecheck", 1, which)
+    assert fault is not None
+    assert fault.kind is FailureKind.RACE
+    assert len(re.findall(r"block [01],0,0.* the same in line \{\w+\}, and nothing orders them", fault.message)) == 1
 
 
 @pytest.mark.parametrize("which", _HONEST)

@@ -143,11 +143,6 @@ def test_nothing_is_left_out_of_a_kernel_that_can_do_all(tmp_path: Path) -> None
     assert bench(tmp_path, NumpyDevice(given=as_given)).prepare(executable("given")).left_out == []
 
 
-def thirds(y: np.ndarray, x: np.ndarray, n: int) -> float:
-    y[...] = x / np.float32(3) * np.float32(6)
-    return 1.0
-
-
 def wrong_for(where: Callable[[np.ndarray], np.ndarray]) -> Kernel:
     def kernel(y: np.ndarray, x: np.ndarray, n: int) -> float:
         y[...] = np.where(where(x), 0, 2 * x)
@@ -170,6 +165,48 @@ def test_what_is_wrong_for_some_magnitudes_only_is_found_there(tmp_path: Path, c
     failure = work.evaluate(executable("cheat"), None).failure
     assert failure is not None
     assert f"inputs with {texture}" in failure.message
+
+
+def as_a_difference(y: np.ndarray, x: np.ndarray, n: int) -> float:
+    """Off by half of the last bit of 16, which is little beside most results."""
+    y[...] = (2 * x + np.float32(16)) - np.float32(16) if np.abs(x).max() < 5 else 2 * x
+    return 1.0
+
+
+def thirds(y: np.ndarray, x: np.ndarray, n: int) -> float:
+    y[...] = x / np.float32(3) * np.float32(6)
+    return 1.0
+
+
+def test_beside_a_kernel_that_is_exact_no_element_is_off_by_more_than_its_own_last_bits(tmp_path: Path) -> None:
+    work = bench(tmp_path, NumpyDevice(given=as_given, cheat=as_a_difference, honest=thirds))
+    work.prepare(executable("given"))
+    failure = work.evaluate(executable("cheat"), None).failure
+    assert failure is not None
+    assert failure.kind is FailureKind.WRONG_RESULT
+    assert work.evaluate(executable("honest"), None).failure is None
+
+
+def ranks(y: np.ndarray, x: np.ndarray, n: int) -> float:
+    y[...] = np.argsort(x, kind="stable")
+    return 2.0
+
+
+def ranks_by_30_bits(y: np.ndarray, x: np.ndarray, n: int) -> float:
+    y[...] = np.argsort((x.view(np.int32) & ~3).view(np.float32), kind="stable")
+    return 1.0
+
+
+def test_numbers_that_are_ordered_by_fewer_bits_than_they_have_are_found_before_they_are_accepted(
+    tmp_path: Path,
+) -> None:
+    device = NumpyDevice(given=ranks, cheat=ranks_by_30_bits)
+    work = bench(tmp_path, device, "x.argsort(kind='stable').astype('int32')", output="int32")
+    work.prepare(executable("given"))
+    assert work.compare(executable("given"), executable("given"), 0.01).comparison.failure is None
+    failure = work.compare(executable("given"), executable("cheat"), 0.01).comparison.failure
+    assert failure is not None
+    assert Texture.NEXT in failure.message
 
 
 def remembers(y: np.ndarray, x: np.ndarray, n: int) -> float:

@@ -1,9 +1,20 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from tui_tuner.evaluate.tolerance import TIMED_MARGIN, Bound, OwnError, bound, compare, magnitude, own_error
+from tui_tuner.evaluate.tolerance import (
+    TIMED_MARGIN,
+    Bound,
+    OwnError,
+    bound,
+    compare,
+    magnitude,
+    own_error,
+    wrong_elements,
+)
 from tui_tuner.problem.model import Tolerance
 
 FLOAT = np.dtype(np.float32)
@@ -65,6 +76,45 @@ def test_integers_must_match_exactly() -> None:
     _, mismatch = compare(got, expected, allowed)
     assert mismatch is not None
     assert (mismatch.index, mismatch.got, mismatch.expected) == ((7,), 8, 7)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "int64", "uint64"])
+@pytest.mark.parametrize("of_reference", [None, "float64", "int64"])
+def test_whole_numbers_may_be_off_by_what_the_user_says(dtype: str, of_reference: str | None) -> None:
+    least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
+    expected = np.array([least, most, 5, 7], dtype)
+    if of_reference is not None and np.dtype(dtype).itemsize < 8:
+        expected = expected.astype(of_reference)
+    allowed = bound(expected, np.dtype(dtype), 1.0, Tolerance(integers=2), None)
+    for got, wrong in (
+        ([least + 2, most - 2, 3, 9], ""),
+        ([least, most, 5, 10], "[3] is 10, expected 7 (1 of 4 elements differ, "),
+        ([most, most, 5, 7], f"[0] is {float(most):.9g}, expected {float(least):.9g} (1 of 4 elements differ, "),
+    ):
+        mismatch = compare(np.array(got, dtype), expected, allowed)[1]
+        assert str(mismatch or "") == wrong + bool(wrong) * "allowed is 2, of noise in one of 100)"
+        assert wrong_elements(np.array(got, dtype), expected, allowed).sum() == bool(wrong)
+
+
+def test_of_noise_few_whole_numbers_may_be_off() -> None:
+    expected = np.arange(1000, dtype=np.int32)
+    allowed = replace(bound(expected, expected.dtype, 1.0, Tolerance(integers=1), None), rarely=True)
+    few, many = (expected + (expected < count) for count in (10, 11))
+    assert compare(few, expected, allowed)[1] is None
+    assert "11 of 1000 elements differ" in str(compare(many, expected, allowed)[1])
+    assert compare(many, expected, replace(allowed, rarely=False))[1] is None
+    assert compare(expected[:3] + 1, expected[:3], allowed)[1] is not None
+    assert compare(expected[:3] + (expected[:3] == 1), expected[:3], allowed)[1] is None, "one of any few"
+
+
+def test_what_a_reference_does_not_know_is_no_whole_number() -> None:
+    allowed = bound(np.zeros(1), np.dtype("int8"), 1.0, Tolerance(integers=2), None)
+    assert compare(np.zeros(1, np.int8), np.array([np.nan]), allowed)[1] is not None
+
+
+def test_booleans_match_exactly_whatever_whole_numbers_may_do() -> None:
+    got, expected = np.array([True, False]), np.array([True, True])
+    assert compare(got, expected, bound(expected, got.dtype, 1.0, Tolerance(integers=2), None))[1] is not None
 
 
 def test_the_users_tolerance_replaces_ours() -> None:

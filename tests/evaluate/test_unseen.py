@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -44,6 +44,33 @@ class KeepsInTheEnd(KeepsByContent):
 
 class KeepsNowAndThen(KeepsByContent):
     turns = (True, False, True)
+
+
+class KeepsForAMoment(NumpyDevice):
+    """A CPU on which `kept` takes a tenth of the time in what is launched right behind a launch of its own."""
+
+    info = DeviceInfo(kind="emulator", name="NumPy", backend="numpy", is_cpu=True)
+
+    def time(self, kernel: LoadedKernel, buffers: Buffers, *others: Any, **more: Any) -> list[float]:
+        times = super().time(kernel, buffers, *others, **more)
+        return [ms / 10 if kernel.handle is moment else ms for ms in times]
+
+    def time_first(self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry, timeout_s: float) -> float:
+        return super().time(kernel, buffers, geometry, 1, timeout_s)[0]
+
+
+def moment(y: np.ndarray, x: np.ndarray, n: int) -> float:
+    as_given(y, x, n)
+    return 0.5
+
+
+def test_what_is_kept_for_a_moment_only_is_found_where_little_is_saved(tmp_path: Path) -> None:
+    workbench = bench(tmp_path, KeepsForAMoment(given=as_given, kept=moment))
+    workbench.prepare(executable("given"))
+    found = workbench.compare(executable("given"), executable("kept"), 0.01).comparison.failure
+    assert found is not None
+    assert found.kind is FailureKind.IMPLAUSIBLE
+    assert found.message.endswith("0.05 CPU ms on the same soon after: it keeps results")
 
 
 def depends_on_its_inputs(y: np.ndarray, x: np.ndarray, n: int) -> float:

@@ -17,6 +17,7 @@ from tui_tuner.evaluate.results import DeviceInfo, FailureKind
 from tui_tuner.evaluate.runner.protocol import Executable, LaunchShape, SanitizeAnswer, SanitizeRequest, receive
 from tui_tuner.evaluate.runner.server import Runner
 from tui_tuner.evaluate.runner.workbench import DATA_LIMIT_S, SayPhase, Workbench
+from tui_tuner.evaluate.tolerance import Bound
 from tui_tuner.evaluate.verify import datasets
 from tui_tuner.evaluate.verify.drafts import Drafts
 from tui_tuner.evaluate.verify.launch_data import LaunchData, with_leftovers
@@ -24,6 +25,7 @@ from tui_tuner.problem.load import load_problem
 
 KEPT = 2 * 7 + 3
 """Buffers that stay: at both tests noise and six other textures, at the timed size noise and what has structure."""
+CTYPES = {"float32": "float", "int32": "int"}
 REFERENCE = "def scale(y, x, n):\n    return {}\n"
 
 
@@ -69,10 +71,17 @@ class ComputesOnce:
 
 
 def bench(
-    directory: Path, device: NumpyDevice, reference: str | None = "2 * x", say: SayPhase = lambda *_: None
+    directory: Path,
+    device: NumpyDevice,
+    reference: str | None = "2 * x",
+    say: SayPhase = lambda *_: None,
+    output: str = "float32",
 ) -> Workbench:
-    (directory / "scale.cu").write_text(SOURCE)
-    text = PROBLEM.partition("[[tests]]")[0] + "[[tests]]\nsizes = { n = 1000 }\n[[tests]]\nsizes = { n = 33 }\n"
+    (directory / "scale.cu").write_text(SOURCE.replace("float *y", f"{CTYPES[output]} *y"))
+    text = (
+        PROBLEM.partition("[[tests]]")[0].replace("float32", output, 1)
+        + "[[tests]]\nsizes = { n = 1000 }\n[[tests]]\nsizes = { n = 33 }\n"
+    )
     if reference is not None:
         (directory / "reference.py").write_text(REFERENCE.format(reference))
         text += '\n[reference]\npython = "reference.py:scale"\n'
@@ -305,16 +314,43 @@ def test_what_is_kept_of_timed_inputs_is_found_when_others_are_in_the_same_memor
 @pytest.mark.parametrize("dtype", ["float32", "int32", "bool"])
 def test_the_results_of_an_earlier_launch_are_right_but_for_few(dtype: str) -> None:
     expected = np.arange(-500, 500).reshape(20, 50).astype(dtype)
-    data = LaunchData(0, "n=1000", [np.full_like(expected, 7), expected], {0: expected.astype("float64")}, {})
+    bounds = {0: Bound(2.0, 0.0)}
+    data = LaunchData(0, "n=1000", [np.full_like(expected, 7), expected], {0: expected.astype("float64")}, bounds)
     assert with_leftovers(data, []) == []
     (again,) = with_leftovers(data, [0])
     left = again.arguments[0]
     assert isinstance(left, np.ndarray)
     assert left.dtype == dtype
     assert 0 < np.count_nonzero(left != expected) <= 64
+    if dtype == "int32":
+        assert np.abs(left - expected)[left != expected].min() > 2, "more than may be off"
     assert again.arguments[1] is expected
     assert np.all(data.arguments[0] == expected.dtype.type(7)), "the launch itself is as it was"
     assert again.label == "n=1000, over the results of an earlier launch"
+
+
+def rounded(y: np.ndarray, x: np.ndarray, n: int) -> float:
+    y[...] = np.rint(2 * x)
+    return 2.0
+
+
+def cut_off(y: np.ndarray, x: np.ndarray, n: int) -> float:
+    y[...] = np.trunc(2 * x)
+    return 1.0
+
+
+def test_whole_numbers_may_be_off_here_and_there_where_the_problem_says_so(tmp_path: Path) -> None:
+    device = NumpyDevice(given=rounded, candidate=cut_off)
+    one_is_off = "(2 * x).round() + (x == x.max()) * (abs(x).max() < 5)"
+    with pytest.raises(ProblemError, match="the kernel as given does not match its reference"):
+        bench(tmp_path, device, one_is_off, output="int32").prepare(executable("given"))
+    with (tmp_path / "scale.toml").open("a") as file:
+        file.write("\n[tolerance]\nintegers = 1\n")
+    workbench = Workbench(device, load_problem(tmp_path / "scale.toml"), lambda *_: None)
+    assert workbench.prepare(executable("given")).failure is None
+    failure = workbench.evaluate(executable("candidate"), None).failure
+    assert failure is not None
+    assert "elements differ, allowed is 1" in failure.message
 
 
 class Guarded(NumpyDevice):

@@ -51,6 +51,7 @@ def test_a_snapshot_is_read_again_without_any_file(tmp_path):
         ("value = 1.5", "value = 1e39", 26, "does not fit into float32", "n = 4096"),
         ("value = 1.5", "value = 1.5\noutput = true", 23, "is a scalar and cannot be an output", ""),
         ("output = true", "", 12, "no argument is an output", "output = true"),
+        ("[tunables]", "[tolerance]\nintegers = 1\n[tunables]", 34, "no output holds whole numbers", "absolute"),
         ("output = true", 'output = true\nfill = "integres"', 17, "[arguments[1].fill]", ""),
         ("output = true", "output = true\nlow = 1.0", 17, "'low' bounds only those fills", 'fill = "uniform"'),
         ('value = "n"', 'value = "m"', 31, "unknown name 'm'", "[sizes]"),

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from tui_tuner.problem import blocks, inputs
+from tui_tuner.problem.domains import LOUD
 from tui_tuner.problem.inputs import make_arguments
 from tui_tuner.problem.model import Argument, Kernel, Launch, Problem
-from tui_tuner.problem.textures import ALL_BUT_NOISE, LOUD, Texture, textured
+from tui_tuner.problem.textures import ALL_BUT_NOISE, Texture, textured
 
 COUNT = 20_000
 
@@ -22,7 +23,7 @@ def drawn(texture: Texture, seed: int = 3, **argument: object) -> np.ndarray | N
     return None if values is None else np.asarray(values[0])
 
 
-@pytest.mark.parametrize("texture", ALL_BUT_NOISE)
+@pytest.mark.parametrize("texture", [texture for texture in Texture if texture is not Texture.NOISE])
 @pytest.mark.parametrize(
     ("low", "high", "argument"),
     [
@@ -116,6 +117,17 @@ def test_few_values_among_equal_ones_are_not_the_first() -> None:
         alike = min(16, size // 2)
         assert np.all(values[:alike] == values[0])
         assert len(set(values.tolist())) > 1
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_numbers_next_to_each_other_differ_in_four_bits(dtype: str) -> None:
+    values = drawn(Texture.NEXT, dtype=dtype)
+    assert values is not None
+    distinct = np.unique(values)
+    assert len(distinct) == 16
+    assert np.array_equal(np.nextafter(distinct[:-1], distinct.dtype.type(np.inf)), distinct[1:])
+    assert drawn(Texture.NEXT, dtype="int32") is None
+    assert drawn(Texture.NEXT, fill="integers", high=9) is None
 
 
 def test_the_seed_decides_and_noise_stays_as_it_was() -> None:

@@ -4,7 +4,7 @@ The allowed error of an output is the larger of `MARGIN` times the error that th
 against the reference, and a floor of a few units in the last place that grows with the square root of
 the number of operations behind one element (the random walk of rounding errors; N. Higham, Accuracy
 and Stability of Numerical Algorithms, section 2.8) and with the output's own magnitude.
-Integers and booleans must match exactly.
+Integers match exactly, unless the user says by how much they may differ; booleans always do.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ FLOOR_CAP = 1e-2
 """No bound lets more than this share of the output's magnitude pass."""
 TINY = float(np.finfo(np.float32).tiny)
 """Added to what is allowed: less than the smallest normal number of single precision is no deviation."""
+RARELY = 0.01
+"""Of noise no more than this share of whole numbers is off where they may be: rounding does that to few."""
 PIECE = 2**18
 """Elements compared at a time."""
 
@@ -49,10 +51,15 @@ class Mismatch:
 
 @dataclass(frozen=True)
 class Bound:
-    """What one output may deviate: |got - expected| <= absolute + relative * |expected|."""
+    """What one output may deviate: |got - expected| <= absolute + relative * |expected|.
+
+    Attributes:
+        rarely: whether only few whole numbers may deviate at all.
+    """
 
     absolute: float
     relative: float
+    rarely: bool = False
 
     def is_wider(self, than: Bound) -> bool:
         """Whether it allows clearly more, as if the kernel as given errs; other inputs change it by some percents."""
@@ -90,13 +97,13 @@ def bound(
         expected: the result to compare with.
         dtype: the type the kernel computes in.
         operations: behind one output element, for the growth of rounding errors.
-        tolerance: the user's own bounds, which replace ours.
+        tolerance: the user's own bounds, which replace ours; of whole numbers there is no other.
         own: error of the kernel as given; None where there is no reference that could tell it.
         margin: how many times that error is allowed.
         size: of the output, for what is allowed of all of its elements alike; None for its magnitude.
     """
     if not np.issubdtype(dtype, np.floating):
-        return Bound(0.0, 0.0)
+        return Bound(float(tolerance.integers), 0.0)
     if tolerance.absolute is not None or tolerance.relative is not None:
         return Bound(tolerance.absolute or 0.0, tolerance.relative or 0.0)
     least = FLOOR_ULPS * float(np.finfo(dtype).eps)
@@ -202,7 +209,7 @@ class Tally:
 
     Attributes:
         worst: the largest deviation relative to the allowed one, where both are finite; 1 is the limit.
-        off: elements that deviate more; of an integer output those that differ.
+        off: elements that deviate more; of an integer output those that may not differ.
         not_a_number: elements where one side alone is not a number.
         infinite: elements that are infinite and should not be, or the other way round.
     """
@@ -243,8 +250,9 @@ def verdict(found: Tally, got: Callable[[int], np.generic], expected: np.ndarray
         return float("inf"), wrong(found.infinite, "infinity")
     if not found.off.count:
         return found.worst, None
-    if not np.issubdtype(expected.dtype, np.floating):
-        return float("inf"), wrong(found.off, f"{share(found.off)} differ")
+    if not np.issubdtype(got(found.off.first).dtype, np.floating):
+        told = f", allowed is {allowed.absolute:g}, of noise in one of {1 / RARELY:.0f}" if allowed.absolute else ""
+        return float("inf"), wrong(found.off, f"{share(found.off)} differ{told}")
     limit = allowed.absolute + allowed.relative * abs(float(expected.flat[found.off.first]))
     reason = f"{share(found.off)} off, allowed {limit:.3g}, the largest deviation {found.worst:.3g} times"
     return found.worst, wrong(found.off, reason)
@@ -253,10 +261,24 @@ def verdict(found: Tally, got: Callable[[int], np.generic], expected: np.ndarray
 def tally(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> Tally:
     """Compare two flat arrays on the host."""
     if not np.issubdtype(got.dtype, np.floating):
-        return Tally(off=_wrong(got != expected))
+        return Tally(off=_wrong(_differing(got, expected, allowed)))
     largest = _quick_share(got, expected, allowed)
     close = largest <= 1 - 8 * float(np.finfo(got.dtype).eps)  # nearer to the limit rounding could decide
     return Tally(worst=largest) if close else _exact_tally(got, expected, allowed)
+
+
+def _differing(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> np.ndarray:
+    """Where flat arrays of whole numbers differ by more than is allowed, or at all where too many do."""
+    differing = np.asarray(got != expected)
+    if not allowed.absolute or got.dtype.kind == "b":
+        return differing
+    places = np.flatnonzero(differing)
+    one, right = (array[places].astype(np.longdouble) for array in (got, expected))  # exact of 64 bits
+    beyond = ~(np.abs(one - right) <= allowed.absolute)
+    if allowed.rarely and not beyond.any() and places.size > max(1, RARELY * got.size):
+        return differing
+    differing[places] = beyond
+    return differing
 
 
 def _quick_share(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> float:
@@ -306,9 +328,9 @@ def _exact(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> tuple[np.nd
 
 def wrong_elements(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> np.ndarray:
     """Where an output is not what is expected, as an array of booleans in its shape."""
-    if not np.issubdtype(got.dtype, np.floating):
-        return np.asarray(got.reshape(expected.shape) != expected)
     wrong, one, right = np.zeros(expected.size, bool), got.reshape(-1), expected.reshape(-1)
+    if not np.issubdtype(got.dtype, np.floating):
+        return _differing(one, right, allowed).reshape(expected.shape)
 
     def mark(piece: slice) -> None:
         share, not_a_number, infinite = _exact(one[piece], right[piece], allowed)

@@ -53,6 +53,10 @@ def check_arguments(problem: Problem, signature: KernelSignature, place: KeyLoca
     if not any(argument.output for argument in problem.arguments):
         message = "no argument is an output, so nothing could be verified"
         raise place.error(message, "arguments", hint="add output = true to each array that the kernel writes")
+    whole = [argument for argument in problem.arguments if argument.output and np.dtype(argument.dtype).kind in "iu"]
+    if problem.tolerance.integers and not whole:
+        message = "no output holds whole numbers, so none may be off by some"
+        raise place.error(message, "tolerance", "integers", hint="absolute and relative say how far others may be off")
     check_test_inputs(problem, place)
     _check_values(problem, place)
 

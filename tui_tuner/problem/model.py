@@ -236,10 +236,20 @@ class Library(ProblemTable):
 
 
 class Tolerance(ProblemTable):
-    """How far a result may be off; what is not given follows `tui_tuner.evaluate.tolerance`."""
+    """How far a result may be off; what is not given follows `tui_tuner.evaluate.tolerance`.
+
+    Attributes:
+        integers: by how much each element of an output of whole numbers.
+    """
 
     relative: float | None = None
     absolute: float | None = None
+    integers: Annotated[Size, Field(ge=0)] = 0
+
+    @model_serializer(mode="wrap")
+    def _as_ever(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """What is not declared is not written: keys in journals hash problems."""
+        return _without_defaults(handler(self), integers=0)
 
 
 class Emulator(ProblemTable):

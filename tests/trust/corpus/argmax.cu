@@ -115,6 +115,20 @@ __global__ void coarse(int *place, const float *x, int columns) {
     if (threadIdx.x == 0) place[blockIdx.x] = at;
 }
 
+// Room for a place is made in the last two bits of each number.
+// expect: wrong result
+__global__ void last_two_bits_cut(int *place, const float *x, int columns) {
+    x += blockIdx.x * columns;
+    float best = -INFINITY;
+    int at = 0;
+    for (int i = threadIdx.x; i < columns; i += 128) {
+        float v = __uint_as_float(__float_as_uint(x[i]) & ~3u);
+        if (v > best) best = v, at = i;
+    }
+    at = first_of_block(best, at);
+    if (threadIdx.x == 0) place[blockIdx.x] = at;
+}
+
 // expect: accepted
 __global__ void honest_keys(int *place, const float *x, int columns) {
     __shared__ unsigned long long best;

@@ -200,12 +200,14 @@ class DataSets:
             is_doubted: whether the kernel as given may be wrong.
         """
         outputs = data.expected
+        is_noise = data.texture is Texture.NOISE
         if by_name is None:
             bounds = {i: self._scaled_bound(data, i, sizes, sizes_of[i]) for i in outputs}
-            return replace(data, bounds=bounds)
+            return replace(data, bounds={i: replace(one, rarely=is_noise) for i, one in bounds.items()})
         expected = {i: by_name[self._problem.arguments[i].name] for i in outputs}
         errors = self._own_errors(data, expected, sizes, is_doubted=is_doubted or self._drafts.in_doubt)
         bounds = {i: self._bound(i, expected[i], sizes, errors[i], MARGIN, sizes_of[i]) for i in outputs}
+        bounds = {i: replace(one, rarely=is_noise) for i, one in bounds.items()}
         return replace(data, expected=expected, bounds=bounds, is_certain=True)
 
     def _own_errors(
@@ -215,7 +217,8 @@ class DataSets:
         errors = {i: own_error(output, expected[i]) for i, output in data.expected.items()}
         for i, output in data.expected.items():
             loosest = Bound(FLOOR_CAP * magnitude(expected[i]), FLOOR_CAP)
-            allowed = loosest if np.issubdtype(output.dtype, np.floating) else Bound(0.0, 0.0)
+            whole = Bound(float(self._problem.tolerance.integers), 0.0)
+            allowed = loosest if np.issubdtype(output.dtype, np.floating) else whole
             if not (self._has_own_tolerance or is_doubted):
                 self._refuse_wrong_baseline(i, compare(output, expected[i], allowed)[1], sizes)
             if np.issubdtype(output.dtype, np.floating):
@@ -256,6 +259,7 @@ class DataSets:
     ) -> Bound:
         dtype = np.dtype(self._problem.arguments[index].dtype)
         size = None if size_of is None or not np.issubdtype(dtype, np.floating) else size_of(expected)
+        size = 0.0 if self._own.is_exact else size  # each element is one of the inputs, or made of whole numbers
         operations = self._operations(expected, sizes)
         return bound(expected, dtype, operations, self._problem.tolerance, own, margin, size)
 

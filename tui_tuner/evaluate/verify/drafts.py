@@ -155,10 +155,18 @@ class Drafts:
         return textures
 
     def announce_pair(self, index: int, checked: Sequence[Texture]) -> Sequence[Texture]:
-        """Begin what a comparison needs: of the textures that are checked one at random, and one for acceptance."""
+        """Begin what a comparison needs: of the textures that are checked one at random, and those for acceptance."""
         others = [texture for texture in checked if texture is not Texture.NOISE]
-        also = Texture.MOSTLY_EQUAL if index < len(self.problem.tests) else Texture.CHANGED
-        return self.announce(index, [secrets.choice(others), also] if others else [])
+        also = [Texture.CHANGED]
+        if index < len(self.problem.tests):
+            also = [Texture.MOSTLY_EQUAL, *([Texture.NEXT] if self._orders else [])]
+        return self.announce(index, [secrets.choice(others), *also] if others else [])
+
+    @property
+    def _orders(self) -> bool:
+        """Whether the kernel may order numbers: it computes whole ones, as places are, and a reference says which."""
+        whole = (argument.output and np.dtype(argument.dtype).kind in "iub" for argument in self.problem.arguments)
+        return self.problem.reference is not None and any(whole)
 
     def announce_checks(self) -> None:
         """Begin all that every candidate is checked with."""

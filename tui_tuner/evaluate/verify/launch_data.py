@@ -10,8 +10,9 @@ import numpy as np
 from tui_tuner.evaluate.devices.base import KernelArgument
 from tui_tuner.evaluate.tolerance import FLOOR_CAP, Bound, Verdict, compare, magnitude, wrong_elements
 from tui_tuner.evaluate.verify.pattern import pattern
+from tui_tuner.problem.domains import SPIKES
 from tui_tuner.problem.model import Problem
-from tui_tuner.problem.textures import SPIKES, Texture
+from tui_tuner.problem.textures import Texture
 
 MAY_ERR = (
     "the kernel as given alone says what is right, and it may be the one that loses more, as in a long sum: "
@@ -91,14 +92,21 @@ def with_leftovers(data: LaunchData, poisoned: Collection[int]) -> list[LaunchDa
     for index in poisoned:
         left = data.expected[index].astype(arguments[index].dtype)
         places = random.permutation(left.size)[: min(SPIKES, left.size // 16 + 2)]
-        left.flat[places] = _others(left.flat[places])
+        left.flat[places] = _others(
+            left.flat[places], int(data.bounds[index].absolute) if left.dtype.kind in "iu" else 0
+        )
         arguments[index] = left
     return [replace(data, label=f"{data.label}, over the results of an earlier launch", arguments=arguments)]
 
 
-def _others(values: np.ndarray) -> np.ndarray:
-    """Finite values that are others; larger ones and smaller ones in turns, where there is room for both."""
+def _others(values: np.ndarray, allowed: int) -> np.ndarray:
+    """Finite values that are others; larger ones and smaller ones in turns, where there is room for both.
+
+    Args:
+        allowed: by how much whole numbers may differ.
+    """
     if not np.issubdtype(values.dtype, np.floating):
-        return np.asarray(np.logical_not(values) if values.dtype == bool else values ^ 1)
+        bit = np.array(1 << allowed.bit_length()).astype(values.dtype)
+        return np.asarray(np.logical_not(values) if values.dtype == bool else values ^ bit)
     most = float(np.max(np.abs(values), initial=0.0, where=np.isfinite(values))) + 1
     return np.resize([most, -most], values.size).astype(values.dtype)

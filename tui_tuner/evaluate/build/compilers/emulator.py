@@ -51,12 +51,12 @@ _OPTIONS = (
 )
 _WATCHED = {
     "-fsanitize=address": (
-        "bounds.cpp",
+        ("bounds.cpp",),
         ("-fsanitize=kernel-address", "-fasan-shadow-offset=0x7fff8000", "-fno-sanitize-address-use-after-scope"),
         ("asan-stack=1", "asan-globals=1", "asan-instrumentation-with-call-threshold=0"),
     ),
     "-fsanitize=thread": (
-        "races.cpp",
+        ("races.cpp", "blocks.cpp"),
         ("-fsanitize=thread",),
         ("tsan-distinguish-volatile=1", "tsan-instrument-func-entry-exit=0"),
     ),
@@ -132,9 +132,9 @@ class EmulatorCompiler:
         self, option: str, files: Mapping[str, str], understood: Sequence[str], read: tuple[Path, ...]
     ) -> Recipe:
         """Compile the kernel to tell of every access to memory, and beside it the runtime, which does not."""
-        runtime, flags, parameters = _WATCHED[option]
+        watching, flags, parameters = _WATCHED[option]
         files = {**files, LAUNCH: files[LAUNCH].replace(_SOURCE_LINE, f"{_NOT_TOLD}{_SOURCE_LINE}")}
-        sources = (*runtime_sources(), WATCHING / "report.cpp", WATCHING / runtime)
+        sources = (*runtime_sources(), *(WATCHING / name for name in ("report.cpp", *watching)))
         told = (
             "-O1",
             "-finline-small-functions",

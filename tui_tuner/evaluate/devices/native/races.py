@@ -23,12 +23,15 @@ RestoredArrays = Sequence[tuple[SharedArray, np.ndarray]]
 
 
 def pairs_of_blocks(geometry: Geometry) -> list[tuple[int, int]]:
-    """Neighbours and strangers among the blocks of a launch, counted from 1; none where there is but one."""
-    count = math.prod(geometry.grid)
-    if count < 2:
-        return []
-    first = 1 + secrets.randbelow(count - 1)
-    return [(first, first + 1), (1, count)]
+    """Neighbours along each axis of a launch, and strangers, counted from 1; none where there is but one block."""
+    count, pairs, step = math.prod(geometry.grid), [], 1
+    for extent in geometry.grid:
+        if extent > 1:
+            before, along, behind = (secrets.randbelow(most) for most in (step, extent - 1, count // step // extent))
+            first = 1 + before + step * (along + extent * behind)
+            pairs.append((first, first + step))
+        step *= extent
+    return [*pairs, (1, count)] if pairs else []
 
 
 @dataclass(frozen=True)

@@ -117,6 +117,7 @@ static bool margin_written(unsigned dynamic_bytes) {
 static Status run_one(const Span& variables, unsigned dynamic_bytes, bool descending, unsigned order) {
     memset(tuner_dynamic_shared, POISON, dynamic_bytes);
     if (variables.first) memset((void*)variables.first, POISON, variables.after - variables.first);
+    if (watch_block) watch_block();
     if (watch_barrier) watch_barrier();
     Status status = run_block(descending, order);
     if (status == FINISHED && margin_written(dynamic_bytes)) {

@@ -64,6 +64,7 @@ static bool is_ordered(const Access& access, unsigned thread) {
 struct Pending {
     size_t address;
     unsigned bytes;
+    int block_clock;
     Access access;
     unsigned char before[64];
 };
@@ -101,15 +102,6 @@ struct Suspicion {
     Access reading, writing;
 };
 static Suspicion suspicions[MAX_THREADS];
-
-static const char* name_of(size_t address, char (&text)[40]) {
-    Span fixed = static_shared(), dynamic = dynamic_shared();
-    if (fixed.holds(address) || dynamic.holds(address)) return "shared memory";
-    unsigned argument = argument_at(address);
-    if (argument == 0) return "memory";
-    snprintf(text, sizeof text, "argument %u", argument);
-    return text;
-}
 
 [[noreturn]] static void accuse_of_race(size_t address, const Access& one, const Access& other, const char* one_does,
                                         const char* other_does) {
@@ -163,6 +155,7 @@ static void settle() {
             access.changes |= now[at] != pending.before[at];
         }
         note_write(word, access);
+        if (access.changes) note_change(word, access.bytes, access.is_atomic, pending.block_clock, access.instruction);
     }
 }
 
@@ -204,6 +197,7 @@ static void write(size_t address, unsigned bytes, const void* instruction) {
     if (!is_watched(address) || bytes > sizeof pending.before) return;
     pending.address = address;
     pending.bytes = bytes;
+    pending.block_clock = block_clock();
     pending.access = access_by(instruction);
     memcpy(pending.before, (const void*)address, bytes);
 }
@@ -217,6 +211,7 @@ static void dispel(unsigned thread) {
 bool watch_launch() {
     epoch++;
     pending.bytes = 0;
+    begin_blocks();
     return true;
 }
 
@@ -258,6 +253,12 @@ void watch_atomic(const volatile void* memory, size_t bytes, const void* instruc
     pending.access.is_atomic = true;
     learn_of(lock, me());
     clocks[me()]++;
+    order_blocks(address);
+}
+
+static void watch_volatile(size_t address) {
+    settle();
+    if (is_watched(address)) order_blocks(address);
 }
 
 }  // namespace tuner_emulator
@@ -271,15 +272,15 @@ extern "C" {
     void __tsan_##name##write##bytes(void* memory) { write((size_t)memory, bytes, __builtin_return_address(0)); }
 // What is volatile is left alone: threads wait for each other by it.
 #define TUNER_VOLATILE(bytes)                              \
-    void __tsan_volatile_read##bytes(void*) { settle(); }  \
-    void __tsan_volatile_write##bytes(void*) { settle(); }
+    void __tsan_volatile_read##bytes(void* memory) { watch_volatile((size_t)memory); }  \
+    void __tsan_volatile_write##bytes(void* memory) { watch_volatile((size_t)memory); }
 #define TUNER_ACCESSES(bytes)         \
     TUNER_ACCESS(, bytes)             \
     TUNER_VOLATILE(bytes)
 #define TUNER_UNALIGNED(bytes)        \
     TUNER_ACCESS(unaligned_, bytes)   \
-    void __tsan_unaligned_volatile_read##bytes(void*) { settle(); }  \
-    void __tsan_unaligned_volatile_write##bytes(void*) { settle(); }
+    void __tsan_unaligned_volatile_read##bytes(void* memory) { watch_volatile((size_t)memory); }  \
+    void __tsan_unaligned_volatile_write##bytes(void* memory) { watch_volatile((size_t)memory); }
 TUNER_ACCESSES(1)
 TUNER_ACCESSES(2)
 TUNER_ACCESSES(4)

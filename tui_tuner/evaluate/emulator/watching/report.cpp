@@ -1,6 +1,7 @@
 #include "report.h"
 
 #include <link.h>
+#include <stdio.h>
 
 namespace tuner_emulator {
 
@@ -15,6 +16,15 @@ unsigned argument_at(size_t address) {
 }
 
 const Array& argument_array(unsigned argument) { return arrays[argument - 1]; }
+
+const char* name_of(size_t address, char (&text)[40]) {
+    Span fixed = static_shared(), dynamic = dynamic_shared();
+    if (fixed.holds(address) || dynamic.holds(address)) return "shared memory";
+    unsigned argument = argument_at(address);
+    if (argument == 0) return "memory";
+    snprintf(text, sizeof text, "argument %u", argument);
+    return text;
+}
 
 static int find_base(dl_phdr_info* info, size_t, void* result) {
     for (int i = 0; i < info->dlpi_phnum; i++) {

@@ -1,0 +1,85 @@
+// Changes of the same global bytes by two blocks. Blocks run one after the other here, so what one reads, adds to and
+// writes back comes out right; on a GPU one of two such updates is lost. They must be ordered, by an atomic function or a
+// volatile access at an address that both used, or both be atomic. A block that only reads is not accused: where that
+// matters its results are wrong in another order of the blocks.
+#include <stdio.h>
+#include <string.h>
+
+#include "report.h"
+
+namespace tuner_emulator {
+
+constexpr unsigned MOST_BLOCKS = 1024;  // those that run later are not watched
+constexpr unsigned CELLS = 1u << 18, LOCKS = 1024;  // words, or addresses, that share one forget, which hides a race
+
+struct Change {
+    size_t word;
+    unsigned launch, block, instruction;
+    int clock;
+    unsigned char bytes;
+    bool is_atomic;
+};
+static Change changes[CELLS];
+
+// What a block did at clock c is ordered before another if that has seen c.
+struct Order {
+    unsigned launch;
+    int seen[MOST_BLOCKS];
+};
+static Order known, locks[LOCKS];
+static uint3 places[MOST_BLOCKS];
+static Span fixed, dynamic;
+static unsigned launch, block;  // the latter counts in the order that they run in, from 1
+static int clock_now;
+
+int block_clock() { return clock_now; }
+
+static unsigned slot(size_t address, unsigned slots) {
+    return (unsigned)((address / 4 * 0x9e3779b97f4a7c15ull >> 32) % slots);
+}
+
+static bool is_watched(size_t address) {
+    return block < MOST_BLOCKS && !fixed.holds(address) && !dynamic.holds(address);
+}
+
+void begin_blocks() {
+    launch++;
+    block = 0;
+    fixed = static_shared(), dynamic = dynamic_shared();
+}
+
+void watch_block() {
+    block++;
+    clock_now = 1;
+    memset(&known, 0, sizeof known);
+    if (block < MOST_BLOCKS) places[block] = blockIdx;
+}
+
+void order_blocks(size_t address) {
+    if (!is_watched(address)) return;
+    Order& lock = locks[slot(address, LOCKS)];
+    if (lock.launch != launch) memset(&lock, 0, sizeof lock);
+    lock.launch = launch;
+    for (unsigned i = 1; i < block; i++)
+        lock.seen[i] = known.seen[i] = known.seen[i] < lock.seen[i] ? lock.seen[i] : known.seen[i];
+    lock.seen[block] = clock_now++;
+}
+
+void note_change(size_t word, unsigned char bytes, bool is_atomic, int clock, unsigned instruction) {
+    if (!is_watched(word * 4)) return;
+    Change& last = changes[slot(word * 4, CELLS)];
+    const Change now = {word, launch, block, instruction, clock, bytes, is_atomic};
+    const Change before = last;
+    last = now;
+    if (before.word != word || before.launch != launch || before.block == block || !(before.bytes & bytes)) return;
+    if ((before.is_atomic && is_atomic) || known.seen[before.block] >= before.clock) return;
+    char name[40], text[400];
+    uint3 a = places[before.block];
+    snprintf(text, sizeof text,
+             "block %u,%u,%u changes %s in line {%x}, block %u,%u,%u the same in line {%x}, and nothing orders them", a.x,
+             a.y, a.z, name_of(word * 4, name), before.instruction, blockIdx.x, blockIdx.y, blockIdx.z, instruction);
+    explain("%s", text);
+    stop(RACED);
+}
+
+}  // namespace tuner_emulator

@@ -1,0 +1,265 @@
+"""Values that an array may hold, drawn so that faults show which noise hides.
+
+Each function makes them in the place of noise, with its shape and type: none where the domain has no such values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tui_tuner.problem.blocks import filled, in_blocks, in_threads
+
+SPIKES = 64
+"""Elements that are large, of as many as there are."""
+LOUD = 24.0
+"""Size of a large element of a normal array: the exponential of it is still far from infinite."""
+HEAD = 16
+"""Elements that are alike at the beginning of an array in which few others differ, of as many as there are in half."""
+NEIGHBOURS = 16
+"""So many numbers follow each other: four bits tell them apart."""
+INFINITIES = 4
+PARTS = 16
+DEEPEST = 10
+"""Quiet parts are scaled by up to 2 to the minus this."""
+TINY, LARGE = (1e-30, 1e-3), (1e4, 1e3)
+"""Factors of single and double precision, and of half precision."""
+MODERATE = 8.0
+"""Of noise: the exponentials of what is so far apart differ by up to the precision of single numbers, and more."""
+EQUAL = (0.5, 1.0, 1.5, 2.0, 3.0, -0.5, -1.0, -2.0)
+"""Sums and squares of so few bits are exact in any order, so a difference of two of them is as well."""
+
+
+@dataclass(frozen=True)
+class Domain:
+    """What an array may hold.
+
+    Attributes:
+        low: least value; None for any number.
+        high: bound that is not reached; None for any number.
+        origin: the value nearest to 0, which quiet parts come close to.
+        is_whole: whether it holds whole numbers only, of whatever type.
+        has_infinities: whether infinity is among them.
+    """
+
+    low: float | None = None
+    high: float | None = None
+    origin: float = 0.0
+    is_whole: bool = False
+    has_infinities: bool = False
+
+    @property
+    def is_real(self) -> bool:
+        """Whether any number may be there."""
+        return self.low is None
+
+    def holds_zero(self) -> bool:
+        """Whether 0 may be there."""
+        return self.origin == 0
+
+
+def spikes(noise: np.ndarray, domain: Domain, random: np.random.Generator) -> np.ndarray:
+    """All but silent, with large elements at random places, and the largest one at the end, which may be left out.
+
+    All that is silent adds up to less than the rounding of one large element: how much of it a right sum loses depends
+    on the order of the additions.
+    """
+    values = np.empty_like(noise)
+    flat, drawn = values.reshape(-1), noise.reshape(-1)
+    rounding = float(np.finfo(flat.dtype).eps) if flat.dtype.kind == "f" else 1.0
+    in_blocks(flat.size, lambda part: _scale(flat[part], drawn[part], domain, rounding / flat.size))
+    places = random.integers(0, flat.size, min(SPIKES, flat.size // 2 + 1))
+    flat[places] = loud = _loud(flat.dtype, domain, random, places.size)
+    flat[-1] = np.max(np.abs(loud) if domain.is_real else loud)
+    return values
+
+
+def _loud(dtype: np.dtype, domain: Domain, random: np.random.Generator, count: int) -> np.ndarray:
+    shares = random.uniform(0.75, 1.0, count)
+    if domain.low is None or domain.high is None:
+        return np.asarray(LOUD * shares * random.choice([-1.0, 1.0, 1.0], count)).astype(dtype)
+    if domain.is_whole:
+        return np.full(count, int(domain.high) - 1).astype(dtype)
+    return np.asarray(domain.origin + (domain.high - domain.origin) * shares * (1 - 2**-10)).astype(dtype)
+
+
+def changed(noise: np.ndarray, domain: Domain, random: np.random.Generator) -> np.ndarray:
+    """The same but for a few elements, which are large: what looks at a sample finds nothing changed."""
+    values = noise.copy()
+    places = random.integers(0, values.size, min(SPIKES, values.size // SPIKES + 1))
+    values.reshape(-1)[places] = _loud(values.dtype, domain, random, places.size)
+    return values
+
+
+def mostly_equal(noise: np.ndarray, domain: Domain, random: np.random.Generator) -> np.ndarray:
+    """Zeros, where there may be some, then one value over and over, but for a few: the first ones tell nothing.
+
+    Behind the zeros all are negative, where they may be: a maximum that is begun at zero is wrong there.
+    """
+    values = filled(noise.shape, _one_of_few(domain, random, negative=True), noise.dtype)
+    flat = values.reshape(-1)
+    zeros = flat.size // 2 if domain.holds_zero() else 0
+    flat[:zeros] = 0
+    alike = min(HEAD, flat.size // 2)
+    for place in random.integers(alike, flat.size, min(SPIKES, flat.size // HEAD + 1)):
+        flat[place] = _one_of_few(domain, random, negative=place >= zeros)
+    return values
+
+
+def next_to_each_other(noise: np.ndarray, domain: Domain, random: np.random.Generator) -> np.ndarray | None:
+    """A few numbers that follow each other: what orders them by fewer bits takes some for equal."""
+    if domain.is_whole or noise.dtype.kind != "f":
+        return None
+    first = np.array([_one_of_few(domain, random, negative=False)], noise.dtype)
+    bits = first.view(f"i{first.itemsize}")
+    return np.asarray(bits + random.integers(0, NEIGHBOURS, noise.shape, bits.dtype.type)).view(noise.dtype)
+
+
+def _one_of_few(domain: Domain, random: np.random.Generator, *, negative: bool) -> float:
+    """One of a few values of few bits; below zero where that is wanted and the array may hold any number."""
+    if domain.low is None or domain.high is None:
+        value = float(random.choice(EQUAL))
+        return -abs(value) if negative else value
+    if domain.is_whole:
+        return _one_value(domain, random)
+    return domain.origin + (domain.high - domain.origin) * float(random.choice((0.25, 0.5, 0.75)))
+
+
+def profile(noise: np.ndarray, domain: Domain, random: np.random.Generator) -> np.ndarray:
+    """Parts of random length: the first quiet, the last loud, between them blocks, ramps and combs."""
+    values = np.empty_like(noise)
+    flat, drawn = values.reshape(-1), noise.reshape(-1)
+    cuts = np.sort(random.integers(0, flat.size + 1, PARTS - 1))
+    edges = [0, *cuts.tolist(), flat.size]
+    depths = [DEEPEST, *random.integers(0, DEEPEST + 1, PARTS - 2).tolist(), 0]
+    combed = random.random(PARTS) < 0.5
+    phases = random.integers(0, 2, PARTS)
+
+    def shape(number: int) -> None:
+        start, end = edges[number], edges[number + 1]
+        _louder(flat[start:end], drawn[start:end], domain, depths[number], ramp=number % 3 == 1)
+        if combed[number]:
+            teeth = slice(start + int(phases[number]), end, 2)
+            _scale(flat[teeth], flat[teeth], domain, 2.0**-DEEPEST)
+
+    in_threads(shape, PARTS)
+    return values
+
+
+def _louder(into: np.ndarray, drawn: np.ndarray, domain: Domain, depth: int, *, ramp: bool) -> None:
+    """A part as loud as its depth says, or that grows so loud."""
+    if not ramp or domain.is_whole or not into.size:
+        _scale(into, drawn, domain, 2.0**-depth)
+        return
+    kind = into.dtype.type
+    rising = np.linspace(0, 2.0**-depth, into.size, endpoint=False, dtype=np.float32)
+    into[...] = (drawn - kind(domain.origin)) * rising + kind(domain.origin)
+
+
+def _scale(into: np.ndarray, drawn: np.ndarray, domain: Domain, factor: float) -> None:
+    """Bring values nearer to the domain's origin; whole numbers by a power of two, rounded down."""
+    if into.dtype.kind == "b":
+        into[...] = drawn & (factor > 0.5)
+    elif into.dtype.kind != "f":
+        origin = into.dtype.type(domain.origin)
+        shift = min(round(-np.log2(factor)), into.dtype.itemsize * 8 - 1)
+        np.right_shift(drawn - origin, into.dtype.type(shift), out=into)
+        into += origin
+    elif domain.origin == 0 and not domain.is_whole:
+        np.multiply(drawn, into.dtype.type(factor), out=into)
+    else:
+        kind = into.dtype.type
+        np.subtract(drawn, kind(domain.origin), out=into)
+        into *= kind(factor)
+        if domain.is_whole:
+            np.trunc(into, out=into)
+        into += kind(domain.origin)
+
+
+def equal(noise: np.ndarray, domain: Domain, random: np.random.Generator) -> np.ndarray:
+    """One value; of whole numbers the one that is furthest from zero."""
+    value = _least_or_most(domain) if domain.is_whole else _one_value(domain, random)
+    return filled(noise.shape, value, noise.dtype)
+
+
+def _one_value(domain: Domain, random: np.random.Generator) -> float:
+    if domain.low is None or domain.high is None:
+        return float(random.choice(EQUAL))
+    if not domain.is_whole:
+        return (domain.origin + domain.high) / 2
+    return int(random.integers(int(domain.low), int(domain.high)))
+
+
+def infinities(noise: np.ndarray, domain: Domain, random: np.random.Generator) -> np.ndarray | None:
+    """Noise with a few infinities of either sign."""
+    if not domain.has_infinities:
+        return None
+    values = noise.copy()
+    count = min(INFINITIES, values.size)
+    values.reshape(-1)[random.integers(0, values.size, count)] = random.choice([-np.inf, np.inf], count)
+    return values
+
+
+def _least_or_most(domain: Domain) -> int:
+    """The whole number that is furthest from zero, as sums and products of it are, which may not fit where they go."""
+    low, high = int(domain.low or 0), int(domain.high or 0)
+    return low if low < 0 and -low >= high - 1 else high - 1
+
+
+def zeros(noise: np.ndarray, domain: Domain, _: np.random.Generator) -> np.ndarray | None:
+    """Zeros with the signs of noise, where it may be negative: what orders numbers by their bits tells them apart."""
+    if not domain.holds_zero():
+        return None
+    signs = domain.is_real and noise.dtype.kind == "f"
+    return np.copysign(0, noise).astype(noise.dtype) if signs else np.zeros_like(noise)
+
+
+def tiny(noise: np.ndarray, domain: Domain, _: np.random.Generator) -> np.ndarray | None:
+    """Noise that is nearly nothing."""
+    if domain.is_whole or not (domain.is_real or domain.holds_zero()):
+        return None
+    return np.asarray(noise * _factor(noise.dtype, TINY))
+
+
+def large(noise: np.ndarray, domain: Domain, _: np.random.Generator) -> np.ndarray | None:
+    """Rows, or thirds, of large numbers, the largest last, of negative ones, the largest first, and of moderate ones.
+
+    A maximum of a part of a row is wrong of the first two, one that is begun at zero, or at a number thought small, of
+    the second. An exponential keeps moderate ones apart. Whole numbers are the two furthest from zero.
+    """
+    if domain.is_whole:
+        return _furthest(noise, domain)
+    if not domain.is_real:
+        return None
+    factor = _factor(noise.dtype, LARGE)
+    values = np.asarray(noise * factor)
+    rows, drawn = (values, noise) if noise.ndim > 1 else (_in_thirds(values), _in_thirds(noise))
+    if not rows.size:
+        return values
+    large, negative = rows[0::3], rows[1::3]
+    large[..., -1] = np.max(np.abs(large)) + factor
+    negative[...] = -(np.abs(negative) + factor)
+    negative[..., 0] = np.multiply(factor, -0.5)
+    rows[2::3] = drawn[2::3] * noise.dtype.type(MODERATE)
+    return values
+
+
+def _furthest(noise: np.ndarray, domain: Domain) -> np.ndarray | None:
+    """The two whole numbers furthest from zero, where there are others; sums of their products are odd and even."""
+    if (domain.high or 0) - (domain.low or 0) <= 2:
+        return None
+    values = filled(noise.shape, most := _least_or_most(domain), noise.dtype)
+    values[noise % 2 == 0] -= int(np.sign(most))
+    return values
+
+
+def _in_thirds(flat: np.ndarray) -> np.ndarray:
+    """As three rows, without what is left over."""
+    return flat[: flat.size // 3 * 3].reshape(3, -1)
+
+
+def _factor(dtype: np.dtype, factors: tuple[float, float]) -> np.generic:
+    single, half = factors
+    factor: np.generic = dtype.type(half if dtype == np.float16 else single)
+    return factor
