@@ -733,6 +733,41 @@ def test_a_draft_in_opencl_is_run_on_the_device_and_amended(tmp_path):
     assert "it writes inside its arrays alone, what is written is what is compared" in told
 
 
+BUILT = """\
+__kernel __attribute__((reqd_work_group_size(TILE, 1, 1)))
+void sums(__global float *to, __global const float *from, __local float *part, const int n)
+{
+    int i = get_local_id(0), g = get_global_id(0);
+    part[i] = g < n ? TIMES * from[g] : 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int s = TILE / 2; s > 0; s /= 2) { if (i < s) part[i] += part[i + s]; barrier(CLK_LOCAL_MEM_FENCE); }
+    if (i == 0) to[get_group_id(0)] = part[0];
+}
+"""
+BUILDS = """\
+int main() { const int tile = 64; int n = 8192; char how[64]; sprintf(how, "-DTILE=%d -DTIMES=2", tile);
+clBuildProgram(p, 1, &d, how, NULL, NULL); cl_kernel k = clCreateKernel(p, "sums", &e);
+cl_mem a = clCreateBuffer(c, 0, n * sizeof(float), NULL, &e);
+cl_mem b = clCreateBuffer(c, 0, (n + tile - 1) / tile * sizeof(float), NULL, &e);
+clSetKernelArg(k, 0, sizeof b, &b); clSetKernelArg(k, 1, sizeof a, &a);
+clSetKernelArg(k, 2, tile * sizeof(float), NULL);
+clSetKernelArg(k, 3, sizeof n, &n); size_t g = n, l = tile;
+clEnqueueNDRangeKernel(q, k, 1, NULL, &g, &l, 0, NULL, NULL); }
+"""
+
+
+@pytest.mark.opencl
+def test_local_memory_and_what_the_host_builds_with_are_drafted_and_run(tmp_path):
+    file, host = tmp_path / "sums.cl", tmp_path / "main.c"
+    file.write_text(BUILT)
+    host.write_text(BUILDS)
+    written = asyncio.run(confirmed(problem_of(file, host=host), SessionOptions(device="opencl"), Settings()))
+    assert (written.problem.defaults, written.problem.kernel.compiler_options) == ({"TILE": 64}, ["-DTIMES=2"])
+    told = "\n".join(assumptions(written))
+    assert "  local       part float32[TILE] (elements of a work-group, as the host has it)\n" in told
+    assert "run on the OpenCL device as given at n = 8192" in told
+
+
 def refused_in_opencl(file, source, words):
     """What is said of a kernel whose draft does not hold, with these words in it."""
     file.write_text(source)

@@ -12,7 +12,17 @@ from tui_tuner.problem.structures import Member, structures
 
 ADDRESS_SPACES = frozenset({"global", "local", "constant", "private"})
 _QUALIFIERS = frozenset(
-    {"const", "volatile", "restrict", "__restrict__", "__restrict", "__grid_constant__", "__device__", "struct"}
+    {
+        "const",
+        "__const",
+        "volatile",
+        "restrict",
+        "__restrict__",
+        "__restrict",
+        "__grid_constant__",
+        "__device__",
+        "struct",
+    }
 )
 _INTEGER_WORDS = frozenset({"unsigned", "signed", "char", "short", "int", "long"})
 _NAMED = {

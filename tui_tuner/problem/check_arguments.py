@@ -99,9 +99,13 @@ def _declared(parameter: KernelParameter) -> str:
 
 def _unlike(argument: Argument, parameter: KernelParameter) -> tuple[str, str] | None:
     """The key that does not fit the parameter, and why."""
-    kind = "shape" if argument.shape is not None else "value"
+    kind = "shape" if argument.shape is not None else "value" if argument.local is None else "local"
     if reason := why_not_passable(parameter):
         return "name", reason
+    if parameter.local and kind != "local":
+        return kind, f"is a __local pointer in the kernel: it needs local, its elements in a work-group, not {kind}"
+    if kind == "local" and not parameter.local:
+        return kind, "is no __local pointer in the kernel"
     if parameter.pointer and kind == "value":
         return kind, "is a pointer in the kernel: it needs shape, not value"
     if not parameter.pointer and kind == "shape":
@@ -168,8 +172,6 @@ def why_not_passable(parameter: KernelParameter) -> str | None:
         return "is a pointer to something that is no plain array"
     if not parameter.pointer and parameter.width > 1:
         return "is a vector passed by value: pass its elements, or a pointer"
-    if parameter.pointer and {"local", "__local"} & set(written.split()):
-        return "is local memory passed in: declare it inside the kernel instead"
     if type_words(written)[:1] and type_words(written)[0].startswith(("image", "sampler")):
         return "is an image or a sampler: only arrays and scalars can be passed"
     return None
@@ -223,8 +225,9 @@ def fill_fault(argument: Argument) -> FillFault | None:
     if argument.shape is None:
         if argument.fill is not None or argument.function is not None:
             key = "function" if argument.fill is None else "fill"
-            what = "scalar" if argument.members is None else "structure that is passed by value"
-            return FillFault(key, f"a {what} has no {key}", f"take {key} out")
+            what = "a scalar" if argument.members is None else "a structure that is passed by value"
+            what = what if argument.local is None else "local memory"
+            return FillFault(key, f"{what} has no {key}", f"take {key} out")
     elif argument.fill is not None and argument.function is not None:
         return FillFault("function", "the array has a fill and a function that makes it", "take one of them out")
     elif how in ("normal", "uniform") and not is_float:

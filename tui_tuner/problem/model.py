@@ -117,6 +117,8 @@ class Argument(ProblemTable):
             with `fill` that content is restored before every launch.
         low: lower bound of `uniform` and `integers` (included), the first of `offsets`.
         high: upper bound of `uniform` and `integers` (excluded), the last of `offsets`.
+        local: elements of the memory of a work-group that a `__local` pointer of OpenCL is given, over sizes, tunables
+            and `block_size_x`, `_y`, `_z`, the extents of the block.
         infinities: whether infinities are among the values of a `normal` array, so that some are tested.
         function: what makes the array instead of a fill, by its name in the reference's file.
         constant: whether it is no parameter of the kernel but the `__constant__` variable of this name, which is filled
@@ -128,6 +130,7 @@ class Argument(ProblemTable):
     shape: list[Expression] | None = None
     value: Expression | float | None = None
     members: list[Member] | None = None
+    local: Expression | None = None
     output: bool = False
     fill: ArgumentFill | None = None
     low: float | None = None
@@ -139,7 +142,9 @@ class Argument(ProblemTable):
     @model_serializer(mode="wrap")
     def _as_ever(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """What is not declared is not written: keys in journals hash arguments."""
-        return _without_defaults(handler(self), members=None, infinities=False, function=None, constant=False)
+        return _without_defaults(
+            handler(self), members=None, local=None, infinities=False, function=None, constant=False
+        )
 
     @model_validator(mode="after")
     def _scalar_or_array(self) -> Argument:
@@ -148,6 +153,9 @@ class Argument(ProblemTable):
                 raise ValueError(f"argument '{self.name}' needs dtype = \"struct\" with members and no shape or value")
             if self.constant:
                 raise ValueError(f"argument '{self.name}' is constant memory: give it as an array of its numbers")
+        elif self.local is not None:
+            if (self.shape, self.value, self.output, self.constant) != (None, None, False, False):
+                raise ValueError(f"argument '{self.name}' is local memory: it has neither shape nor value nor output")
         elif (self.shape is None) == (self.value is None):
             raise ValueError(f"argument '{self.name}' needs either shape (an array) or value (a scalar)")
         if self.output and self.shape is None:

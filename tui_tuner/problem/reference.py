@@ -140,7 +140,8 @@ def call_reference(problem: Problem, arguments: Sequence[np.ndarray | np.generic
         ProblemError: it raises, or returns something else than the outputs; with the line in the user's file.
     """
     reference = find_reference(problem)
-    named = {a.name: _given(value) for a, value in zip(problem.arguments, arguments, strict=True)}
+    given = zip(problem.arguments, arguments, strict=True)
+    named = {a.name: _given(value) for a, value in given if a.local is None}
     outputs = {a.name: np.shape(value) for a, value in zip(problem.arguments, arguments, strict=True) if a.output}
     return outputs_of(reference, lambda: load_function(reference)(**named), outputs)
 
@@ -187,7 +188,7 @@ def _tree(file: Path, what: str) -> ast.Module:
 
 def _refuse_other_parameters(problem: Problem, taken: ast.arguments, place: ReferenceFunction) -> None:
     named = {parameter.arg for parameter in (*taken.args, *taken.kwonlyargs)}
-    given = [argument.name for argument in problem.arguments]
+    given = [argument.name for argument in problem.arguments if argument.local is None]
     if taken.kwarg is None and (missing := [name for name in given if name not in named]):
         message = f"the {place.title} does not take the kernel's argument '{missing[0]}'"
     else:

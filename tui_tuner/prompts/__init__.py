@@ -180,6 +180,8 @@ def _argument(argument: Argument) -> str:
     if argument.members is not None:
         held = ", ".join(f"{one.dtype} {one.name} = {one.value}" for one in argument.members) or "functions alone"
         return f"argument {argument.name}: a structure by value with {held}: keep its declaration as it is"
+    if argument.local is not None:
+        return f"argument {argument.name}: __local memory of {argument.local} elements of {argument.dtype}: keep it"
     if argument.shape is None:
         return f"argument {argument.name}: {argument.dtype} = {argument.value}"
     role = "output" if argument.output else "input"

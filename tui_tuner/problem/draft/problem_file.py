@@ -11,6 +11,7 @@ from tui_tuner.errors import ProblemError
 from tui_tuner.problem.by_value import Unknown, fields_of
 from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words
 from tui_tuner.problem.check_arguments import why_not_passable
+from tui_tuner.problem.draft.argument_text import Draft
 from tui_tuner.problem.draft.device_words import header_directories, local_headers
 from tui_tuner.problem.draft.drafted import DraftedLaunch
 from tui_tuner.problem.draft.guesses import (
@@ -25,10 +26,12 @@ from tui_tuner.problem.draft.guesses import (
     with_called,
     work_of,
 )
+from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.launch import drafted_launch
+from tui_tuner.problem.draft.opencl_options import build_flags, build_macros
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts, completed
 from tui_tuner.problem.draft.sizes import Amendments, DraftedSizes, drafted_sizes
-from tui_tuner.problem.draft.text import Draft, lines_of
+from tui_tuner.problem.draft.text import lines_of
 from tui_tuner.problem.host_code import device_code
 from tui_tuner.problem.languages import COMPILED_LANGUAGES, LANGUAGES
 from tui_tuner.problem.model import Language
@@ -89,8 +92,20 @@ def scaffold(
     sizes = _sizes_of(signature, launch, amendments, language)
     said = facts or ProposedFacts()
     constants = _constants(source + "\n" + hosts, source_path, name, language)
-    draft = Draft(source_path, source, language, signature, name, read, launch, sizes, amendments, said, constants)
+    options = _options(source, hosts, launch) if language == "opencl" else []
+    draft = Draft(
+        source_path, source, language, signature, name, read, launch, sizes, amendments, said, constants, options
+    )
     return "\n".join(lines_of(draft)) + "\n"
+
+
+def _options(source: str, host: str, launch: DraftedLaunch | None) -> list[str]:
+    """What the host builds the kernel with, but for macros that are tunables."""
+    program = HostProgram(code_only(source) + "\n" + code_only(host), text=source + "\n" + host)
+    macros = build_macros(program, source).values()
+    tunables = {} if launch is None else launch.tunables
+    given = [f"-D{one.name}{f'={one.value}' if one.value else ''}" for one in macros if one.name not in tunables]
+    return [*given, *build_flags(program)]
 
 
 def _constants(code: str, file: Path, kernel: str, language: Language) -> list[DraftedConstant]:
