@@ -19,11 +19,14 @@ from tui_tuner.problem.draft.guesses import (
     divided_by,
     is_written,
     outputs,
+    size_names,
 )
+from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL, ProposedFacts, ProposedFill
 from tui_tuner.problem.draft.sizes import Amendments, DraftedSizes
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
+from tui_tuner.problem.syntax import code_only
 
 CHECK = "  # a guess: check"
 _OF_USUAL = "  # as the host makes it of usual sizes: check"
@@ -191,10 +194,27 @@ def _shape(parameter: KernelParameter, draft: Draft) -> tuple[list[str], str]:
         known = read is not None and parameter.name in read.shapes
         said = "  # as the host allocates it" if known else FROM_THE_MODEL
         return [width + as_factor(launch.shapes[parameter.name], width)], said
+    if declared := _declared(parameter, draft):
+        return declared, "  # as it is declared"
     elements = ""
-    if launch is not None and "problem_size" in launch.keys:
+    of_sizes = all(name in draft.sizes.timed for name in size_names(draft.signature))
+    in_blocks = launch is not None and launch.keys.get("grid_div_x") == ["1"] and of_sizes
+    if launch is not None and "problem_size" in launch.keys and not in_blocks:
         elements = " * ".join(as_factor(_in_elements(one, launch), "*") for one in launch.keys["problem_size"])
     return array_shape(draft.signature, parameter, elements), CHECK
+
+
+def _declared(parameter: KernelParameter, draft: Draft) -> list[str]:
+    """The extents that a parameter is declared with, as in `double a[N][N]`; nothing where one is not known."""
+    code = code_only(draft.source)
+    program, found = HostProgram(code), []
+    for text in re.findall(r"\[([^\]]*)\]", parameter.type_text):
+        number = program.number(text, len(code)) if text.strip() else None
+        names = {*re.findall(r"[A-Za-z_]\w*", text)}
+        if number is None and not (names and names <= draft.sizes.timed.keys()):
+            return []
+        found.append(" ".join(text.split()) if number is None else str(number))
+    return found
 
 
 def _in_elements(threads: str, launch: DraftedLaunch) -> str:

@@ -98,7 +98,8 @@ def _degree(parameter: KernelParameter, signature: KernelSignature) -> int:
     indices = re.findall(rf"\b{re.escape(parameter.name or '?')}\s*\[([^][]*)\]", body)
     named = [word for index in indices for word in re.findall(r"[A-Za-z_]\w*", index)]
     indices += [text for word in dict.fromkeys(named) for text in re.findall(rf"\b{word}\s*=(?!=)([^;,]*)", body)]
-    return min(3, max([dimensions(signature), *(_power(index, size) for index in indices)]))
+    declared = re.findall(rf"\[[^\]]*\b{size}\b[^\]]*\]", parameter.type_text)
+    return min(3, max([dimensions(signature), len(declared), *(_power(index, size) for index in indices)]))
 
 
 def _power(text: str, size: str) -> int:

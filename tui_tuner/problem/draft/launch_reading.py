@@ -11,7 +11,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from tui_tuner.problem.draft.c_expressions import NotArithmetic, arithmetic, folded
-from tui_tuner.problem.draft.host_dimensions import axes
+from tui_tuner.problem.draft.host_dimensions import axes, element
 from tui_tuner.problem.draft.host_launches import HostLaunch
 from tui_tuner.problem.draft.host_loops import halfway
 from tui_tuner.problem.draft.host_members import listed
@@ -105,7 +105,7 @@ class LaunchReading:
         if not re.fullmatch(r"\w+(?:(?:\[\d+\])?(?:(?:\.|->)\w+)+(?:\(\d*\)|\[\d\])?)?", name):
             return None
         elements = self.memory.elements(name, place)
-        meaning = elements or self.program.meaning(name, place)
+        meaning = elements or self.program.meaning(name, place) or element(self.program, name, place)
         if meaning is None or (name, place) in self._resolving:
             built_with = self.options.get(name) if meaning is None else None
             return (built_with and built_with.number) or self._root(name, None)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.syntax import closing, code_only, split_list
@@ -55,9 +55,24 @@ def build_macros(program: HostProgram, source: str) -> dict[str, BuildMacro]:
     return found
 
 
-def build_flags(program: HostProgram) -> list[str]:
-    """How the host has its program compiled, as by `-cl-fast-relaxed-math`."""
-    return list(dict.fromkeys(flag for text, *_ in _literals(program) for flag in _FLAG.findall(text)))
+@dataclass(frozen=True)
+class BuildOptions:
+    """What the host builds a kernel with: macros by name, and how to compile, as by `-cl-fast-relaxed-math`."""
+
+    macros: Mapping[str, BuildMacro] = field(default_factory=dict)
+    flags: Sequence[str] = ()
+
+    def without(self, tunables: Collection[str]) -> list[str]:
+        """The options for a compiler, but for macros that are tunables."""
+        given = [one for one in self.macros.values() if one.name not in tunables]
+        return [*(f"-D{one.name}{f'={one.value}' if one.value else ''}" for one in given), *self.flags]
+
+
+def build_options(source: str, host: str) -> BuildOptions:
+    """The options that the host of a kernel's source has."""
+    program = HostProgram(code_only(source) + "\n" + code_only(host), text=source + "\n" + host)
+    flags = (flag for text, *_ in _literals(program) for flag in _FLAG.findall(text))
+    return BuildOptions(build_macros(program, source), list(dict.fromkeys(flags)))
 
 
 def _literals(program: HostProgram) -> Iterator[tuple[str, int, str]]:

@@ -11,6 +11,7 @@ from tui_tuner.errors import ProblemError
 from tui_tuner.problem.by_value import Unknown, fields_of
 from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words
 from tui_tuner.problem.check_arguments import why_not_passable
+from tui_tuner.problem.conditionals import active_source
 from tui_tuner.problem.draft.argument_text import Draft
 from tui_tuner.problem.draft.device_words import header_directories, local_headers
 from tui_tuner.problem.draft.drafted import DraftedLaunch
@@ -26,9 +27,8 @@ from tui_tuner.problem.draft.guesses import (
     with_called,
     work_of,
 )
-from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.launch import drafted_launch
-from tui_tuner.problem.draft.opencl_options import build_flags, build_macros
+from tui_tuner.problem.draft.opencl_options import BuildOptions, build_options
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts, completed
 from tui_tuner.problem.draft.sizes import Amendments, DraftedSizes, drafted_sizes
 from tui_tuner.problem.draft.text import lines_of
@@ -68,6 +68,9 @@ def scaffold(
         hint = f"known endings: {', '.join(LANGUAGES)}"
         raise ProblemError(f"the ending of {source_path} says no language", hint=hint)
     source = _source_of(source_path)
+    hosts = text_of(host, "name the file that launches the kernel") if host else ""
+    built = build_options(source, hosts) if language == "opencl" else BuildOptions()
+    source = active_source(source, built.macros)
     name = _chosen_name(source, language, kernel, source_path)
     try:
         signature = find_kernel(source, language, name)
@@ -77,7 +80,6 @@ def scaffold(
     code = "\n".join(code_only(text) for text in (source, *map(text_of, local_headers(source, source_path))))
     signature = _with_bits(_with_members(signature, code, language), code_only(source))
     read = None
-    hosts = text_of(host, "name the file that launches the kernel") if host else ""
     if COMPILED_LANGUAGES[language].has_blocks:
         axes = dimensions(signature)
         read = drafted_launch(source, signature, source_path, hosts, axes, amendments.stated_too, language)
@@ -92,20 +94,11 @@ def scaffold(
     sizes = _sizes_of(signature, launch, amendments, language)
     said = facts or ProposedFacts()
     constants = _constants(source + "\n" + hosts, source_path, name, language)
-    options = _options(source, hosts, launch) if language == "opencl" else []
+    given = built.without({} if launch is None else launch.tunables)
     draft = Draft(
-        source_path, source, language, signature, name, read, launch, sizes, amendments, said, constants, options
+        source_path, source, language, signature, name, read, launch, sizes, amendments, said, constants, given
     )
     return "\n".join(lines_of(draft)) + "\n"
-
-
-def _options(source: str, host: str, launch: DraftedLaunch | None) -> list[str]:
-    """What the host builds the kernel with, but for macros that are tunables."""
-    program = HostProgram(code_only(source) + "\n" + code_only(host), text=source + "\n" + host)
-    macros = build_macros(program, source).values()
-    tunables = {} if launch is None else launch.tunables
-    given = [f"-D{one.name}{f'={one.value}' if one.value else ''}" for one in macros if one.name not in tunables]
-    return [*given, *build_flags(program)]
 
 
 def _constants(code: str, file: Path, kernel: str, language: Language) -> list[DraftedConstant]:
@@ -174,6 +167,11 @@ def _sizes_of(
 ) -> DraftedSizes:
     if launch is not None and "problem_size" in launch.keys:
         return drafted_sizes(launch, signature, amendments, has_emulator=COMPILED_LANGUAGES[language].has_emulator)
+    arrays = [one for one in signature.parameters if one.pointer]
+    if all("[" in one.type_text for one in arrays) and not any(
+        one.dtype for one in signature.parameters if one not in arrays
+    ):
+        return DraftedSizes({}, {}, {}, {})  # no array could be another size
     extents = extents_of(signature, amendments.doublings)
     fixed = () if launch is None else [name for name, value in launch.values.items() if not isinstance(value, str)]
     names = [name for name in size_names(signature) if name not in fixed] or ["n"]

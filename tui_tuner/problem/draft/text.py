@@ -28,9 +28,9 @@ def lines_of(draft: Draft) -> Iterator[str]:
     if file.suffix not in LANGUAGES:
         yield f'language = "{draft.language}"'
     places = [f"-I{one}" for one in header_directories(draft.source, file)]
-    if given := [*places, *draft.options]:
+    if options := [*places, *draft.options]:
         said = "as the host builds it" if draft.options else "for the headers of its project"
-        yield f"compiler_options = {json.dumps(given)}  # {said}"
+        yield f"compiler_options = {json.dumps(options)}  # {said}"
     yield ""
     yield "[sizes]  # names for the expressions below, with the values that are timed"
     for name, value in draft.sizes.timed.items():
