@@ -128,10 +128,10 @@ def test_headers_are_found_from_where_a_project_names_them(tmp_path):
     [("theirs.h", "put the header beside the kernel"), ("cublas_v2.h", "use a CUDA GPU, or keep the header and what")],
 )
 def test_a_header_that_another_lacks_is_named(tmp_path, header, hint):
-    (tmp_path / "ours.h").write_text(f'#include "{header}"\n')
+    (tmp_path / "ours.h").write_text(f'#include "{header}"\n#define FIRST 0\n')
     file = tmp_path / "lacking.cu"
     file.write_text(
-        '#include "ours.h"\n__global__ void k(int *to, int n) { if (threadIdx.x < n) to[threadIdx.x] = n; }\n'
+        '#include "ours.h"\n__global__ void k(int *to, int n) { if (threadIdx.x < n) to[FIRST + threadIdx.x] = n; }\n'
         "int main() { k<<<1, 32>>>(0, 32); }\n"
     )
     with pytest.raises(ProblemError, match=rf"k\(\) does not build; not found: {re.escape(header)}") as caught:
@@ -404,7 +404,7 @@ STRAY = "illegal access: touched memory 9 bytes past the end of argument 2"
         ),
         (NOTHING.format("to"), "with these 'to' holds one value"),
         ("the kernel as given is not even right against itself: ...", "its threads race"),
-        (STRAY, "'at' is an array of Cell (int first, float weight), which no fill makes"),
+        (STRAY, "'at' is an array of Cell (int first, float weight): fill, low and high of its members"),
     ],
 )
 def test_what_to_write_is_told_with_the_lines_that_say_why(tmp_path, reason, told):

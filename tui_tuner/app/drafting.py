@@ -270,7 +270,7 @@ def _to_draft(file: Path, first: Written) -> KernelToDraft:
         "" if first.host is None else text_of(first.host),
         first.text,
         lambda facts: draft_of(file, name.partition("<")[0], first.host, facts=replace(facts, tests=())).problem,
-        frozenset(one.name for one in first.problem.arguments if one.members is not None),
+        frozenset(one.name for one in first.problem.arguments if one.dtype == "struct"),
     )
 
 
@@ -326,7 +326,7 @@ def assumptions(written: Written, another: str = "") -> Iterator[str]:
         ("scalars", "value", {one.name: f" = {one.value}" for one in problem.arguments if one.value is not None})
     )
     told.append(("local", "local", {one.name: f" {one.dtype}[{one.local}]" for one in problem.arguments if one.local}))
-    held = [(one.name, member) for one in problem.arguments for member in one.members or ()]
+    held = [(one.name, member) for one in problem.arguments if one.shape is None for member in one.members or ()]
     told.append(("structures", "value", {f"{name}.{member.name}": f" = {member.value}" for name, member in held}))
     yield from (listed(*line) for line in told if line[2])
     yield from (f"  {'tried' if position == 0 else 'but':11} {doubt}" for position, doubt in enumerate(written.doubts))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tui_tuner.problem.by_value import Field, layout
 from tui_tuner.problem.draft.drafted import DraftedLaunch
 from tui_tuner.problem.draft.guesses import (
     AXES,
@@ -24,7 +25,7 @@ from tui_tuner.problem.draft.guesses import (
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL, ProposedFacts, ProposedFill
 from tui_tuner.problem.draft.sizes import Amendments, DraftedSizes
-from tui_tuner.problem.model import Language
+from tui_tuner.problem.model import Language, Member
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
 from tui_tuner.problem.syntax import code_only
 
@@ -79,8 +80,11 @@ def _arguments(draft: Draft) -> Iterator[str]:
         yield ""
         yield f"[[arguments]]  # {parameter.type_text}"
         yield f'name = "{parameter.name or f"argument_{position}"}"'
-        if parameter.members is not None:
+        if parameter.members is not None and not parameter.pointer:
             yield from _members(parameter, draft)
+            continue
+        if parameter.members is not None:
+            yield from _structures(parameter, parameter.members, draft)
             continue
         yield f'dtype = "{parameter.dtype or "float32"}"{"" if parameter.dtype else CHECK}'
         if parameter.local:
@@ -138,6 +142,26 @@ def _members(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
         keys = f'name = "{member.name}", dtype = "{member.dtype}", value = {f"[{values}]" if member.count else values}'
         more = f", alignment = {member.alignment}" if member.alignment else ""
         yield f"    {{ {keys}{more} }},{max((mark for _, mark in said), key=len)}"
+    yield "]"
+
+
+def _structures(parameter: KernelParameter, members: Sequence[Field], draft: Draft) -> Iterator[str]:
+    """An array of structures of several types, as bytes: each member with the fill that an array of it would have."""
+    extents, said = _shape(parameter, draft)
+    each = layout([Member(name=one.name, dtype=one.dtype, count=one.count, alignment=one.alignment) for one in members])  # type: ignore[arg-type]
+    is_known = parameter.name in draft.amendments.shapes
+    yield 'dtype = "uint8"  # the bytes of structures'
+    yield f"shape = {json.dumps(extents if is_known else [*extents, each.itemsize])}{said}"
+    if parameter.name in _written(draft) and not parameter.const:
+        certain = is_written(parameter.name, draft.signature)
+        yield f"output = true{'  # the text writes it' if certain else draft.mark(parameter.name, draft.facts.outputs)}"
+    yield "members = [  # of each, in the order of its declaration"
+    for one in members:
+        keys = f'name = "{one.name}", dtype = "{one.dtype}"'
+        keys += f", count = {one.count}" if one.count else ""
+        keys += f", alignment = {one.alignment}" if one.alignment else ""
+        fill = _fill(replace(parameter, dtype=one.dtype), draft)
+        yield f'    {{ {keys}, fill = "{fill}" }},{CHECK}'
     yield "]"
 
 

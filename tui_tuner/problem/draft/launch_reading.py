@@ -163,7 +163,7 @@ class LaunchReading:
     def scalars(self) -> Iterator[tuple[str, str | None, str]]:
         """Name, dtype and text of each scalar that is passed, and of each member of a structure, as in "p.width"."""
         for parameter, given in zip(self.signature.parameters, self.launch.arguments, strict=False):
-            if parameter.members is not None:
+            if parameter.members is not None and not parameter.pointer:
                 whole = re.sub(r"^\s*\*\s*|^\s*\w+\s*\{\s*(\w+)\s*\}\s*$", r"\1", given)
                 values, kind = listed(whole), re.findall(r"\w+", parameter.type_text.partition("<")[0])[-1]
                 for member in parameter.members:

@@ -219,10 +219,11 @@ _OF_THE_DEVICE = {
 
 
 def _with_members(signature: KernelSignature, code: str, language: Language) -> KernelSignature:
-    """The kernel with the members of the structures that it takes by value."""
+    """The kernel with the members of the structures that it takes, by value or as arrays of several types."""
 
     def with_members(parameter: KernelParameter) -> KernelParameter:
-        if parameter.pointer or "&" in parameter.type_text:
+        is_other = parameter.local or parameter.dtype is not None or parameter.type_text.count("*") > 1
+        if "&" in parameter.type_text or (parameter.pointer and is_other):
             return parameter
         found = fields_of(parameter.type_text, code, language)
         return replace(parameter, members=found) if isinstance(found, tuple) else parameter
@@ -317,6 +318,6 @@ def _with_bits(signature: KernelSignature, code: str) -> KernelSignature:
             return parameter
         each = zip(members, sizes, strict=True)
         words = sum(width * math.prod(int(extent) for extent in one.extents) for one, (_, width) in each)
-        return replace(parameter, dtype="int32", width=words)
+        return replace(parameter, dtype="int32", width=words, members=None)
 
     return replace(signature, parameters=tuple(map(bits, signature.parameters)))
