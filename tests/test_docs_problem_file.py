@@ -13,7 +13,7 @@ from pydantic_core import PydanticUndefined
 
 from tests.documents import PROBLEM_FILE, ROOT, blocks
 from tui_tuner.errors import ProblemError
-from tui_tuner.problem import model
+from tui_tuner.problem import argument, model
 from tui_tuner.problem.candidate import geometry
 from tui_tuner.problem.expressions import evaluate
 from tui_tuner.problem.load import load_problem
@@ -67,10 +67,10 @@ def test_every_table_of_a_problem_has_its_place_among_the_keys():
 
 def test_every_dtype_and_every_fill_is_named_in_the_document():
     meanings = {key: meaning for keys, _, meaning in rows("[[arguments]]") for key in keys}
-    assert re.findall(r'"(\w+)"', meanings["fill"]) == list(model.ArgumentFill.__args__)
+    assert re.findall(r'"(\w+)"', meanings["fill"]) == list(argument.ArgumentFill.__args__)
     first_and_last = {"bool", "int8", "int64", "uint8", "uint64", "float16", "float32", "float64"}
     assert set(re.findall(r"`(\w+)`", meanings["dtype"])) == first_and_last | {"struct", "members"}
-    assert first_and_last < set(model.type_names.__args__)
+    assert first_and_last < set(argument.type_names.__args__)
 
 
 def in_directory(directory: Path, text: str) -> Path:

@@ -128,10 +128,10 @@ def test_headers_are_found_from_where_a_project_names_them(tmp_path):
     [("theirs.h", "put the header beside the kernel"), ("cublas_v2.h", "use a CUDA GPU, or keep the header and what")],
 )
 def test_a_header_that_another_lacks_is_named(tmp_path, header, hint):
-    (tmp_path / "ours.h").write_text(f'#include "{header}"\n')
+    (tmp_path / "ours.h").write_text(f'#include "{header}"\n#define FIRST 0\n')
     file = tmp_path / "lacking.cu"
     file.write_text(
-        '#include "ours.h"\n__global__ void k(int *to, int n) { if (threadIdx.x < n) to[threadIdx.x] = n; }\n'
+        '#include "ours.h"\n__global__ void k(int *to, int n) { if (threadIdx.x < n) to[FIRST + threadIdx.x] = n; }\n'
         "int main() { k<<<1, 32>>>(0, 32); }\n"
     )
     with pytest.raises(ProblemError, match=rf"k\(\) does not build; not found: {re.escape(header)}") as caught:
@@ -404,7 +404,7 @@ STRAY = "illegal access: touched memory 9 bytes past the end of argument 2"
         ),
         (NOTHING.format("to"), "with these 'to' holds one value"),
         ("the kernel as given is not even right against itself: ...", "its threads race"),
-        (STRAY, "'at' is an array of Cell (int first, float weight), which no fill makes"),
+        (STRAY, "'at' is an array of Cell (int first, float weight): fill, low and high of its members"),
     ],
 )
 def test_what_to_write_is_told_with_the_lines_that_say_why(tmp_path, reason, told):
@@ -731,6 +731,41 @@ def test_a_draft_in_opencl_is_run_on_the_device_and_amended(tmp_path):
     assert "main.c launches it nowhere that could be read, so what the host has is guessed" in told
     assert "run on the OpenCL device as given at n = " in told
     assert "it writes inside its arrays alone, what is written is what is compared" in told
+
+
+BUILT = """\
+__kernel __attribute__((reqd_work_group_size(TILE, 1, 1)))
+void sums(__global float *to, __global const float *from, __local float *part, const int n)
+{
+    int i = get_local_id(0), g = get_global_id(0);
+    part[i] = g < n ? TIMES * from[g] : 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int s = TILE / 2; s > 0; s /= 2) { if (i < s) part[i] += part[i + s]; barrier(CLK_LOCAL_MEM_FENCE); }
+    if (i == 0) to[get_group_id(0)] = part[0];
+}
+"""
+BUILDS = """\
+int main() { const int tile = 64; int n = 8192; char how[64]; sprintf(how, "-DTILE=%d -DTIMES=2", tile);
+clBuildProgram(p, 1, &d, how, NULL, NULL); cl_kernel k = clCreateKernel(p, "sums", &e);
+cl_mem a = clCreateBuffer(c, 0, n * sizeof(float), NULL, &e);
+cl_mem b = clCreateBuffer(c, 0, (n + tile - 1) / tile * sizeof(float), NULL, &e);
+clSetKernelArg(k, 0, sizeof b, &b); clSetKernelArg(k, 1, sizeof a, &a);
+clSetKernelArg(k, 2, tile * sizeof(float), NULL);
+clSetKernelArg(k, 3, sizeof n, &n); size_t g = n, l = tile;
+clEnqueueNDRangeKernel(q, k, 1, NULL, &g, &l, 0, NULL, NULL); }
+"""
+
+
+@pytest.mark.opencl
+def test_local_memory_and_what_the_host_builds_with_are_drafted_and_run(tmp_path):
+    file, host = tmp_path / "sums.cl", tmp_path / "main.c"
+    file.write_text(BUILT)
+    host.write_text(BUILDS)
+    written = asyncio.run(confirmed(problem_of(file, host=host), SessionOptions(device="opencl"), Settings()))
+    assert (written.problem.defaults, written.problem.kernel.compiler_options) == ({"TILE": 64}, ["-DTIMES=2"])
+    told = "\n".join(assumptions(written))
+    assert "  local       part float32[TILE] (elements of a work-group, as the host has it)\n" in told
+    assert "run on the OpenCL device as given at n = 8192" in told
 
 
 def refused_in_opencl(file, source, words):

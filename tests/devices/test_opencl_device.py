@@ -24,6 +24,13 @@ __kernel void bits(__global ushort* out, const ushort half_bits, const uchar fla
     out[0] = half_bits;
     out[1] = flag;
 }
+__kernel void turned(__global float* out, __local float* part, __global const float* in, __local int* count) {
+    int i = get_local_id(0), last = get_local_size(0) - 1;
+    part[i] = in[get_global_id(0)];
+    count[0] = last;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[get_global_id(0)] = part[last - i] + count[0];
+}
 typedef struct { char mark; double by; int at[3]; } Two;
 __kernel void held(__global double* out, const char before, Two two, float4 four) {
     out[0] = two.mark + two.by + 10 * two.at[2];
@@ -129,6 +136,13 @@ def test_structures_and_vectors_are_passed_by_value(device, artifact):
     buffers = device.allocate([np.zeros(2), np.int8(1), *STRUCTURES], frozenset())
     device.launch(device.load(artifact, "held"), buffers, Geometry((1, 1, 1), (1, 1, 1)), 10.0)
     assert device.download(buffers, 0).tolist() == [1.25 + 50, 5]
+
+
+def test_local_memory_is_passed_in_as_many_bytes_as_a_launch_says(device, artifact):
+    out, given = np.zeros(8, np.float32), np.arange(8, dtype=np.float32)
+    buffers = device.allocate([out, np.float32(0), given, np.int32(0)], frozenset())
+    device.launch(device.load(artifact, "turned"), buffers, Geometry((2, 1, 1), (4, 1, 1), 0, ((1, 16), (3, 4))), 10.0)
+    assert device.download(buffers, 0).tolist() == [6, 5, 4, 3, 10, 9, 8, 7]
 
 
 def test_a_kernel_that_the_binary_does_not_have_is_a_launch_failure(device, artifact):

@@ -43,6 +43,15 @@ struct Picture {
 };
 """
 CASES = {
+    "numbers and types of a function template that launches": (
+        "template <typename T, typename I, unsigned N> __global__ void k(T *to, const T *from, I n) {"
+        " for (I i = blockIdx.x * N + threadIdx.x; i < n; i += N * gridDim.x) to[i] = from[i]; }\n"
+        "template <typename T, unsigned EACH> void run(const int count) { const unsigned ALL = 128, N = ALL / EACH;"
+        " const size_t groups = std::min<size_t>(64, (count + N - 1) / N);"
+        " k<T, int, N> <<<groups, N>>>(to(), from(), count); }\n"
+        "int main(int c, char **v) { run<double, 2>(atoi(v[1])); }",
+        {"name": "k<double,int,block_size_x>", "defaults": {"block_size_x": 64}, "to": ["n"], "from": ["n"]},
+    ),
     "a class of the host's own that takes memory": (
         BUFFER + SCALE + "int main() { const int all = 70000; Buffer<float> from(all), to(all);"
         " k<<<64, 128>>>(to.get(), from.get(), from.size()); }",
@@ -474,6 +483,17 @@ LAUNCHED = (
     " dim3 b(32, 8), g((p.width + 31) / 32, (p.height + 7) / 8); k<<<g, b>>>(to, from, p); }"
 )
 SET = "p.width = 640; p.height = 480; p.gain = 0.5f;"
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["b.low = make_float3(0, 1, 2);", "b.low = {0, 1, 2};", "b.low.x = 0; b.low.y = 1; b.low.z = 2;"],
+)
+def test_a_vector_in_a_structure_has_the_hosts_values(tmp_path, host):
+    box = "struct Box { float3 low; int n; };\n"
+    kernel = f"__global__ void k(float *to, Box b, int n) {{ {ONE} if (i < n) to[i] = b.low.y; }}\n"
+    problem, text = drafted(tmp_path, box + kernel + f"int main() {{ Box b; {host} k<<<n / 64, 64>>>(to, b, n); }}")
+    assert problem.arguments[1].members[0].value == [0, 1, 2], text
 
 
 @pytest.mark.parametrize(

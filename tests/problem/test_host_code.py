@@ -257,6 +257,20 @@ def test_a_build_of_one_kernel_leaves_out_the_others_and_what_only_they_include(
     assert text.count("\n") == source.count("\n")
 
 
+def test_a_header_that_only_the_host_needs_is_left_out_if_it_needs_a_library_of_the_hosts(tmp_path):
+    kernel = "__global__ void k(float *v) { v[0] = CALL; }\nint main() { check(0); k<<<1, 1>>>(0); }\n"
+    (tmp_path / "common.h").write_text(
+        "#include <cublas_v2.h>\n#define CHECKED(e) check(e)\nenum Kind { SMALL, LARGE };\n"
+        "template <class T> __host__ __device__ T half(T v) { if (v) { return v / 2; } return v; }\n"
+        "inline void check(int error) { if (error) { exit(1); } }\nconst int LIMIT = 4;\n"
+    )
+
+    def is_kept(call):
+        return "common.h" in device_code('#include "common.h"\n' + kernel.replace("CALL", call), (tmp_path,), "k")
+
+    assert [is_kept(call) for call in ("1", "half(1)", "LIMIT", "SMALL", "T(1)")] == [False, True, True, True, False]
+
+
 def test_a_class_that_launches_and_headers_of_libraries_that_no_kernel_names_are_left_out():
     source = (
         "#include <torch/extension.h>\n#include <thrust/sort.h>\n#include <cub/cub.cuh>\n"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tui_tuner.errors import ProblemError
-from tui_tuner.problem.check_arguments import fill_fault
+from tui_tuner.problem.check_inputs import fill_fault
 from tui_tuner.problem.inputs import array_bytes, make_arguments, poisoned, untouched
 from tui_tuner.problem.model import Argument, Kernel, Launch, Problem
 

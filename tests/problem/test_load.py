@@ -6,8 +6,9 @@ import pytest
 
 from tests.problem.examples import KERNEL, PROBLEM, write
 from tui_tuner.errors import ProblemError
-from tui_tuner.problem.candidate import baseline
+from tui_tuner.problem.candidate import baseline, local_memory
 from tui_tuner.problem.load import load_problem, parse_problem
+from tui_tuner.prompts import argument_facts
 
 
 def test_a_problem_loads_from_its_own_file_and_from_the_kernels(tmp_path):
@@ -139,19 +140,62 @@ def test_template_arguments_in_the_kernels_name_are_checked_against_the_dtypes(t
         load_problem(write(tmp_path, PROBLEM.replace('"scale"', '"scale<double>"'), kernel))
 
 
-def test_local_memory_and_images_cannot_be_passed(tmp_path):
-    (tmp_path / "k.cl").write_text("__kernel void k(__global float *out, __local float *tile) { out[0] = tile[0]; }")
-    (tmp_path / "k.toml").write_text("""
+LOCAL = """
 kernel = { source = "k.cl", name = "k" }
-launch = { problem_size = [64] }
-arguments = [
-  { name = "out", dtype = "float32", shape = [64], output = true },
-  { name = "tile", dtype = "float32", shape = [64] },
-]
-""")
-    with pytest.raises(ProblemError, match="'tile' is local memory passed in") as caught:
-        load_problem(tmp_path / "k.cl")
-    assert caught.value.line == 6
+launch = { problem_size = [64], block_size = ["w", 2] }
+tunables = { w = [8, 16] }
+[[arguments]]
+name = "out"
+dtype = "float32"
+shape = [64]
+output = true
+[[arguments]]
+name = "tile"
+dtype = "float32"
+local = "2 * w * block_size_y"
+"""
+
+
+def with_local(tmp_path, old="", new=""):
+    assert old in LOCAL
+    (tmp_path / "k.cl").write_text("__kernel void k(__global float *out, __local float *tile) { out[0] = tile[0]; }")
+    (tmp_path / "k.toml").write_text(LOCAL.replace(old, new))
+    return load_problem(tmp_path / "k.cl")
+
+
+def test_local_memory_has_its_size_from_the_block_and_the_tunables(tmp_path):
+    problem = with_local(tmp_path)
+    assert local_memory(problem.arguments, {}, {"w": 16}, (16, 2, 1)) == ((1, 256),)
+    assert argument_facts(problem)[1] == (
+        "argument tile: __local memory of 2 * w * block_size_y elements of float32: keep it"
+    )
+    assert "local" not in problem.arguments[0].model_dump(mode="json")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "message", "hint"),
+    [
+        ('local = "2 *', 'local = "m *', 13, "unknown name 'm'", "[sizes] and [tunables], and block_size_x, bl"),
+        ('local = "2 *', 'local = "0 *', 13, "argument 'tile': local memory '0 * w * block_size_y' is 0", "with w = 8"),
+        (
+            'local = "2 * w * block_size_y"',
+            "shape = [64]",
+            13,
+            "is a __local pointer in the kernel: it needs local",
+            "",
+        ),
+        ('local = "2 * w * block_size_y"', "value = 1", 13, "its elements in a work-group, not value", "__local float"),
+        ("shape = [64]\noutput = true", "local = 64", 8, "argument 'out' is no __local pointer in the kernel", ""),
+        ("shape = [64]\n", "shape = [64]\nlocal = 64\n", 5, "has neither shape nor value nor output", ""),
+        ('block_size_y"', 'block_size_y"\nfill = "ones"', 14, "local memory has no fill", "take fill out"),
+    ],
+)
+def test_local_memory_that_no_launch_can_give_is_told(tmp_path, old, new, line, message, hint):
+    with pytest.raises(ProblemError) as caught:
+        with_local(tmp_path, old, new)
+    assert message in caught.value.message
+    assert hint in (caught.value.hint or "")
+    assert caught.value.line == line
 
 
 def test_arrays_of_more_than_a_tebibyte_are_refused_with_the_sizes(tmp_path):

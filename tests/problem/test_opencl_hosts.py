@@ -36,7 +36,105 @@ std::vector<float> from(length), to(length); cl::Buffer a(context, from.begin(),
 cl::Buffer b{context, CL_MEM_WRITE_ONLY, sizeof(float) * length};
 """
 ONE = {"sizes": {"n": 5000}, "to": ["n"], "from": ["n"], "n": "n", "problem_size": ["n"]}
+SUMS = """\
+__kernel void sums(__global const float *from, __local float *part, const int n, __global float *to)
+{
+    part[get_local_id(0)] = 0;
+    for (int i = get_global_id(0); i < n; i += get_global_size(0)) part[get_local_id(0)] += from[i];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (get_local_id(0) == 0) to[get_group_id(0)] = part[0] + part[get_local_size(0) - 1];
+}
+"""
+SUMS_HOST = """\
+#define GROUPS 64
+#define LOCAL 128
+int main() {
+cl_mem a = clCreateBuffer(c, 0, sizeof(float) * length, NULL, &e);
+cl_mem b = clCreateBuffer(c, 0, sizeof(float) * GROUPS, NULL, &e);
+cl_kernel k = clCreateKernel(p, "sums", &e); int length = 5000;
+clSetKernelArg(k, 0, sizeof(cl_mem), &a); LOCAL_ARGUMENT; clSetKernelArg(k, 2, sizeof(int), &length);
+clSetKernelArg(k, 3, sizeof(cl_mem), &b); size_t global = GROUPS * LOCAL, local = LOCAL;
+clEnqueueNDRangeKernel(q, k, 1, NULL, &global, &local, 0, NULL, NULL); }
+"""
+
+
+def sums_with(argument):
+    expected = {"sizes": {"n": 5000, "GROUPS": 64}, "problem_size": ["GROUPS"], "defaults": {"block_size_x": 128}}
+    return SUMS, SUMS_HOST.replace("LOCAL_ARGUMENT", argument), expected | {"to": ["GROUPS"]}
+
+
+TILED = """\
+__kernel __attribute__((reqd_work_group_size(TILE, TILE, 1)))
+void tiled(__global float *to, __global const float *from, const int w)
+{
+    __local float part[TILE][TILE];
+    const int x = get_local_id(0), y = get_local_id(1), at = get_global_id(1) * w + get_global_id(0);
+    part[y][x] = from[at];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    to[at] = part[x][y] * TIMES;
+}
+"""
+TILED_HOST = """\
+int main() {{ const int side = 16, w = 64; std::vector<float> from(w * w), to(w * w);
+cl::Buffer a(context, from.begin(), from.end(), true), b(context, CL_MEM_WRITE_ONLY, sizeof(float) * w * w);
+{options}
+cl::Kernel k(program, "tiled"); k.setArg(0, b); k.setArg(1, a); k.setArg(2, w);
+queue.enqueueNDRangeKernel(k, cl::NullRange, cl::NDRange(w, w), cl::NDRange(side, side)); }}
+"""
+BUILT = {"defaults": {"TILE": 16}, "block_size": ["TILE", "TILE"], "grid_div_x": ["TILE"]}
 CASES = {
+    "local memory of the work-group's size": (
+        *sums_with("clSetKernelArg(k, 1, LOCAL * sizeof(cl_float), NULL)")[:2],
+        sums_with("")[2] | {"part": "block_size_x"},
+    ),
+    "local memory by a name for bytes": (
+        *sums_with("const size_t bytes = 2 * LOCAL * sizeof(float); clSetKernelArg(k, 1, bytes, 0)")[:2],
+        sums_with("")[2] | {"part": "2 * block_size_x"},
+    ),
+    "local memory of the C++ bindings": (
+        *sums_with("k.setArg(1, cl::Local(sizeof(float) * 256))")[:2],
+        sums_with("")[2] | {"part": "256", "block": [32, 64, 128, 256]},
+    ),
+    "local memory that the host does not say": (*sums_with("")[:2], sums_with("")[2] | {"part": "2 * block_size_x"}),
+    "options that are put together": (
+        TILED,
+        TILED_HOST.format(
+            options='std::string how = "-cl-mad-enable -DTILE=" + std::to_string(side) + " -D TIMES=2.5f";'
+            " program.build(devices, how.c_str());"
+        ),
+        BUILT | {"options": ["-DTIMES=2.5f", "-cl-mad-enable"]},
+    ),
+    "options by a format, in two texts": (
+        TILED,
+        TILED_HOST.format(
+            options='char how[64]; sprintf(how, "-DUNUSED=%s -DTILE=%d "\n "-DTIMES=%d", name, side, 2 + 1);'
+            " clBuildProgram(program, 1, &device, how, NULL, NULL);"
+        ),
+        BUILT | {"options": ["-DTIMES=3"]},
+    ),
+    "options whose block is only the same number": (
+        TILED,
+        TILED_HOST.replace("(side, side)", "(16, 16)").format(
+            options='/* "-DTIMES=9" */ clBuildProgram(program, 1, &device, "-DTILE=16 -DTIMES=16", NULL, NULL);'
+        ),
+        BUILT | {"options": ["-DTIMES=16"]},
+    ),
+    "a work-group that the kernel requires": (
+        TILED.replace("TILE, TILE, 1", "8, 4, 1").replace("TILE", "8").replace("TIMES", "2"),
+        TILED_HOST.format(options=""),
+        {"block_size": ["8", "4"], "problem_size": ["w", "w"], "defaults": {}, "options": []},
+    ),
+    "handles in an array, and a size that a function rounds up": (
+        SCALE,
+        "cl_kernel k[4]; cl_mem a[4], b[4]; void run(int length) { for (int d = 0; d < 4; d++) {"
+        " a[d] = clCreateBuffer(c, 0, sizeof(float) * length, NULL, &e);"
+        ' b[d] = clCreateBuffer(c, 0, sizeof(float) * length, NULL, &e); k[d] = clCreateKernel(p, "scale", &e);'
+        " clSetKernelArg(k[d], 0, sizeof(cl_mem), &b[d]); clSetKernelArg(k[d], 1, sizeof(cl_mem), &a[d]);"
+        " clSetKernelArg(k[d], 2, sizeof(int), &length); } size_t l[1], g[1]; l[0] = 64; g[0] = shrRoundUp(64, length);"
+        " for (int i = 0; i < 4; i++) clEnqueueNDRangeKernel(q[i], k[i], 1, NULL, g, l, 0, NULL, NULL); }\n"
+        "int main() { run(5000); }",
+        ONE | {"defaults": {"block_size_x": 64}},
+    ),
     "buffers, arguments and a queue, with a work-group of the host's": (
         SCALE,
         f"int main() {{ const int length = 5000; {BUFFERS} {SET} size_t local = 128;\n"
@@ -147,14 +245,23 @@ def drafted(tmp_path, source, host, amendments=None):
 @pytest.mark.parametrize(("source", "host", "expected"), CASES.values(), ids=CASES)
 def test_a_draft_says_what_the_host_launches(tmp_path, source, host, expected):
     problem, text = drafted(tmp_path, source, host)
-    found = {one.name: one.shape if one.value is None else one.value for one in problem.arguments}
-    found |= {"sizes": problem.sizes, "problem_size": problem.launch.problem_size, "defaults": problem.defaults}
+    found = {one.name: one.local or (one.shape if one.value is None else one.value) for one in problem.arguments}
+    found |= {"sizes": problem.sizes, "defaults": problem.defaults, "options": problem.kernel.compiler_options}
+    found |= problem.launch.model_dump() | {"block": problem.tunables.get("block_size_x")}
     guessed = text.replace("value = ", "").splitlines()
     for name in expected.get("guessed", ()):
         assert f"{found[name]}  # a guess: check" in guessed, text
     assert {name: found[name] for name in expected if name != "guessed"} == {
         name: value for name, value in expected.items() if name != "guessed"
     }
+
+
+def test_a_work_group_that_the_kernel_requires_is_its_block_without_a_host_too(tmp_path):
+    problem, text = drafted(tmp_path, TILED.replace("TIMES", "2").replace("TILE", "8"), "int main() {}")
+    assert (problem.launch.block_size, problem.tunables) == (["8", "8", "1"], {})
+    assert "[launch]  # the file launches it nowhere\n" in text
+    problem, text = drafted(tmp_path, "#define TILE 8\n" + TILED.replace("TIMES", "2"), "int main() {}")
+    assert (problem.launch.block_size, problem.defaults) == (["TILE", "TILE", "1"], {"TILE": 8})
 
 
 def test_the_line_of_a_launch_is_the_one_of_its_own_file(tmp_path):

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from tui_tuner.errors import ProblemError
+from tui_tuner.problem.conditionals import active_source
 from tui_tuner.problem.draft.problem_file import ranked_kernels, scaffold
 from tui_tuner.problem.load import load_problem
 
@@ -226,3 +227,60 @@ def test_the_main_function_of_a_program_is_no_kernel(tmp_path):
         "int main(int argc, char **argv) { for (;;) for (;;) for (;;) mainly(0, argc); }\n"
     )
     assert ranked_kernels(kernel) == ["mainly"]
+
+
+@pytest.mark.parametrize(
+    ("source", "shapes", "sizes"),
+    [
+        ("#define N 64\nvoid k(double a[N][N], const double b[N]) { a[0][0] = b[0]; }", [["64", "64"], ["64"]], []),
+        ("void k(int n, double a[n][n + 1], const double b[]) { a[0][0] = b[0]; }", [["n", "n + 1"], ["n"]], ["n"]),
+    ],
+)
+def test_an_array_that_is_declared_with_its_extents_has_these(tmp_path, source, shapes, sizes):
+    kernel = tmp_path / "k.c"
+    kernel.write_text(source)
+    kernel.with_suffix(".toml").write_text(scaffold(kernel, None))
+    problem = load_problem(kernel)
+    assert ([one.shape for one in problem.arguments if one.shape], list(problem.sizes)) == (shapes, sizes)
+
+
+REALS = """\
+#ifdef SINGLE
+typedef float real;
+#else
+typedef double real;
+#endif
+#if WIDE > 1
+typedef int index;
+#endif
+void k(real *to, const real *from, int n) { for (int i = 0; i < n; i++) to[i] = from[i]; }
+"""
+
+
+@pytest.mark.parametrize(("before", "dtype"), [("", "float64"), ("#define SINGLE\n", "float32")])
+def test_a_type_that_depends_on_a_macro_is_that_of_the_build(tmp_path, before, dtype):
+    kernel = tmp_path / "k.c"
+    kernel.write_text(before + REALS)
+    text = scaffold(kernel, None)
+    for said in (text, text.replace(dtype, "float32"), text.replace(dtype, "float64")):  # a problem file knows better
+        kernel.with_suffix(".toml").write_text(said)
+        load_problem(kernel)
+    assert text.count(f'dtype = "{dtype}"') == 2
+
+
+@pytest.mark.parametrize(
+    ("source", "kept"),
+    [
+        ("#ifndef A\n1\n#else\n2\n#endif\n", "1"),
+        ("#ifdef B\n1\n#elif defined(A)\n2\n#elif defined B\n3\n#else\n4\n#endif\n", "4"),
+        ("#define A\n#if defined(A)\n1\n#ifdef B\n2\n#else\n3\n#endif\n#else\n4\n#ifndef B\n5\n#endif\n#endif\n", "13"),
+        ("#if !defined(GIVEN)\n1\n#undef GIVEN\n#else\n2\n#endif\n#ifdef GIVEN\n3\n#endif\n", "23"),
+        ("#if 0\n1\n#define A\n#endif\n#ifdef A\n2\n#elif 1\n3\n#endif\n", "3"),
+        ("#ifdef __CUDA_ARCH__\n1\n#elif VERSION > 3\n2\n#else\n3\n#endif\n#endif\n#else\n", "123"),
+        ("/*\n#ifdef A\n*/\n1\n#if N > 2\n2\n#endif\n", "12"),
+    ],
+)
+def test_branches_are_left_out_where_it_is_certain(source, kept):
+    active = active_source(source, {"GIVEN"})
+    assert "".join(line for line in active.split("\n") if line.strip().isdecimal()) == kept
+    assert active.count("\n") == source.count("\n")

@@ -5,7 +5,7 @@ import pytest
 
 from tests.problem.examples import PROBLEM, write
 from tui_tuner.errors import ProblemError
-from tui_tuner.problem.check_arguments import faults_of_test
+from tui_tuner.problem.check_inputs import faults_of_test
 from tui_tuner.problem.inputs import make_arguments, repoisoned, untouched
 from tui_tuner.problem.load import load_problem
 from tui_tuner.problem.model import Argument, InputFill, Problem, Test

@@ -29,6 +29,7 @@ from tui_tuner.prompts import WORDING
 from tui_tuner.resources import write_whole
 from tui_tuner.session import session as session_module
 from tui_tuner.session.events import Event, Note, SessionFinished
+from tui_tuner.session.outcome import write_outcome
 from tui_tuner.session.run_directory import RunDirectory, open_run
 from tui_tuner.session.session import Session
 from tui_tuner.settings import Settings
@@ -77,6 +78,29 @@ async def test_the_fastest_so_far_is_on_disk_while_the_session_goes_on(tmp_path:
     assert set(comparing) == {("interrupted", 256)}
     assert on_disk(tmp_path)["status"] == "finished"
     assert not [*run.path.glob(".*.new")]
+
+
+async def test_a_best_that_a_disk_does_not_take_for_a_moment_is_written_after_the_next_evaluation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = new_run(tmp_path, strategy="search")
+    evaluator = Watching(run.problem, tmp_path)
+    left = [OSError(errno.ENOSPC, "No space left on device")]
+
+    def write(*given: Any) -> str:
+        if left:
+            raise left.pop()
+        return write_outcome(*given)
+
+    monkeypatch.setattr("tui_tuner.session.session.write_outcome", write)
+    events = await all_events(session_of(run, evaluator))
+
+    told = [one.text for one in events if isinstance(one, Note) and one.level == "warning"]
+    assert told == [
+        "the best so far could not be written, tried again after the next evaluation: No space left on device"
+    ]
+    assert evaluator.seen[2] == ("interrupted", 128)
+    assert on_disk(tmp_path)["status"] == "finished"
 
 
 class Interrupting(FakeEvaluator):

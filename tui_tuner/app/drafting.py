@@ -270,7 +270,7 @@ def _to_draft(file: Path, first: Written) -> KernelToDraft:
         "" if first.host is None else text_of(first.host),
         first.text,
         lambda facts: draft_of(file, name.partition("<")[0], first.host, facts=replace(facts, tests=())).problem,
-        frozenset(one.name for one in first.problem.arguments if one.members is not None),
+        frozenset(one.name for one in first.problem.arguments if one.dtype == "struct"),
     )
 
 
@@ -322,9 +322,11 @@ def assumptions(written: Written, another: str = "") -> Iterator[str]:
         arrays = [one for one in problem.arguments if one.shape is not None and one.output is chosen]
         shapes = {one.name: f" {one.dtype}[{', '.join(map(str, one.shape or []))}]" for one in arrays}
         told.append((title, "shape", shapes))
-    plain = [one for one in problem.arguments if one.shape is None and one.members is None]
-    told.append(("scalars", "value", {one.name: f" = {one.value}" for one in plain}))
-    held = [(one.name, member) for one in problem.arguments for member in one.members or ()]
+    told.append(
+        ("scalars", "value", {one.name: f" = {one.value}" for one in problem.arguments if one.value is not None})
+    )
+    told.append(("local", "local", {one.name: f" {one.dtype}[{one.local}]" for one in problem.arguments if one.local}))
+    held = [(one.name, member) for one in problem.arguments if one.shape is None for member in one.members or ()]
     told.append(("structures", "value", {f"{name}.{member.name}": f" = {member.value}" for name, member in held}))
     yield from (listed(*line) for line in told if line[2])
     yield from (f"  {'tried' if position == 0 else 'but':11} {doubt}" for position, doubt in enumerate(written.doubts))

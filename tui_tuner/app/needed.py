@@ -161,9 +161,9 @@ def _of_several_types(problem: Problem) -> Iterator[str]:
             continue
         held = f" ({', '.join(f'{one.type_text} {one.name}' for one in members)})" if members else ""
         yield (
-            f"'{parameter.name}' is an array of {kind}{held}, which no fill makes: take an array for each member, or "
-            f'name a function that makes it, as in function = "make_{parameter.name}" with dtype = "uint8" and '
-            "its bytes as shape"
+            f"'{parameter.name}' is an array of {kind}{held}: fill, low and high of its members say what these hold, "
+            f'as high = "n" of an offset; or name a function that makes it, as in function = "make_{parameter.name}" '
+            "without members"
         )
 
 

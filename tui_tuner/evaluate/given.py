@@ -21,7 +21,7 @@ from tui_tuner.evaluate.runner.supervisor import RunnerDied
 from tui_tuner.evaluate.site import Place
 from tui_tuner.problem.blocks import memory_bytes
 from tui_tuner.problem.candidate import Candidate, baseline
-from tui_tuner.problem.check_arguments import faults_of_test
+from tui_tuner.problem.check_inputs import faults_of_test
 from tui_tuner.problem.inputs import array_bytes, label_of
 from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.problem.model import Configuration, Problem, Test

@@ -178,9 +178,8 @@ def layout(members: Sequence[Member]) -> np.dtype:
         alignment = member.alignment or dtype.itemsize
         offset = -(-offset // alignment) * alignment
         offsets.append(offset)
-        is_array = isinstance(member.value, list)
-        formats.append((dtype, (len(member.value),)) if is_array else dtype)  # type: ignore[arg-type]
-        offset += dtype.itemsize * (len(member.value) if is_array else 1)  # type: ignore[arg-type]
+        formats.append(dtype if member.elements is None else (dtype, (member.elements,)))
+        offset += dtype.itemsize * (member.elements or 1)
         largest = max(largest, alignment)
     size = -(-offset // largest) * largest or 1  # C++ gives each object a place of its own
     names = [member.name for member in members]

@@ -12,7 +12,17 @@ from tui_tuner.problem.structures import Member, structures
 
 ADDRESS_SPACES = frozenset({"global", "local", "constant", "private"})
 _QUALIFIERS = frozenset(
-    {"const", "volatile", "restrict", "__restrict__", "__restrict", "__grid_constant__", "__device__", "struct"}
+    {
+        "const",
+        "__const",
+        "volatile",
+        "restrict",
+        "__restrict__",
+        "__restrict",
+        "__grid_constant__",
+        "__device__",
+        "struct",
+    }
 )
 _INTEGER_WORDS = frozenset({"unsigned", "signed", "char", "short", "int", "long"})
 _NAMED = {
@@ -92,7 +102,10 @@ _DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+([A-Za-z][\w \t]*?)
 def type_aliases(code: str) -> dict[str, str]:
     """What the `typedef`s and `using`s of the source stand for."""
     found = {name: meaning for name, meaning in _DEFINED.findall(code) if dtype_of(meaning, "cuda", {})[0] is not None}
-    found |= {name: meaning for meaning, name in re.findall(r"\btypedef\s+([\w\s:]+?)\s+(\w+)\s*;", code)}
+    typedefs = re.findall(r"\btypedef\s+([\w\s:]+?)\s+(\w+)\s*;", code)
+    found |= {name: meaning for meaning, name in typedefs}
+    for name in {name for meaning, name in typedefs if meaning != found[name]}:
+        del found[name]  # it depends on macros which of them it is
     found |= dict(_plain_structs(code))
     found |= dict(re.findall(r"\busing\s+(\w+)\s*=\s*([\w\s:]+?)\s*;", code))
     return found

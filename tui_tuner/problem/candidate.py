@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Self
 
+import numpy as np
 from pydantic import (
     BaseModel,
     ConfigDict,
@@ -19,12 +20,14 @@ from pydantic import (
 )
 
 from tui_tuner.problem.expressions import ExpressionError, evaluate
-from tui_tuner.problem.model import Configuration, Expression, Launch, Problem, Value
+from tui_tuner.problem.model import Argument, Configuration, Expression, Launch, Problem, Value
 from tui_tuner.problem.space import SearchSpace
 from tui_tuner.problem.syntax import without_own_values
 from tui_tuner.subjects import Source
 
 AXES = ("x", "y", "z")
+LOCAL_NAMES = tuple(f"block_size_{axis}" for axis in AXES)
+"""What local memory may be measured by besides sizes and tunables: the extents of the block."""
 GRID_LIMITS = (2**31 - 1, 65535, 65535)
 MAX_SHARED_BYTES = 2**20
 _EDITED = ", edited"
@@ -32,11 +35,16 @@ _EDITED = ", edited"
 
 @dataclass(frozen=True)
 class Geometry:
-    """Blocks of the grid, threads of a block along x, y, z, and dynamic shared memory in bytes."""
+    """Blocks of the grid, threads of a block along x, y, z, and dynamic shared memory in bytes.
+
+    Attributes:
+        local: bytes of each `__local` argument of OpenCL, with its place among the arguments.
+    """
 
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     shared_bytes: int = 0
+    local: tuple[tuple[int, int], ...] = ()
 
 
 def geometry(launch: Launch, sizes: Mapping[str, int], configuration: Configuration) -> Geometry:
@@ -55,6 +63,23 @@ def geometry(launch: Launch, sizes: Mapping[str, int], configuration: Configurat
     if not 0 <= shared_bytes <= MAX_SHARED_BYTES:
         raise ExpressionError(f"{shared_bytes} bytes of shared memory: outside 0 to {MAX_SHARED_BYTES}")
     return Geometry(grid, block, shared_bytes)
+
+
+def local_memory(
+    arguments: Sequence[Argument], sizes: Mapping[str, int], configuration: Configuration, block: tuple[int, int, int]
+) -> tuple[tuple[int, int], ...]:
+    """The bytes of each `__local` argument in a launch of such blocks, with its place among the arguments.
+
+    Raises:
+        ExpressionError: an expression fails, or is no whole number of at least 1.
+    """
+    names = {**sizes, **configuration, **dict(zip(LOCAL_NAMES, block, strict=True))}
+    found = []
+    for index, argument in enumerate(arguments):
+        if argument.local is not None:
+            elements = _positive(argument.local, names, f"argument '{argument.name}': local memory")
+            found.append((index, elements * np.dtype(argument.dtype).itemsize))
+    return tuple(found)
 
 
 def block_expressions(launch: Launch, configuration: Configuration) -> list[Expression]:

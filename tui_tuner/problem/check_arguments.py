@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-
-import numpy as np
-
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.by_value import Field, Unknown, fields_of
 from tui_tuner.problem.c_types import type_words
-from tui_tuner.problem.candidate import geometry
-from tui_tuner.problem.check_launch import all_tests, every_run
-from tui_tuner.problem.expression_nodes import INTEGER_LIMIT
-from tui_tuner.problem.expressions import ExpressionError, check_expression, evaluate
-from tui_tuner.problem.inputs import BOUNDED, array_bytes, bounds_of, check_value, constants_of, fill_of, poisoned
-from tui_tuner.problem.model import Argument, Expression, InputFill, Member, Problem, Test
+from tui_tuner.problem.check_inputs import at_sizes, check_test_inputs, fill_fault
+from tui_tuner.problem.check_launch import every_run
+from tui_tuner.problem.expressions import ExpressionError, check_expression
+from tui_tuner.problem.inputs import array_bytes, check_value, constants_of
+from tui_tuner.problem.model import Argument, Expression, Member, Problem
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
 from tui_tuner.problem.structures import structures
 from tui_tuner.problem.syntax import code_only, declares_constant
-from tui_tuner.problem.toml_file import KeyLocations, KeyPath
+from tui_tuner.problem.toml_file import KeyLocations
 from tui_tuner.text import suggestion
 
 MAX_BYTES = 2**40
@@ -103,9 +97,13 @@ def _declared(parameter: KernelParameter) -> str:
 
 def _unlike(argument: Argument, parameter: KernelParameter) -> tuple[str, str] | None:
     """The key that does not fit the parameter, and why."""
-    kind = "shape" if argument.shape is not None else "value"
+    kind = "shape" if argument.shape is not None else "value" if argument.local is None else "local"
     if reason := why_not_passable(parameter):
         return "name", reason
+    if parameter.local and kind != "local":
+        return kind, f"is a __local pointer in the kernel: it needs local, its elements in a work-group, not {kind}"
+    if kind == "local" and not parameter.local:
+        return kind, "is no __local pointer in the kernel"
     if parameter.pointer and kind == "value":
         return kind, "is a pointer in the kernel: it needs shape, not value"
     if not parameter.pointer and kind == "shape":
@@ -120,12 +118,12 @@ def _unlike(argument: Argument, parameter: KernelParameter) -> tuple[str, str] |
 def _check_structure(
     argument: Argument, index: int, parameter: KernelParameter, problem: Problem, place: KeyLocations
 ) -> bool:
-    """Whether it is a structure that is passed by value, whose members are those that the source declares.
+    """Whether it is a structure that is passed by value, or an array of some, whose members the source declares so.
 
     Raises:
         ProblemError: they are not, or only one of the two is a structure.
     """
-    by_value = not parameter.pointer and "&" not in parameter.type_text
+    by_value = parameter.pointer == argument.holds_structures and "&" not in parameter.type_text
     fields = fields_of(parameter.type_text, code_only(problem.source_text), problem.language) if by_value else None
     if argument.members is None:
         if fields is None or not by_value:
@@ -152,8 +150,7 @@ def _check_structure(
 
 
 def _as_field(member: Member) -> Field:
-    count = len(member.value) if isinstance(member.value, list) else None
-    return Field(member.name, member.dtype, count, member.alignment)
+    return Field(member.name, member.dtype, member.elements, member.alignment)
 
 
 def _may_be_bytes(parameter: KernelParameter, problem: Problem) -> bool:
@@ -172,8 +169,6 @@ def why_not_passable(parameter: KernelParameter) -> str | None:
         return "is a pointer to something that is no plain array"
     if not parameter.pointer and parameter.width > 1:
         return "is a vector passed by value: pass its elements, or a pointer"
-    if parameter.pointer and {"local", "__local"} & set(written.split()):
-        return "is local memory passed in: declare it inside the kernel instead"
     if type_words(written)[:1] and type_words(written)[0].startswith(("image", "sampler")):
         return "is an image or a sampler: only arrays and scalars can be passed"
     return None
@@ -184,8 +179,8 @@ def _check_argument_names(argument: Argument, index: int, problem: Problem, plac
     expressions = [("shape", i, e) for i, e in enumerate(argument.shape or [])]
     expressions += [(key, 0, value) for key in ("value", "high") if (value := getattr(argument, key)) is not None]
     for number, member in enumerate(argument.members or []):
-        values = member.value if isinstance(member.value, list) else [member.value]
-        expressions += [("members", number, value) for value in values]
+        values = member.value if isinstance(member.value, list) else [member.value, member.high]
+        expressions += [("members", number, value) for value in values if value is not None]
     for key, position, expression in expressions:
         try:
             check_expression(expression, problem.sizes)
@@ -208,142 +203,4 @@ def _check_values(problem: Problem, place: KeyLocations) -> None:
 
 def _at_sizes(message: str, argument: Argument, index: int, sizes: dict[str, int], place: KeyLocations) -> ProblemError:
     key = "shape" if argument.shape is not None else "value" if argument.members is None else "members"
-    return place.error(f"argument '{argument.name}': {message}", "arguments", index, key, hint=_at(sizes))
-
-
-@dataclass(frozen=True)
-class FillFault:
-    """What is wrong with a fill: at which key, why, and the way out."""
-
-    key: str
-    message: str
-    hint: str
-
-
-def fill_fault(argument: Argument) -> FillFault | None:
-    """The first mistake in `fill`, `low` and `high`, as far as it does not depend on sizes."""
-    is_float = argument.members is None and np.issubdtype(np.dtype(argument.dtype), np.floating)
-    how = fill_of(argument) if argument.members is None else None
-    if argument.shape is None:
-        if argument.fill is not None or argument.function is not None:
-            key = "function" if argument.fill is None else "fill"
-            what = "scalar" if argument.members is None else "structure that is passed by value"
-            return FillFault(key, f"a {what} has no {key}", f"take {key} out")
-    elif argument.fill is not None and argument.function is not None:
-        return FillFault("function", "the array has a fill and a function that makes it", "take one of them out")
-    elif how in ("normal", "uniform") and not is_float:
-        message = f"fill = '{argument.fill}' makes fractions, {argument.dtype} holds none"
-        return FillFault("fill", message, 'use fill = "integers" with low and high')
-    elif how == "offsets" and np.dtype(argument.dtype).kind not in "iu":
-        return FillFault("fill", f"offsets are whole numbers, {argument.dtype} is none", 'use fill = "integers"')
-    elif how == "offsets" and argument.high is None:
-        return FillFault(
-            "fill", "the last of offsets is not given", "add high = ..., the number of elements they divide"
-        )
-    for key in ("low", "high"):
-        if getattr(argument, key) is not None and (argument.members is not None or fill_of(argument) not in BOUNDED):
-            return FillFault(key, f"'{key}' bounds only those fills", 'add fill = "uniform" or fill = "integers"')
-    if argument.infinities and (argument.shape is None or fill_of(argument) != "normal"):
-        message = "only an array of floats that is filled normal may hold infinities"
-        return FillFault("infinities", message, 'take infinities out, or set fill = "normal"')
-    return None
-
-
-@dataclass(frozen=True)
-class TestFault:
-    """What is wrong with a test: where in it, why, and the way out."""
-
-    __test__ = False  # not a test class, whatever pytest thinks of its name
-
-    path: KeyPath
-    message: str
-    hint: str
-
-
-def check_test_inputs(problem: Problem, place: KeyLocations) -> None:
-    """Refuse `inputs` of tests that name no array or fill it with what it does not hold.
-
-    Raises:
-        ProblemError: for the first of them.
-    """
-    for path, base, test in all_tests(problem):
-        for fault in input_faults(base, test):
-            raise place.error(fault.message, *path, *fault.path, hint=fault.hint)
-
-
-def faults_of_test(problem: Problem, test: Test) -> Iterator[TestFault]:
-    """Why a test that no loader has checked cannot be run; nothing if it can."""
-    named = [*_size_faults(problem, test), *input_faults(problem, test)]
-    yield from named or _value_faults(problem.at(test))
-
-
-def input_faults(problem: Problem, test: Test) -> Iterator[TestFault]:
-    """What is wrong with the `inputs` of a test."""
-    arguments = {argument.name: argument for argument in problem.arguments}
-    arrays = [name for name, argument in arguments.items() if argument.shape is not None]
-    at = problem.at(test)
-    filled = {argument.name: argument for argument in at.arguments}
-    for name, fill in test.inputs.items():
-        if name not in arguments:
-            hint = suggestion(name, arrays, "arrays")
-            yield TestFault(("inputs", name), f"the kernel has no argument '{name}'", hint)
-        elif name not in arrays:
-            hint = f"only arrays are filled: {', '.join(arrays)}"
-            yield TestFault(("inputs", name), f"the argument '{name}' is a scalar and has no fill", hint)
-        elif poisoned(arguments[name]):
-            message = f"the output '{name}' starts poisoned, so that what is not written is found"
-            hint = "take it out; an array that the kernel also reads needs fill in [[arguments]]"
-            yield TestFault(("inputs", name), message, hint)
-        else:
-            yield from _fill_faults(filled[name], fill, at)
-
-
-def _fill_faults(argument: Argument, fill: InputFill, at: Problem) -> Iterator[TestFault]:
-    path: KeyPath = ("inputs", argument.name)
-    if fault := fill_fault(argument):
-        yield TestFault((*path, fault.key), f"'{argument.name}': {fault.message}", fault.hint)
-        return
-    try:
-        check_expression(0 if fill.high is None else fill.high, at.sizes)
-    except ExpressionError as error:
-        yield TestFault((*path, "high"), str(error), "bounds may use the names of [sizes]")
-        return
-    if fill_of(argument) in BOUNDED:
-        try:
-            bounds_of(argument, at.sizes)
-        except ExpressionError as error:
-            yield TestFault(path, f"'{argument.name}': {error}", _at(at.sizes))
-
-
-def _size_faults(problem: Problem, test: Test) -> Iterator[TestFault]:
-    for name, value in test.sizes.items():
-        if name not in problem.sizes:
-            hint = suggestion(name, problem.sizes, "sizes")
-            yield TestFault(("sizes", name), f"'{name}' is not in [sizes]", hint)
-        elif not 1 <= value < INTEGER_LIMIT:
-            yield TestFault(("sizes", name), f"'{name}' is not from 1 up, or has more than 63 bits", "change it")
-
-
-def _value_faults(at: Problem) -> Iterator[TestFault]:
-    """What has no value at the sizes of a test."""
-    for argument in at.arguments:
-        try:
-            check_value(argument, at.sizes)
-        except ExpressionError as error:
-            yield TestFault(("sizes",), f"argument '{argument.name}': {error}", _at(at.sizes))
-    try:
-        geometry(at.launch, at.sizes, at.default_configuration)
-    except ExpressionError as error:
-        yield TestFault(("sizes",), f"the launch: {error}", _at(at.sizes))
-    for amount in () if at.work is None else (at.work.flops, at.work.bytes):
-        try:
-            value = evaluate(amount, at.sizes)
-        except ExpressionError as error:
-            yield TestFault(("sizes",), f"the work: {error}", _at(at.sizes))
-        else:
-            if isinstance(value, str) or value < 0:
-                yield TestFault(("sizes",), f"the work is {value!r}: an amount is a number from 0 up", _at(at.sizes))
-
-
-def _at(sizes: Mapping[str, int]) -> str:
-    return f"at the sizes {', '.join(f'{name} = {value}' for name, value in sizes.items()) or 'of the kernel'}"
+    return place.error(f"argument '{argument.name}': {message}", "arguments", index, key, hint=at_sizes(sizes))

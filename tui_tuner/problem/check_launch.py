@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from tui_tuner.problem.candidate import geometry
+from tui_tuner.problem.candidate import LOCAL_NAMES, geometry, local_memory
 from tui_tuner.problem.contradiction import why_empty
 from tui_tuner.problem.expressions import ExpressionError, check_expression, evaluate
 from tui_tuner.problem.model import Configuration, Expression, Problem, Test, Value
@@ -172,6 +172,9 @@ def check_launch(problem: Problem, place: KeyLocations) -> None:
     """
     for path, expression in _launch_expressions(problem):
         _check_launch_names(expression, [*problem.sizes, *problem.tunables], path, place, "[sizes] and [tunables]")
+    for path, expression in _local_expressions(problem):
+        known = f"[sizes] and [tunables], and {', '.join(LOCAL_NAMES)}"
+        _check_launch_names(expression, [*problem.sizes, *problem.tunables, *LOCAL_NAMES], path, place, known)
     for path, expression in _work_expressions(problem):
         _check_launch_names(expression, list(problem.sizes), path, place, "[sizes]")
     for _, at in every_run(problem):
@@ -186,6 +189,12 @@ def _launch_expressions(problem: Problem) -> Iterator[tuple[KeyPath, Expression]
             yield from ((("launch", key, index), expression) for index, expression in enumerate(value))
         elif value is not None:
             yield ("launch", key), value
+
+
+def _local_expressions(problem: Problem) -> Iterator[tuple[KeyPath, Expression]]:
+    for index, argument in enumerate(problem.arguments):
+        if argument.local is not None:
+            yield ("arguments", index, "local"), argument.local
 
 
 def _work_expressions(problem: Problem) -> Iterator[tuple[KeyPath, Expression]]:
@@ -206,9 +215,11 @@ def _check_launch_names(
 def _check_geometry(problem: Problem, sizes: dict[str, int], place: KeyLocations) -> None:
     configuration = problem.default_configuration
     try:
-        geometry(problem.launch, sizes, configuration)
+        block = geometry(problem.launch, sizes, configuration).block
+        local_memory(problem.arguments, sizes, configuration, block)
     except ExpressionError as error:
-        culprits = [path for path, text in _launch_expressions(problem) if f"'{text}'" in str(error)]
+        known = (*_launch_expressions(problem), *_local_expressions(problem))
+        culprits = [path for path, text in known if f"'{text}'" in str(error)]
         path = culprits[0] if culprits else ("launch",)
         values = ", ".join(f"{name} = {value}" for name, value in {**sizes, **configuration}.items())
         raise place.error(f"the launch: {error}", *path, hint=f"with {values}") from None

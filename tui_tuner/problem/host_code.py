@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from tui_tuner.problem.structures import enumerators
 from tui_tuner.problem.syntax import code_only, spaces
 
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\r?\n|[^\n])*", re.MULTILINE)
@@ -36,6 +37,11 @@ _LIBRARIES = {
     r"(?:torch|ATen|c10)/.*": r"\b(?:torch|at|c10)\s*::|\bC10_|\bAT_",
 }
 """Headers that host code includes as well as device code does, and what device code that needs them says."""
+_DECLARED = re.compile(
+    r"#[ \t]*define[ \t]+(\w+)|\b(\w+)\s*\(|\b(?:struct|class|enum|union)\s+(\w+)\b(?!\s*[,>])|\busing\s+(\w+)"
+    r"|\b(\w+)\s*(?:\[[^\]]*\]\s*)*(?:=[^;{}]*)?;"
+)
+"""What gives a name in a header: a macro, a function, a type, a variable."""
 _OF_CUDA = re.compile(
     r"cuda(?:_(?:runtime(?:_api)?|[bf]p?\d+|pipeline\w*|awbarrier\w*|(?:device_runtime|profiler)_api|(?:texture|surface)_types"
     r"|stdint|occupancy))?\.h|device_(?:launch_parameters|\w*functions|types)\.h|math_(?:constants|functions)\.h"
@@ -81,6 +87,7 @@ def device_code(source: str, directories: tuple[Path, ...] = (), kernel: str = "
         words = code_only(_INCLUDE.sub("", source))
         idle = "|".join(header for header, needed in _LIBRARIES.items() if not re.search(needed, words))
         source = _INCLUDE.sub(lambda found: _without(found, idle), source)
+        source = _INCLUDE.sub(lambda found: _of_host(found, directories, words), source)
     return _INCLUDE.sub(lambda found: _kept(found, directories), source)
 
 
@@ -113,6 +120,25 @@ def _other_kernels(code: str, kernel: str) -> Iterator[tuple[int, int]]:
 def _without(include: re.Match[str], idle: str) -> str:
     unused = re.fullmatch(idle, include["quoted"] or include["angled"]) if idle else None
     return spaces(include.group()) if unused else include.group()
+
+
+def _of_host(include: re.Match[str], directories: Sequence[Path], words: str) -> str:
+    """The directive, but blank for a header of the project that needs a host library and names nothing of the rest."""
+    place = next((one for one in directories if include["quoted"] and is_header(one / include["quoted"])), None)
+    text = "" if place is None else (place / include["quoted"]).read_text("utf-8", "replace")
+    needed = [one["quoted"] or one["angled"] for one in _INCLUDE.finditer(text)]
+    code = code_only(text)
+    named = {word for groups in _DECLARED.findall(_without_bodies(code)) for word in groups}
+    named.update(*enumerators(code).values())
+    is_idle = any(map(is_of_host_library, needed)) and named.isdisjoint(_WORD.findall(words))
+    return spaces(include.group()) if is_idle else include.group()
+
+
+def _without_bodies(code: str) -> str:
+    """Code without what stands in braces."""
+    while (shorter := re.sub(r"\{[^{}]*\}", " ", code)) != code:
+        code = shorter
+    return code
 
 
 def _kept(include: re.Match[str], directories: Sequence[Path]) -> str:

@@ -57,7 +57,8 @@ def scalar_of(argument: Argument, sizes: Mapping[str, int]) -> np.generic:
 def _structure(members: Sequence[Member], sizes: Mapping[str, int]) -> np.void:
     held = np.zeros((), layout(members))  # what lies between the members as well
     for member in members:
-        values = [_number(one, sizes) for one in (member.value if isinstance(member.value, list) else [member.value])]
+        given = member.value if isinstance(member.value, list) else [member.value or 0]
+        values = [_number(one, sizes) for one in given]
         for value in values:
             try:
                 _fit(value, np.dtype(member.dtype))
@@ -105,6 +106,10 @@ def check_value(argument: Argument, sizes: Mapping[str, int]) -> None:
         scalar_of(argument, sizes)
         return
     count = math.prod(shape_of(argument, sizes))
+    if argument.holds_structures and count % (itemsize := layout(argument.members or []).itemsize):
+        raise ExpressionError(f"{count} bytes are no whole number of structures of {itemsize} bytes")
+    for one in map(filled_member, argument.members or []):
+        check_value(one, sizes)
     if fill_of(argument) in BOUNDED:
         bounds_of(argument, sizes)
     if fill_of(argument) == "arange":
@@ -126,6 +131,8 @@ def fill_of(argument: Argument) -> str | None:
     """How an array is filled; None for an output that starts poisoned."""
     if argument.function is not None:
         return f"by {argument.function}()"
+    if argument.holds_structures:
+        return "by its members"
     if argument.fill is not None or poisoned(argument):
         return argument.fill
     return "normal" if np.issubdtype(np.dtype(argument.dtype), np.floating) else "integers"
@@ -133,7 +140,8 @@ def fill_of(argument: Argument) -> str | None:
 
 def poisoned(argument: Argument) -> bool:
     """Whether the argument is an output that starts with values that no kernel computes."""
-    return argument.output and argument.fill is None and argument.function is None
+    made = argument.function is not None or argument.holds_structures
+    return argument.output and argument.fill is None and not made
 
 
 def constants_of(problem: Problem) -> dict[int, str]:
@@ -211,11 +219,29 @@ def _value(problem: Problem, argument: Argument, sizes: Mapping[str, int], seed:
         shape, dtype = shape_of(argument, sizes), np.dtype(argument.dtype)
         if poisoned(argument):
             return _poison(dtype, shape)
+        if argument.holds_structures:
+            return _structures(argument, sizes, shape, seed)
         if argument.function is not None:
             return made_by_function(problem, argument.function, sizes, np.random.default_rng(seed), (shape, dtype))
         return _filled(argument, sizes, shape, seed)
     except ExpressionError as error:
         raise ProblemError(f"argument '{argument.name}': {error}", hint=f"the sizes are {dict(sizes)}") from None
+
+
+def _structures(argument: Argument, sizes: Mapping[str, int], shape: tuple[int, ...], seed: list[int]) -> np.ndarray:
+    """The bytes of an array of structures, each member filled as it says."""
+    lying = layout(argument.members or [])
+    held = np.zeros(math.prod(shape) // lying.itemsize, lying)  # what lies between the members as well
+    for index, member in enumerate(argument.members or []):
+        part = held[member.name]
+        part[...] = _filled(filled_member(member), sizes, part.shape, [*seed, index])
+    return held.view(np.uint8).reshape(shape)
+
+
+def filled_member(member: Member) -> Argument:
+    """A member of the structures of an array as an array of its own."""
+    one = {"name": member.name, "dtype": member.dtype, "shape": [1]}
+    return Argument.model_validate({**one, "fill": member.fill, "low": member.low, "high": member.high})
 
 
 def _poison(dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:

@@ -13,10 +13,11 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from tui_tuner.errors import ProblemError
+from tui_tuner.problem.argument import type_names
 from tui_tuner.problem.check_arguments import check_arguments
 from tui_tuner.problem.check_launch import check_launch, check_macros, check_names, check_space, check_steps_of_problem
 from tui_tuner.problem.languages import COMPILED, LANGUAGES, Language
-from tui_tuner.problem.model import Problem, type_names
+from tui_tuner.problem.model import Problem
 from tui_tuner.problem.reference import find_input_function, find_library, find_reference
 from tui_tuner.problem.signature import find_kernel
 from tui_tuner.problem.toml_file import KeyLocations, KeyPath, read_text, read_toml, written

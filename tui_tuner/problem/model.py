@@ -7,24 +7,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, SerializerFunctionWrapHandler, model_serializer
 
+from tui_tuner.problem.argument import Argument as Argument  # noqa: PLC0414 - part of the model for all who import it
+from tui_tuner.problem.argument import Expression as Expression  # noqa: PLC0414 - likewise
+from tui_tuner.problem.argument import Fill as Fill  # noqa: PLC0414 - likewise
+from tui_tuner.problem.argument import Member as Member  # noqa: PLC0414 - likewise
+from tui_tuner.problem.argument import without_defaults
 from tui_tuner.problem.languages import COMPILED, LANGUAGES, TABLE
-from tui_tuner.problem.languages import Configuration as Configuration  # noqa: PLC0414 - part of the model for all who import it
+from tui_tuner.problem.languages import Configuration as Configuration  # noqa: PLC0414 - likewise
 from tui_tuner.problem.languages import Language as Language  # noqa: PLC0414 - likewise
 from tui_tuner.problem.languages import Value as Value  # noqa: PLC0414 - likewise
 from tui_tuner.problem.tuning_step import TuningStep
 
-type_names = Literal[
-    "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64"
-]
 WorkType = Literal["float64", "float32", "tf32", "bfloat16", "float16", "float8", "int32", "int8"]
-Expression = str | int
-"""Arithmetic over sizes and tunables; read only by `tui_tuner.problem.expressions`."""
-Fill = Literal["normal", "uniform", "integers", "arange", "zeros", "ones"]
-"""How a test, or a model, may fill an array."""
-ArgumentFill = Literal[Fill, "offsets"]
-"""How an argument may be filled."""
 
 
 def _no_truth(value: object) -> object:
@@ -41,10 +37,6 @@ class ProblemTable(BaseModel):
     """A table of the problem file: immutable, unknown keys refused."""
 
     model_config = TABLE
-
-
-def _without_defaults(content: dict[str, Any], **defaults: object) -> dict[str, Any]:
-    return {name: value for name, value in content.items() if name not in defaults or value != defaults[name]}
 
 
 class Kernel(ProblemTable):
@@ -85,78 +77,6 @@ class Launch(ProblemTable):
     shared_memory: Expression = 0
 
 
-class Member(ProblemTable):
-    """One member of a structure that is passed by value.
-
-    Attributes:
-        value: a number or an expression over sizes; a list of them for an array or a vector.
-        alignment: bytes, where it is more than that of the dtype, as of a float4.
-    """
-
-    name: str
-    dtype: type_names
-    value: Expression | float | list[Expression | float]
-    alignment: Literal[2, 4, 8, 16] | None = None
-
-    @model_serializer(mode="wrap")
-    def _as_ever(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return _without_defaults(handler(self), alignment=None)
-
-
-class Argument(ProblemTable):
-    """One argument of the kernel, in the order of its signature.
-
-    Attributes:
-        dtype: of one element; "struct" for a structure that is passed by value.
-        shape: extents of an array, expressions over sizes; None for a scalar.
-        value: what a scalar is, a number or an expression over sizes.
-        members: what a structure that is passed by value holds, in the order of its declaration; nothing where it only
-            has functions.
-        output: whether the kernel writes the array and the result is checked.
-        fill: how an input array is filled. An output without `fill` starts poisoned;
-            with `fill` that content is restored before every launch.
-        low: lower bound of `uniform` and `integers` (included), the first of `offsets`.
-        high: upper bound of `uniform` and `integers` (excluded), the last of `offsets`.
-        infinities: whether infinities are among the values of a `normal` array, so that some are tested.
-        function: what makes the array instead of a fill, by its name in the reference's file.
-        constant: whether it is no parameter of the kernel but the `__constant__` variable of this name, which is filled
-            before each launch, as a host does with cudaMemcpyToSymbol.
-    """
-
-    name: str
-    dtype: Literal[type_names, "struct"]
-    shape: list[Expression] | None = None
-    value: Expression | float | None = None
-    members: list[Member] | None = None
-    output: bool = False
-    fill: ArgumentFill | None = None
-    low: float | None = None
-    high: Expression | float | None = None
-    infinities: bool = False
-    function: str | None = None
-    constant: bool = False
-
-    @model_serializer(mode="wrap")
-    def _as_ever(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """What is not declared is not written: keys in journals hash arguments."""
-        return _without_defaults(handler(self), members=None, infinities=False, function=None, constant=False)
-
-    @model_validator(mode="after")
-    def _scalar_or_array(self) -> Argument:
-        if self.dtype == "struct" or self.members is not None:
-            if self.dtype != "struct" or self.members is None or (self.shape, self.value) != (None, None):
-                raise ValueError(f"argument '{self.name}' needs dtype = \"struct\" with members and no shape or value")
-            if self.constant:
-                raise ValueError(f"argument '{self.name}' is constant memory: give it as an array of its numbers")
-        elif (self.shape is None) == (self.value is None):
-            raise ValueError(f"argument '{self.name}' needs either shape (an array) or value (a scalar)")
-        if self.output and self.shape is None:
-            raise ValueError(f"argument '{self.name}' is a scalar and cannot be an output")
-        if self.output and self.constant:
-            raise ValueError(f"argument '{self.name}' is constant memory, which no kernel writes")
-        return self
-
-
 class Search(ProblemTable):
     """What limits the search space, and where to begin.
 
@@ -185,7 +105,7 @@ class Work(ProblemTable):
     @model_serializer(mode="wrap")
     def _as_ever(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """What is not declared is not written: keys in journals hash the work."""
-        return _without_defaults(handler(self), dtype=None)
+        return without_defaults(handler(self), dtype=None)
 
 
 class InputFill(ProblemTable):
@@ -212,7 +132,7 @@ class Test(ProblemTable):
     @model_serializer(mode="wrap")
     def _without_empty_inputs(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Tests that change no input are written as ever: keys in journals hash them."""
-        return _without_defaults(handler(self), inputs={})
+        return without_defaults(handler(self), inputs={})
 
 
 class Reference(ProblemTable):
@@ -266,7 +186,7 @@ class Emulator(ProblemTable):
     @model_serializer(mode="wrap")
     def _as_ever(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """What is not declared is not written: keys in journals hash problems."""
-        return _without_defaults(handler(self), macros={})
+        return without_defaults(handler(self), macros={})
 
 
 class Problem(ProblemTable):

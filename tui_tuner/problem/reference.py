@@ -21,7 +21,8 @@ import numpy as np
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.blocks import copied
-from tui_tuner.problem.model import Problem
+from tui_tuner.problem.by_value import layout
+from tui_tuner.problem.model import Argument, Problem
 from tui_tuner.text import suggestion
 
 RANDOM = "random"
@@ -140,9 +141,32 @@ def call_reference(problem: Problem, arguments: Sequence[np.ndarray | np.generic
         ProblemError: it raises, or returns something else than the outputs; with the line in the user's file.
     """
     reference = find_reference(problem)
-    named = {a.name: _given(value) for a, value in zip(problem.arguments, arguments, strict=True)}
+    given = zip(problem.arguments, arguments, strict=True)
+    named = {a.name: _given(_in_structures(a, value)) for a, value in given if a.local is None}
     outputs = {a.name: np.shape(value) for a, value in zip(problem.arguments, arguments, strict=True) if a.output}
-    return outputs_of(reference, lambda: load_function(reference)(**named), outputs)
+    return outputs_of(reference, lambda: _in_bytes(load_function(reference)(**named)), outputs)
+
+
+def _in_structures(argument: Argument, value: np.ndarray | np.generic) -> np.ndarray | np.generic:
+    """An array of structures as NumPy has one, with its members by name; anything else as it is."""
+    if not argument.holds_structures:
+        return value
+    structures: np.ndarray = np.asarray(value).reshape(-1).view(layout(argument.members or []))
+    return structures
+
+
+def _in_bytes(returned: object) -> object:
+    """What a function returns, with arrays of structures as their bytes, one row for each."""
+    if isinstance(returned, Mapping):
+        return {name: _in_bytes(value) for name, value in returned.items()}
+    if isinstance(returned, tuple):
+        return tuple(map(_in_bytes, returned))
+    if not isinstance(returned, np.ndarray) or returned.dtype.names is None:
+        return returned
+    held = np.zeros((returned.size, 1), returned.dtype)  # NumPy copies no bytes between members
+    for name in returned.dtype.names:
+        held[name] = returned[name].reshape(held[name].shape)
+    return held.view(np.uint8)
 
 
 def outputs_of(
@@ -187,7 +211,7 @@ def _tree(file: Path, what: str) -> ast.Module:
 
 def _refuse_other_parameters(problem: Problem, taken: ast.arguments, place: ReferenceFunction) -> None:
     named = {parameter.arg for parameter in (*taken.args, *taken.kwonlyargs)}
-    given = [argument.name for argument in problem.arguments]
+    given = [argument.name for argument in problem.arguments if argument.local is None]
     if taken.kwarg is None and (missing := [name for name in given if name not in named]):
         message = f"the {place.title} does not take the kernel's argument '{missing[0]}'"
     else:

@@ -17,11 +17,13 @@ from tui_tuner.problem.languages import COMPILED_LANGUAGES
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.structures import structures
 from tui_tuner.problem.syntax import (
+    LAUNCH_BOUNDS,
+    WORK_GROUP,
     code_only,
     declared_name,
     functions,
+    held_before,
     identifiers,
-    launch_bounds_at,
     name_in,
     parameters_of,
     parse_code,
@@ -63,6 +65,16 @@ class KernelParameter:
     width: int = 1
     members: tuple[Field, ...] | None = None
 
+    @property
+    def local(self) -> bool:
+        """Whether it points to memory of a work-group, of which a launch of OpenCL gives so many bytes."""
+        return self.pointer and not {"local", "__local"}.isdisjoint(self.type_text.split())
+
+    @property
+    def is_array(self) -> bool:
+        """Whether it points to memory that has a content before or after a launch."""
+        return self.pointer and not self.local
+
 
 @dataclass(frozen=True)
 class KernelSignature:
@@ -73,6 +85,7 @@ class KernelSignature:
         template: its template parameters as written, as in ("typename T", "int N = 4").
         launch_bounds: what `__launch_bounds__` holds, as written.
         body: the text between its braces, comments blanked.
+        work_group: what `reqd_work_group_size` holds, likewise.
     """
 
     name: str
@@ -81,6 +94,7 @@ class KernelSignature:
     template: tuple[str, ...] = ()
     launch_bounds: str | None = None
     body: str = ""
+    work_group: str | None = None
 
 
 @lru_cache(maxsize=32)  # asked for one text over and over
@@ -158,7 +172,7 @@ def same_signature(ours: KernelSignature, theirs: KernelSignature) -> str | None
 def _layout(parameter: KernelParameter) -> tuple[object, ...]:
     element = parameter.dtype or " ".join(type_words(parameter.type_text))
     depth = parameter.type_text.count("*") + parameter.type_text.count("&")
-    return parameter.pointer, element, depth, parameter.pointer or parameter.width
+    return parameter.pointer, parameter.local, element, depth, parameter.pointer or parameter.width
 
 
 def _there_is(wanted: str, kernels: Mapping[str, KernelSignature], language: Language) -> str:
@@ -184,8 +198,9 @@ def _signature(function: Node, code: str, language: Language, aliases: Mapping[s
         tuple(parameters),
         name.start_point.row + 1,
         tuple(_template(function, code)),
-        launch_bounds_at(code, name.start_byte),
+        held_before(code, name.start_byte, LAUNCH_BOUNDS),
         code[body.start_byte + 1 : body.end_byte - 1],
+        held_before(code, name.start_byte, WORK_GROUP),
     )
 
 
@@ -215,7 +230,7 @@ def _parameter(node: Node, code: str, language: Language, aliases: Mapping[str, 
         name=text,
         type_text=" ".join(written.replace("*", " * ").replace("&", " & ").split()),
         pointer=any(mark in written for mark in "*["),
-        const=bool(re.search(r"\bconst\b", element)),
+        const=bool(re.search(r"\b(?:__)?const\b", element)),
         dtype=dtype,
         width=width,
     )

@@ -21,7 +21,10 @@ _EMPTY_CONDITIONAL = re.compile(
     r"^[ \t]*#[ \t]*if(?:[^\n]*\\\n)*[^\n]*\n(?:[ \t]*(?:#[ \t]*el(?:se|if)[^\n]*)?\n)*[ \t]*#[ \t]*endif[^\n]*",
     re.MULTILINE,
 )
-_LAUNCH_BOUNDS = re.compile(r"\b__launch_bounds__\s*(?=\()")
+LAUNCH_BOUNDS, WORK_GROUP = (
+    re.compile(rf"\b{word}\s*(?=\()") for word in ("__launch_bounds__", "reqd_work_group_size")
+)
+"""What says of a kernel how many threads a block has: at most in CUDA, exactly in OpenCL."""
 _PREPROCESSOR_BLOCKS = ("preproc_if", "preproc_ifdef", "preproc_else", "preproc_elif", "preproc_elifdef")
 _SCOPES = ("linkage_specification", "declaration_list", "namespace_definition", "template_declaration")
 _CONTAINERS = frozenset({"translation_unit", "ERROR", *_SCOPES, *_PREPROCESSOR_BLOCKS})
@@ -118,10 +121,10 @@ def declared_name(declarator: Node) -> Node:
         declarator = inner
 
 
-def launch_bounds_at(code: str, name: int) -> str | None:
-    """What the `__launch_bounds__` of the function whose name stands at this index holds."""
+def held_before(code: str, name: int, attribute: re.Pattern[str]) -> str | None:
+    """What an attribute, as `LAUNCH_BOUNDS`, of the function whose name stands at this index holds."""
     start = max(code.rfind(mark, 0, name) for mark in ";}{")
-    for match in _LAUNCH_BOUNDS.finditer(code, start + 1, name):
+    for match in attribute.finditer(code, start + 1, name):
         return code[match.end() + 1 : _closing(code, match.end()) - 1].strip()
     return None
 

@@ -177,9 +177,15 @@ def fill_facts(problem: Problem) -> str:
 def _argument(argument: Argument) -> str:
     if argument.shape is None and argument.constant:
         return f"__constant__ {argument.name}: {argument.dtype} = {argument.value}, set anew: keep it"
+    if argument.holds_structures:
+        held = ", ".join(f"{one.dtype} {one.name}" for one in argument.members or ())
+        role = "output, compared bit by bit" if argument.output else "input"
+        return f"argument {argument.name}: {argument.shape} bytes, structures of {held}; {role}: keep their declaration"
     if argument.members is not None:
         held = ", ".join(f"{one.dtype} {one.name} = {one.value}" for one in argument.members) or "functions alone"
         return f"argument {argument.name}: a structure by value with {held}: keep its declaration as it is"
+    if argument.local is not None:
+        return f"argument {argument.name}: __local memory of {argument.local} elements of {argument.dtype}: keep it"
     if argument.shape is None:
         return f"argument {argument.name}: {argument.dtype} = {argument.value}"
     role = "output" if argument.output else "input"

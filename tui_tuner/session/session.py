@@ -75,6 +75,7 @@ class Session(EventStream):
         self._machine = Machine(run.problem, evaluator, self._recall, self._warn)
         self._effects: SessionEffects | None = None
         self._kept_best: Incumbent | None = None
+        self._unkept = ""
 
     @property
     def subject(self) -> Subject:
@@ -222,7 +223,10 @@ class Session(EventStream):
     def _emit(self, event: Event) -> None:
         super()._emit(event)
         if isinstance(event, EvaluationFinished | IncumbentChanged):
-            self._keep_best("the session has not come to its end", only_new=True)
+            try:
+                self._keep_best("the session has not come to its end", only_new=True)
+            except OSError as error:  # the journal has all of it: the next evaluation is early enough
+                self._tell_unkept(error)
 
     def _keep_best(self, reason: str, *, only_new: bool = False) -> SessionOutcome | None:
         """Have the best so far on disk, whatever happens next; what was written, if anything was."""
@@ -232,10 +236,17 @@ class Session(EventStream):
         best = effects.best_so_far
         if only_new and best == self._kept_best:
             return None
-        self._kept_best = best
         outcome = outcome_so_far(best, effects, self._run, self._strategy.name, reason)
         write_outcome(outcome, best, effects, self._run)
+        self._kept_best, self._unkept = best, ""
         return outcome
+
+    def _tell_unkept(self, error: OSError) -> None:
+        """Say once that the best so far could not be written, and that it will be tried again."""
+        text = f"the best so far could not be written, tried again after the next evaluation: {error.strerror}"
+        if text != self._unkept:
+            self._unkept = text
+            self._warn(text)
 
     def _told_so_far(self, reason: str) -> SessionOutcome | None:
         """The best so far of a record that ends before its session does, which nothing is written of."""

@@ -278,15 +278,18 @@ class OpenCLDevice(Device):
 
     def _enqueue(self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry) -> cl.Event:
         if geometry.shared_bytes:
-            message = "OpenCL kernels declare their local memory themselves: [launch] shared_memory must be 0"
+            message = "[launch] shared_memory must be 0: OpenCL kernels declare local memory or are passed it"
             raise DeviceFault(FailureKind.LAUNCH, message)
+        values = list(buffers.handle.values)
+        for index, nbytes in geometry.local:
+            values[index] = cl.LocalMemory(nbytes)
         with _faults():
             for buffer in buffers.handle.arrays.values():
                 if buffer.pristine is not None:
                     cl.enqueue_copy(self._queue, buffer.part, buffer.pristine, byte_count=buffer.layout.nbytes)
             if self._scratch is not None:
                 cl.enqueue_fill_buffer(self._queue, self._scratch, np.zeros(1, np.uint32), 0, self._scratch.size)
-            self._backend.run_kernel(kernel.handle, buffers.handle.values, geometry.block, geometry.grid)
+            self._backend.run_kernel(kernel.handle, values, geometry.block, geometry.grid)
         event: cl.Event = self._backend.event
         return event
 

@@ -27,16 +27,17 @@ SayPhase = Callable[[str, float], None]
 
 
 class LaunchShape(Frame):
-    """Blocks, threads of a block and dynamic shared memory (bytes) of one launch."""
+    """Blocks, threads of a block and dynamic shared memory (bytes) of one launch; `local` as in `Geometry`."""
 
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     shared_bytes: int = 0
+    local: tuple[tuple[int, int], ...] = ()
 
     @property
     def geometry(self) -> Geometry:
         """The shape as a device is told it."""
-        return Geometry(self.grid, self.block, self.shared_bytes)
+        return Geometry(self.grid, self.block, self.shared_bytes, self.local)
 
 
 class Executable(Frame):

@@ -126,6 +126,7 @@ def _combined(mark: str, left: ast.expr, right: ast.expr) -> ast.expr:
 
 
 def _call(function: str, given: Sequence[ast.expr]) -> ast.expr:
+    function = re.sub(r"<[\w:]*>$", "", function)  # as of `std::min<size_t>`
     if re.fullmatch(r"(?:std::)?(?:ceil|floor)f?", function) and len(given) == 1:
         inner = folded(given[0])
         if "ceil" in function and isinstance(inner, ast.BinOp) and is_quotient(inner):

@@ -27,6 +27,7 @@ class DraftedLaunch:
         drawn: of arrays of whole numbers that the host fills at random, the least and the first that is too large.
         multiples: what a size is a whole multiple of, an expression over the others.
         are_fixed: whether the sizes cannot be others, since the block is made of them.
+        local: elements of the `__local` arguments of OpenCL, over the block too.
     """
 
     line: int
@@ -43,3 +44,4 @@ class DraftedLaunch:
     stated: dict[str, str] = field(default_factory=dict)
     usual: frozenset[str] = frozenset()
     multiples: dict[str, str] = field(default_factory=dict)
+    local: dict[str, str] = field(default_factory=dict)

@@ -85,7 +85,7 @@ def as_factor(text: str, behind: object) -> str:
 
 def _array_axes(signature: KernelSignature) -> int:
     if len(size_names(signature)) == 1:
-        return max((_degree(one, signature) for one in signature.parameters if one.pointer), default=1)
+        return max((_degree(one, signature) for one in signature.parameters if one.is_array), default=1)
     return min(3, max(dimensions(signature), 2))
 
 
@@ -98,7 +98,8 @@ def _degree(parameter: KernelParameter, signature: KernelSignature) -> int:
     indices = re.findall(rf"\b{re.escape(parameter.name or '?')}\s*\[([^][]*)\]", body)
     named = [word for index in indices for word in re.findall(r"[A-Za-z_]\w*", index)]
     indices += [text for word in dict.fromkeys(named) for text in re.findall(rf"\b{word}\s*=(?!=)([^;,]*)", body)]
-    return min(3, max([dimensions(signature), *(_power(index, size) for index in indices)]))
+    declared = re.findall(rf"\[[^\]]*\b{size}\b[^\]]*\]", parameter.type_text)
+    return min(3, max([dimensions(signature), len(declared), *(_power(index, size) for index in indices)]))
 
 
 def _power(text: str, size: str) -> int:
@@ -159,7 +160,7 @@ def is_guarded(signature: KernelSignature) -> bool:
 
 def outputs(signature: KernelSignature) -> dict[str, bool]:
     """The arrays that the kernel seems to write, and whether it seems to read them too."""
-    writable = [p.name for p in signature.parameters if p.pointer and not p.const]
+    writable = [p.name for p in signature.parameters if p.is_array and not p.const]
     counted = {name: _writes(name, signature.body) for name in writable}
     written = [name for name in writable if sum(counted[name])] or writable
     mentions = {name: _mentions(name, signature.body) for name in written}
@@ -180,7 +181,7 @@ def arrays_of_offsets(signature: KernelSignature) -> list[str]:
         plain = re.escape(one.name)
         pairs = re.findall(rf"\b{plain}\s*\[\s*([^][]+?)\s*\+\s*1\s*\]", signature.body)
         begins = any(re.search(rf"\b{plain}\s*\[\s*{re.escape(index)}\s*\]", signature.body) for index in pairs)
-        if begins and one.pointer and "int" in (one.dtype or "") and not is_written(one.name, signature):
+        if begins and one.is_array and "int" in (one.dtype or "") and not is_written(one.name, signature):
             found.append(one.name)
     return found
 
@@ -198,7 +199,7 @@ def divided_by(name: str, signature: KernelSignature) -> list[str]:
 
     loops = re.finditer(r"\bfor\s*\([^;]*?\b(\w+)\s*=(?!=)([^;]*);\s*\1\s*<([^;]*);", body)
     counted = [one[1] for one in loops if is_of_array(one[2]) and is_of_array(one[3])]
-    arrays = (one.name for one in signature.parameters if one.pointer and one.width == 1)
+    arrays = (one.name for one in signature.parameters if one.is_array and one.width == 1)
     return [one for one in arrays if re.search(rf"\b{one}\s*\[\s*(?:{'|'.join(counted) or '(?!)'})\s*\]", body)]
 
 

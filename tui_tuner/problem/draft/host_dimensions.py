@@ -1,9 +1,10 @@
-"""What the host writes of a grid or a block, axis by axis."""
+"""What the host writes of a grid, a block or a vector, axis by axis."""
 
 from __future__ import annotations
 
 import re
 
+from tui_tuner.problem.draft.host_members import listed
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.syntax import closing, split_list
 
@@ -26,6 +27,18 @@ def axes(program: HostProgram, text: str, place: int) -> tuple[list[str], int]:
             break
         text, place = meaning
     return [text.strip()], place
+
+
+def element(program: HostProgram, name: str, place: int) -> tuple[str, int] | None:
+    """What an element of a vector, or an array, is that the host sets as a whole, or by the names of its axes."""
+    indexed = re.fullmatch(r"(.+)\[(\d)\]", name)
+    if indexed is None:
+        return None
+    index, whole = int(indexed[2]), program.meaning(indexed[1], place)
+    values = split_list((listed(whole[0]) if whole else None) or "")
+    if whole is not None and index < len(values):
+        return values[index], whole[1]
+    return program.meaning(f"{indexed[1]}.{'xyzw'[index]}", place) if index < len("xyzw") else None
 
 
 def _dim3(program: HostProgram, name: str, place: int) -> tuple[list[str], int] | None:

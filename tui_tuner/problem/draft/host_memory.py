@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from tui_tuner.problem.c_types import dtype_of
+from tui_tuner.problem.draft.c_expressions import SIZEOF, factors
 from tui_tuner.problem.draft.host_objects import HostObjects, Taken, put_in
 from tui_tuner.problem.draft.host_program import HostProgram
+from tui_tuner.problem.draft.worked_out import scaled
+from tui_tuner.problem.signature import KernelParameter
 from tui_tuner.problem.syntax import closing, split_list
 
 _MOST_STEPS = 12
@@ -102,7 +107,9 @@ class HostMemory:
         """The bytes of an OpenCL buffer, or of the vector that one is made of."""
         plain = re.escape(name)
         by = r"(?:\w*clCreateBuffer\w*|\w*clSVMAlloc\w*|(?:cl\s*::\s*)?Buffer)\s*(?=[({])"
-        made = re.compile(rf"\b{plain}\s*=(?!=)\s*(?:\([^()]*\)\s*)?{by}|\bBuffer\s+(?:[^;]*\s)?{plain}\s*(?=[({{])")
+        made = re.compile(
+            rf"\b{plain}(?:\[\w+\])?\s*=(?!=)\s*(?:\([^()]*\)\s*)?{by}|\bBuffer\s+(?:[^;]*\s)?{plain}\s*(?=[({{])"
+        )
         for start, end in self._spans(name, place):
             found = list(made.finditer(self._code, start, end))
             if not found:
@@ -179,6 +186,35 @@ class HostMemory:
         low = self._program.text[found.start("low") : found.end("low")] if found["low"] else "0"
         count = found["count"] if found["by"] == "%" else f"({found['count']} + 1)"
         return Drawn(ord(low[1]) if low.startswith("'") else int(low), count, found.start())
+
+
+def in_elements(
+    program: HostProgram, known: Callable[[str, int], ast.expr | None], taken: Taken, parameter: KernelParameter
+) -> ast.expr:
+    """Bytes as elements of what a kernel's parameter points to: without the factor that is one element's.
+
+    Raises:
+        NotArithmetic: they cannot be read.
+    """
+    text, place = taken
+    for _ in range(4):  # a name for bytes is what was said of it
+        meaning = program.meaning(text, place) if re.fullmatch(r"[A-Za-z_]\w*", text) else None
+        if meaning is None or "sizeof" not in meaning[0]:
+            break
+        text, place = meaning
+    parts = factors(program.resolved(text, place, known))
+    sized = [one for one in parts if isinstance(one, ast.Name) and one.id.startswith(SIZEOF)]
+    element = parameter.width * _bytes(parameter.dtype or "float32")
+    if sized:
+        parts.remove(sized[0])
+        dtype, width = dtype_of(sized[0].id.removeprefix(SIZEOF).replace("_", " "), "cuda", {})
+        host = width * _bytes(dtype) if dtype is not None and parameter.dtype is not None else element
+        return scaled(parts, host, element)
+    return scaled(parts, 1, element)
+
+
+def _bytes(dtype: str) -> int:
+    return 1 if dtype == "bool" else int(re.sub(r"\D", "", dtype)) // 8
 
 
 def named(pointer: str) -> str:

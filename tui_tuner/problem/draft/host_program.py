@@ -107,7 +107,7 @@ class HostProgram:
         if name in self._macros:
             parameters, text = self._macros[name]
             return None if parameters or not text else (text, place)
-        return self._set_outside(name)
+        return self._set_outside(name) or self._template_given(name, place)
 
     def _told(self, name: str, function: HostFunction) -> tuple[str, int] | None:
         """What CUDA answers by address: the bytes of a row, as many as `cudaMallocPitch` is asked for; an attribute."""

@@ -6,10 +6,10 @@ import ast
 import math
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from tui_tuner.problem.draft.block_memory import local_memory, most_threads
 from tui_tuner.problem.draft.c_expressions import NotArithmetic
 from tui_tuner.problem.draft.device_words import local_headers, words_of_device
 from tui_tuner.problem.draft.drafted import MOST_THREADS, DraftedLaunch
@@ -18,8 +18,9 @@ from tui_tuner.problem.draft.host_launches import HostLaunch, launches
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.host_promises import drawn_in, multiples_in
 from tui_tuner.problem.draft.host_types import deduced
-from tui_tuner.problem.draft.launch_reading import AXES, LaunchReading
+from tui_tuner.problem.draft.launch_reading import AXES, NO_OPTIONS, LaunchReading
 from tui_tuner.problem.draft.opencl_launches import opencl_launches
+from tui_tuner.problem.draft.opencl_options import BuildMacro, build_macros
 from tui_tuner.problem.draft.worked_out import (
     evaluated,
     finished,
@@ -36,7 +37,6 @@ from tui_tuner.problem.signature import KernelSignature
 from tui_tuner.problem.syntax import code_only, name_in, split_list
 from tui_tuner.problem.tunables import why_no_size
 
-_SHARED = re.compile(r"\b__shared__\s+[\w\s:]+?\b\w+\s*((?:\[[^\]]+\]\s*)+);")
 _BETWEEN_ROWS = re.compile(r"pitch|stride|^ld", re.IGNORECASE)
 """Names for how far rows lie apart, which name no size where another name is to be had."""
 _LARGE = 64
@@ -70,8 +70,10 @@ def drafted_launch(
     headers = [code_only(header.read_text("utf-8", "replace")) for header in included]
     program = HostProgram(code_only(source) + "\n" + code_only(host), headers, source + "\n" + host)
     words = words_of_device(source, file, signature)
-    found = (opencl_launches if language == "opencl" else launches)(program, signature.name)
-    drafts = [_Drafting(_read(program, words, signature, one, stated_too), dimensions) for one in found]
+    of_opencl = language == "opencl"
+    found = opencl_launches(program, signature) if of_opencl else launches(program, signature.name)
+    options = build_macros(program, source) if of_opencl else NO_OPTIONS
+    drafts = [_Drafting(_read(program, words, signature, one, stated_too, options), dimensions) for one in found]
     if not drafts:
         return None
     drafted = max(drafts, key=lambda draft: (draft.threads(), draft.fits())).drafted()
@@ -80,9 +82,14 @@ def drafted_launch(
 
 
 def _read(
-    program: HostProgram, words: frozenset[str], signature: KernelSignature, launch: HostLaunch, stated_too: bool
+    program: HostProgram,
+    words: frozenset[str],
+    signature: KernelSignature,
+    launch: HostLaunch,
+    stated_too: bool,
+    options: Mapping[str, BuildMacro],
 ) -> LaunchReading:
-    reading = LaunchReading(program, words, signature, launch)
+    reading = LaunchReading(program, words, signature, launch, options=options)
     if not stated_too:
         return reading
     of_block = {name for text, _ in reading.block for name in reading.chain(text, launch.place)}
@@ -141,9 +148,11 @@ class _Drafting:
         keys |= self._grid_keys(bool(block)) | self._shared()
         shapes = {name: self._in_numbers(node) for name, node in self._shapes.items()}
         values, renamed = self._scalars(keys, shapes)
+        local = {name: self._in_block_names(node) for name, node in local_memory(self._reading)}
         drawn = dict(drawn_in(self._reading))
         multiples = {name: self._in_numbers(node) for name, node in multiples_in(self._reading).items()}
         texts = [*_texts(keys), *shapes.values(), *map(str, values.values()), *(high for _, high in drawn.values())]
+        texts += local.values()
         given = used_in(self._roots, texts)
         sizes = {renamed.get(name, name): number for name, number in given.items()}
         keys = {key: renamed_in(value, renamed) for key, value in keys.items()}
@@ -153,7 +162,7 @@ class _Drafting:
             keys,
             {name: extents_around(number) for name, number in block.items() if name in (*self._macros(), _TILE)},
             self._defaults(),
-            self._most_threads(),
+            most_threads(self._reading),
             sizes,
             {name: str(renamed_in(text, renamed)) for name, text in shapes.items()},
             {name: str(renamed_in(text, renamed)) if isinstance(text, str) else text for name, text in values.items()},
@@ -166,13 +175,15 @@ class _Drafting:
                 if isinstance(values.get(name), int | float) and fraction(node, self._roots) is None
             ),
             {renamed.get(n, n): str(renamed_in(by, renamed)) for n, by in multiples.items() if n in given},
+            {name: str(renamed_in(text, renamed)) for name, text in local.items()},
         )
 
     def _macros(self) -> list[str]:
         """The macros of the file that make the block and that the kernel reads: each becomes a tunable."""
         chains = [list(self._reading.chain(text, self._launch.place)) for text, _ in self._block]
         last = [chain[-1] for chain in chains if chain]
-        return [name for name in last if name in self._program.own_numbers and name in self._words]
+        known = self._program.own_numbers | self._reading.options.keys()
+        return [name for name in last if name in known and name in self._words]
 
     def _block_keys(self, template: str) -> tuple[dict[str, int], dict[str, list[str] | str]]:
         """What fixes the block, by name, and the key for it; nothing where it can be tuned as it is."""
@@ -196,7 +207,7 @@ class _Drafting:
             return {literal[0]: int(literal[0])}, {
                 "block_size": [literal[0] if number is None else str(number) for number in numbers]
             }
-        if sized or fixed:
+        if sized or fixed or self._signature.work_group is not None:
             texts = [ast.unparse(node) if node is not None else "" for _, node in self._block]
             return ({"": 1}, {"block_size": texts}) if all(texts) else ({}, {})
         return {}, {}
@@ -240,19 +251,6 @@ class _Drafting:
             if number is not None and 1 <= number <= MOST_THREADS and (macros or AXES.index(axis) < self._dimensions):
                 found[name] = number
         return {name: number for name, number in found.items() if not macros or name in macros}
-
-    def _most_threads(self) -> int:
-        """What the shared arrays of the kernel hold that hold at least an element for each thread."""
-        threads = math.prod(number or 1 for _, node in self._block if node and (number := evaluated(node, {})))
-        held = []
-        for extents in _SHARED.findall(self._signature.body):
-            with suppress(NotArithmetic):
-                parts = [
-                    finished(self._reading.node(one, self._launch.place))
-                    for one in re.findall(r"\[([^\]]+)\]", extents)
-                ]
-                held.append(math.prod(evaluated(part, {}) or 0 for part in parts))
-        return min([MOST_THREADS, *(count for count in held if count >= threads > 1)])
 
     def _template(self) -> str:
         given = split_list(self._launch.template[1:-1])

@@ -5,23 +5,27 @@ from __future__ import annotations
 import ast
 import keyword
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from types import MappingProxyType
 
-from tui_tuner.problem.c_types import dtype_of
-from tui_tuner.problem.draft.c_expressions import SIZEOF, NotArithmetic, arithmetic, factors, folded
-from tui_tuner.problem.draft.host_dimensions import axes
+from tui_tuner.problem.draft.c_expressions import NotArithmetic, arithmetic, folded
+from tui_tuner.problem.draft.host_dimensions import axes, element
 from tui_tuner.problem.draft.host_launches import HostLaunch
 from tui_tuner.problem.draft.host_loops import halfway
 from tui_tuner.problem.draft.host_members import listed
-from tui_tuner.problem.draft.host_memory import HostMemory
+from tui_tuner.problem.draft.host_memory import HostMemory, in_elements
 from tui_tuner.problem.draft.host_program import HostProgram, limit_of_devices
-from tui_tuner.problem.draft.worked_out import chosen, evaluated, finished, names, quotient, scaled, unrounded
-from tui_tuner.problem.signature import KernelParameter, KernelSignature
+from tui_tuner.problem.draft.opencl_options import BuildMacro
+from tui_tuner.problem.draft.worked_out import chosen, evaluated, finished, names, quotient, unrounded, without_factor
+from tui_tuner.problem.signature import KernelSignature
 
 AXES = "xyz"
+NO_OPTIONS: Mapping[str, BuildMacro] = MappingProxyType({})
 _MOST_ASKED = 3000
+_COUNTS_GROUPS = re.compile(r"\bget_(?:group_id|num_groups|global_size)\b")
+"""What an OpenCL kernel says that has to do with how many work-groups there are."""
 _STEP = re.compile(r"stride|step|dilation|pad", re.IGNORECASE)
 """Names for how far a kernel goes at once, which are no extents."""
 
@@ -32,6 +36,7 @@ class LaunchReading:
     Args:
         words: of the device's code: a macro or constant among them cannot be another number.
         stated: words of the device's code that are taken for sizes nevertheless.
+        options: macros that the host builds the kernel with, by name.
 
     Attributes:
         roots: names that are sizes, with the host's number; None where it comes from outside.
@@ -49,11 +54,13 @@ class LaunchReading:
         signature: KernelSignature,
         launch: HostLaunch,
         stated: Collection[str] = (),
+        options: Mapping[str, BuildMacro] = NO_OPTIONS,
     ) -> None:
         self.program = program
         self.memory = HostMemory(program)
         self.words = words
         self.stated = stated
+        self.options = options
         self.signature = signature
         fits = len(launch.arguments) == len(signature.parameters)  # else it was written for another version
         self.launch = launch if fits else replace(launch, arguments=())
@@ -62,7 +69,8 @@ class LaunchReading:
         self._resolving: list[tuple[str, int]] = []
         self._asked = 0
         self.passed_block = frozenset(self._constants_of_block())
-        self._of_template = frozenset(re.findall(r"[A-Za-z_]\w*", launch.template)) | self.passed_block
+        fixed = " ".join([launch.template, *(one.text for one in options.values())])
+        self._of_template = frozenset(re.findall(r"[A-Za-z_]\w*", fixed)) | self.passed_block
         self._stated_seen = 0
         self._know_plain_scalars()
         self.block = self._block_axes()
@@ -77,9 +85,10 @@ class LaunchReading:
         Raises:
             NotArithmetic: it cannot be read.
         """
-        return self.program.resolved(text, place, self._known)
+        return self.program.resolved(text, place, self.known)
 
-    def _known(self, name: str, place: int) -> ast.expr | None:
+    def known(self, name: str, place: int) -> ast.expr | None:
+        """What a name at a place stands for: a size, the block, or what is made of them."""
         self._asked += 1
         if self._asked > _MOST_ASKED:  # names that stand for names, each several times
             raise NotArithmetic(name)
@@ -96,9 +105,10 @@ class LaunchReading:
         if not re.fullmatch(r"\w+(?:(?:\[\d+\])?(?:(?:\.|->)\w+)+(?:\(\d*\)|\[\d\])?)?", name):
             return None
         elements = self.memory.elements(name, place)
-        meaning = elements or self.program.meaning(name, place)
+        meaning = elements or self.program.meaning(name, place) or element(self.program, name, place)
         if meaning is None or (name, place) in self._resolving:
-            return self._root(name, None)
+            built_with = self.options.get(name) if meaning is None else None
+            return (built_with and built_with.number) or self._root(name, None)
         before, stated = dict(self.roots), self._stated_seen
         self._resolving.append((name, place))
         try:
@@ -153,7 +163,7 @@ class LaunchReading:
     def scalars(self) -> Iterator[tuple[str, str | None, str]]:
         """Name, dtype and text of each scalar that is passed, and of each member of a structure, as in "p.width"."""
         for parameter, given in zip(self.signature.parameters, self.launch.arguments, strict=False):
-            if parameter.members is not None:
+            if parameter.members is not None and not parameter.pointer:
                 whole = re.sub(r"^\s*\*\s*|^\s*\w+\s*\{\s*(\w+)\s*\}\s*$", r"\1", given)
                 values, kind = listed(whole), re.findall(r"\w+", parameter.type_text.partition("<")[0])[-1]
                 for member in parameter.members:
@@ -244,8 +254,11 @@ class LaunchReading:
         return found
 
     def chain(self, text: str, place: int) -> Iterator[str]:
-        """A name and the names that it stands for."""
+        """A name and the names that it stands for, last a macro that the kernel is built with as this."""
         for _ in range(6):
+            if macro := next((name for name, one in self.options.items() if one.stands_for(text)), None):
+                yield from (text, macro) if text.isidentifier() else (macro,)
+                return
             if not re.fullmatch(r"[A-Za-z_]\w*", text):
                 return
             yield text
@@ -295,6 +308,8 @@ class LaunchReading:
             node = finished(self.node(text, place))
             return quotient(node) or (node, None)
         above, below = (finished(self.node(ast.unparse(part).replace("//", "/"), place)) for part in parts)
+        if (blocks := without_factor(above, below)) is not None and _COUNTS_GROUPS.search(self.signature.body):
+            return blocks, None
         return unrounded(above, below), self._as_block(below, index)
 
     def _as_block(self, divisor: ast.expr, index: int) -> ast.expr:
@@ -312,28 +327,10 @@ class LaunchReading:
     def _extents(self) -> Iterator[tuple[str, ast.expr]]:
         """The elements of each array, where the memory that the host takes is so many of them."""
         for given, parameter in zip(self.launch.arguments, self.signature.parameters, strict=False):
-            taken = self.memory.taken(given, self.launch.place) if parameter.pointer else None
+            taken = self.memory.taken(given, self.launch.place) if parameter.is_array else None
             if taken is not None:
                 with suppress(NotArithmetic):
-                    yield parameter.name, self._elements(*taken, parameter)
-
-    def _elements(self, text: str, place: int, parameter: KernelParameter) -> ast.expr:
-        """Bytes as elements: without the factor that is one element's."""
-        program, known = self.program, self._known
-        for _ in range(4):  # a name for bytes is what was said of it
-            meaning = program.meaning(text, place) if re.fullmatch(r"[A-Za-z_]\w*", text) else None
-            if meaning is None or "sizeof" not in meaning[0]:
-                break
-            text, place = meaning
-        parts = factors(program.resolved(text, place, known))
-        sized = [one for one in parts if isinstance(one, ast.Name) and one.id.startswith(SIZEOF)]
-        element = parameter.width * _bytes(parameter.dtype or "float32")
-        if sized:
-            parts.remove(sized[0])
-            dtype, width = dtype_of(sized[0].id.removeprefix(SIZEOF).replace("_", " "), "cuda", {})
-            host = width * _bytes(dtype) if dtype is not None and parameter.dtype is not None else element
-            return scaled(parts, host, element)
-        return scaled(parts, 1, element)
+                    yield parameter.name, in_elements(self.program, self.known, taken, parameter)
 
 
 def _elements_of(name: str, count: int | None) -> list[str]:
@@ -343,7 +340,3 @@ def _elements_of(name: str, count: int | None) -> list[str]:
 
 def _is_block(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id.startswith("block_size_")
-
-
-def _bytes(dtype: str) -> int:
-    return 1 if dtype == "bool" else int(re.sub(r"\D", "", dtype)) // 8

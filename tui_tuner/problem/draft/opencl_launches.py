@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import islice, zip_longest
+from typing import NamedTuple
 
 from tui_tuner.problem.draft.host_launches import HostLaunch
 from tui_tuner.problem.draft.host_program import HostProgram
+from tui_tuner.problem.signature import KernelSignature
 from tui_tuner.problem.syntax import closing, split_list
 
 _HANDLES = (
@@ -21,20 +23,26 @@ _ARGUMENT_SET = re.compile(r"\b\w*clSetKernelArg\w*\s*(?=\()")
 _NOTHING = re.compile(r"(?:cl\s*::\s*)?(?:NULL|nullptr|NullRange|0)?")
 _RANGE = r"(?:(?:\w+\s*::\s*)?NDRange\s*[({]|(?:\([^()]*\)\s*)?\{)"
 _ADDRESS = re.compile(r"^(?:\([^()]*\)\s*)?&?\s*")
+LOCAL = r"(?:\w+\s*::\s*)?(?:Local|__local)\s*\((.*)\)"
+"""Bytes of local memory among the arguments, as the C++ bindings have it."""
 _AXES = "xyz"
 _MOST_STEPS = 6
 _MOST_ARGUMENTS, _MOST_LAUNCHES = 256, 32
 
 
-def opencl_launches(program: HostProgram, kernel: str) -> Iterator[HostLaunch]:
+def opencl_launches(program: HostProgram, signature: KernelSignature) -> Iterator[HostLaunch]:
     """The launches of a kernel, in the order of the host's code.
 
     The grid is the work-items of each axis, divided by those of a work-group and rounded up, as launches here are; a
-    work-group that is left to OpenCL has the name of a tunable.
+    work-group that is left to OpenCL has the name of a tunable, one that the kernel requires is that.
     """
-    handles = dict.fromkeys(_handles(program, kernel))
+    required = split_list(signature.work_group or "")
+    handles = dict.fromkeys(_handles(program, signature.name))
     found = (one for name in handles for way in (_enqueued, _called) for one in way(program, name))
-    yield from islice((one for one in found if one.grid != "{}"), _MOST_LAUNCHES)
+    launches = [_launch(program, one, required) for one in islice((one for one in found if one.items), _MOST_LAUNCHES)]
+    if required and not launches:
+        launches = [HostLaunch(len(program.code), 0, "", "", f"{{{', '.join(required)}}}", "0", ())]
+    yield from launches
 
 
 def _handles(program: HostProgram, kernel: str) -> Iterator[str]:
@@ -46,7 +54,7 @@ def _handles(program: HostProgram, kernel: str) -> Iterator[str]:
     others = [name for pair in standing for name in pair if name]
     for literal in re.finditer("|".join([quoted, *(rf"\b{name}\b" for name in others)]), program.text):
         head = program.text[program.text.rfind(";", 0, literal.start()) + 1 : literal.start()]
-        yield from (found["name"] for pattern in _HANDLES if (found := pattern.search(head)) is not None)
+        yield from (_plain(found["name"]) for pattern in _HANDLES if (found := pattern.search(head)) is not None)
 
 
 def _given(code: str, opening: int) -> list[str]:
@@ -55,10 +63,11 @@ def _given(code: str, opening: int) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    return re.sub(r"[&*()\s]", "", text)
+    """The name of a handle, of several in an array that of all of them."""
+    return re.sub(r"[&*()\s]|\[\w*\]", "", text)
 
 
-def _enqueued(program: HostProgram, handle: str) -> Iterator[HostLaunch]:
+def _enqueued(program: HostProgram, handle: str) -> Iterator[_Enqueued]:
     """Launches by a queue, whose arguments are set before, one by one; all that are set where none is before."""
     every = dict(sorted(_arguments(program, handle, len(program.code)).items()))
     for found in _ENQUEUED.finditer(program.code):
@@ -71,7 +80,7 @@ def _enqueued(program: HostProgram, handle: str) -> Iterator[HostLaunch]:
             continue
         passed = _arguments(program, handle, found.start()) or every
         arguments = tuple(passed.get(index, "") for index in range(max(passed, default=-1) + 1))
-        yield _launch(program, found.start(), sizes, arguments, axes)
+        yield _read(program, found.start(), sizes, arguments, axes)
 
 
 def _arguments(program: HostProgram, handle: str, before: int) -> dict[int, str]:
@@ -80,12 +89,13 @@ def _arguments(program: HostProgram, handle: str, before: int) -> dict[int, str]
     for found in _ARGUMENT_SET.finditer(code, 0, before):
         given = _given(code, found.end())
         if len(given) >= 4 and _plain(given[0]) == handle:
-            set_at[found.start()] = given[1], given[3]
-    method = re.compile(rf"\b{re.escape(handle)}\s*(?:\.|->)\s*setArg\s*(?:<[^<>]*>)?\s*(?=\()")
+            set_at[found.start()] = given[1], f"Local({given[2]})" if _NOTHING.fullmatch(given[3]) else given[3]
+    method = re.compile(rf"\b{re.escape(handle)}(?:\[\w+\])?\s*(?:\.|->)\s*setArg\s*(?:<[^<>]*>)?\s*(?=\()")
     for found in method.finditer(code, 0, before):
         given = _given(code, found.end())
         if len(given) > 1:
-            set_at[found.start()] = given[0], given[-1]
+            is_local = len(given) > 2 and _NOTHING.fullmatch(given[-1])
+            set_at[found.start()] = given[0], f"Local({given[1]})" if is_local else given[-1]
     passed: dict[int, str] = {}
     following = 0
     for _, (index, text) in sorted(set_at.items()):
@@ -97,27 +107,52 @@ def _arguments(program: HostProgram, handle: str, before: int) -> dict[int, str]
     return passed
 
 
-def _called(program: HostProgram, handle: str) -> Iterator[HostLaunch]:
+def _called(program: HostProgram, handle: str) -> Iterator[_Enqueued]:
     """Launches of a functor of the C++ bindings, as in `scale(cl::EnqueueArgs(queue, cl::NDRange(n)), to, from)`."""
     call = re.compile(rf"\b{re.escape(handle)}\s*(?=\(\s*(?:cl\s*::\s*)?EnqueueArgs\s*[({{])")
     for found in call.finditer(program.code):
         how, *arguments = _given(program.code, found.end())
         sizes = _given(how, min(how.find(mark) for mark in "({" if mark in how))
         sizes = sizes if "NDRange" in "".join(sizes[:1]) else sizes[1:]  # without the queue
-        yield _launch(program, found.start(), sizes[1:] if len(sizes) > 2 else sizes, tuple(arguments))
+        yield _read(program, found.start(), sizes[1:] if len(sizes) > 2 else sizes, tuple(arguments))
 
 
-def _launch(
+class _Enqueued(NamedTuple):
+    """What stands where a kernel is launched: work-items and work-group of each axis, and what is passed."""
+
+    place: int
+    items: list[str]
+    group: list[str]
+    arguments: tuple[str, ...]
+
+
+def _read(
     program: HostProgram, place: int, sizes: Sequence[str], arguments: tuple[str, ...], axes: int | None = None
-) -> HostLaunch:
-    """A launch of so many work-items along so many axes, in work-groups of a size if that is given."""
+) -> _Enqueued:
     items, group = (_extents(program, text, place)[:axes] for text in (*sizes, "", "")[:2])
-    group += [f"block_size_{axis}" for axis in _AXES[len(group) : len(items)]]
+    return _Enqueued(place, items, group, arguments)
+
+
+def _launch(program: HostProgram, found: _Enqueued, required: Sequence[str]) -> HostLaunch:
+    """A launch of so many work-items along so many axes, in work-groups of a size if that is given."""
+    both = zip_longest(found.group, required, fillvalue="")  # a name of the host's is followed to where it is the same
+    group = [own if own.isidentifier() and not needed.isdecimal() else needed or own for own, needed in both]
+    group += [f"block_size_{axis}" for axis in _AXES[len(group) : len(found.items)]]
+    rounded = [_unrounded(program, item, own, found.place) for item, own in zip(found.items, group, strict=False)]
     grid = ", ".join(
-        item if own == "1" else f"(({item}) + ({own}) - 1) / ({own})" for item, own in zip(items, group, strict=False)
+        item if own == "1" else f"(({item}) + ({own}) - 1) / ({own})" for item, own in zip(rounded, group, strict=False)
     )
-    line = program.code.count("\n", 0, place) + 1
-    return HostLaunch(place, line, "", f"{{{grid}}}", f"{{{', '.join(group[: len(items)])}}}", "0", arguments)
+    line = program.code.count("\n", 0, found.place) + 1
+    block = ", ".join(group[: len(found.items)])
+    return HostLaunch(found.place, line, "", f"{{{grid}}}", f"{{{block}}}", "0", found.arguments)
+
+
+def _unrounded(program: HostProgram, items: str, own: str, place: int) -> str:
+    """What a function of that name rounds up to whole work-groups, as by `shrRoundUp(64, n)`; else all of it."""
+    call = re.fullmatch(r"\w*[rR]ound_?[uU]p\w*\s*\((.*)\)", items.strip(), re.DOTALL)
+    given = split_list(call[1]) if call else []
+    others = [one for one in given if one != own and program.number(one, place) != program.number(own, place)]
+    return others[0] if len(given) == 2 and len(others) == 1 else items
 
 
 def _extents(program: HostProgram, text: str, place: int) -> list[str]:

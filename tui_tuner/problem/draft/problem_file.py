@@ -11,6 +11,8 @@ from tui_tuner.errors import ProblemError
 from tui_tuner.problem.by_value import Unknown, fields_of
 from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words
 from tui_tuner.problem.check_arguments import why_not_passable
+from tui_tuner.problem.conditionals import active_source
+from tui_tuner.problem.draft.argument_text import Draft
 from tui_tuner.problem.draft.device_words import header_directories, local_headers
 from tui_tuner.problem.draft.drafted import DraftedLaunch
 from tui_tuner.problem.draft.guesses import (
@@ -26,9 +28,10 @@ from tui_tuner.problem.draft.guesses import (
     work_of,
 )
 from tui_tuner.problem.draft.launch import drafted_launch
+from tui_tuner.problem.draft.opencl_options import BuildOptions, build_options
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts, completed
 from tui_tuner.problem.draft.sizes import Amendments, DraftedSizes, drafted_sizes
-from tui_tuner.problem.draft.text import Draft, lines_of
+from tui_tuner.problem.draft.text import lines_of
 from tui_tuner.problem.host_code import device_code
 from tui_tuner.problem.languages import COMPILED_LANGUAGES, LANGUAGES
 from tui_tuner.problem.model import Language
@@ -65,6 +68,9 @@ def scaffold(
         hint = f"known endings: {', '.join(LANGUAGES)}"
         raise ProblemError(f"the ending of {source_path} says no language", hint=hint)
     source = _source_of(source_path)
+    hosts = text_of(host, "name the file that launches the kernel") if host else ""
+    built = build_options(source, hosts) if language == "opencl" else BuildOptions()
+    source = active_source(source, built.macros)
     name = _chosen_name(source, language, kernel, source_path)
     try:
         signature = find_kernel(source, language, name)
@@ -74,7 +80,6 @@ def scaffold(
     code = "\n".join(code_only(text) for text in (source, *map(text_of, local_headers(source, source_path))))
     signature = _with_bits(_with_members(signature, code, language), code_only(source))
     read = None
-    hosts = text_of(host, "name the file that launches the kernel") if host else ""
     if COMPILED_LANGUAGES[language].has_blocks:
         axes = dimensions(signature)
         read = drafted_launch(source, signature, source_path, hosts, axes, amendments.stated_too, language)
@@ -89,7 +94,10 @@ def scaffold(
     sizes = _sizes_of(signature, launch, amendments, language)
     said = facts or ProposedFacts()
     constants = _constants(source + "\n" + hosts, source_path, name, language)
-    draft = Draft(source_path, source, language, signature, name, read, launch, sizes, amendments, said, constants)
+    given = built.without({} if launch is None else launch.tunables)
+    draft = Draft(
+        source_path, source, language, signature, name, read, launch, sizes, amendments, said, constants, given
+    )
     return "\n".join(lines_of(draft)) + "\n"
 
 
@@ -159,6 +167,11 @@ def _sizes_of(
 ) -> DraftedSizes:
     if launch is not None and "problem_size" in launch.keys:
         return drafted_sizes(launch, signature, amendments, has_emulator=COMPILED_LANGUAGES[language].has_emulator)
+    arrays = [one for one in signature.parameters if one.pointer]
+    if all("[" in one.type_text for one in arrays) and not any(
+        one.dtype for one in signature.parameters if one not in arrays
+    ):
+        return DraftedSizes({}, {}, {}, {})  # no array could be another size
     extents = extents_of(signature, amendments.doublings)
     fixed = () if launch is None else [name for name, value in launch.values.items() if not isinstance(value, str)]
     names = [name for name in size_names(signature) if name not in fixed] or ["n"]
@@ -206,10 +219,11 @@ _OF_THE_DEVICE = {
 
 
 def _with_members(signature: KernelSignature, code: str, language: Language) -> KernelSignature:
-    """The kernel with the members of the structures that it takes by value."""
+    """The kernel with the members of the structures that it takes, by value or as arrays of several types."""
 
     def with_members(parameter: KernelParameter) -> KernelParameter:
-        if parameter.pointer or "&" in parameter.type_text:
+        is_other = parameter.local or parameter.dtype is not None or parameter.type_text.count("*") > 1
+        if "&" in parameter.type_text or (parameter.pointer and is_other):
             return parameter
         found = fields_of(parameter.type_text, code, language)
         return replace(parameter, members=found) if isinstance(found, tuple) else parameter
@@ -304,6 +318,6 @@ def _with_bits(signature: KernelSignature, code: str) -> KernelSignature:
             return parameter
         each = zip(members, sizes, strict=True)
         words = sum(width * math.prod(int(extent) for extent in one.extents) for one, (_, width) in each)
-        return replace(parameter, dtype="int32", width=words)
+        return replace(parameter, dtype="int32", width=words, members=None)
 
     return replace(signature, parameters=tuple(map(bits, signature.parameters)))

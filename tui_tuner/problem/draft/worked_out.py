@@ -79,6 +79,13 @@ def unrounded(node: ast.expr, by: ast.expr) -> ast.expr:
     return node
 
 
+def without_factor(node: ast.expr, by: ast.expr) -> ast.expr | None:
+    """The other factors of a product, as n in `n * 64`; None where this is none of them."""
+    parts = factors(node)
+    others = [one for one in parts if ast.dump(one) != ast.dump(by)]
+    return product(others) if len(others) == len(parts) - 1 else None
+
+
 def with_numbers(node: ast.expr, numbers: Mapping[str, int]) -> ast.expr:
     """The same with numbers for some of its names."""
 

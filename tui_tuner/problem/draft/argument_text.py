@@ -1,0 +1,270 @@
+"""The arguments in the text of a first problem file: shapes, values, fills, each with how sure it is."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tui_tuner.problem.by_value import Field, layout
+from tui_tuner.problem.draft.drafted import DraftedLaunch
+from tui_tuner.problem.draft.guesses import (
+    AXES,
+    DraftedConstant,
+    array_shape,
+    arrays_of_offsets,
+    as_factor,
+    dimensions,
+    divided_by,
+    is_written,
+    outputs,
+    size_names,
+)
+from tui_tuner.problem.draft.host_program import HostProgram
+from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL, ProposedFacts, ProposedFill
+from tui_tuner.problem.draft.sizes import Amendments, DraftedSizes
+from tui_tuner.problem.model import Language, Member
+from tui_tuner.problem.signature import KernelParameter, KernelSignature
+from tui_tuner.problem.syntax import code_only
+
+CHECK = "  # a guess: check"
+_OF_USUAL = "  # as the host makes it of usual sizes: check"
+_USUAL_FRACTIONS = {
+    r"(?i:eps(?:ilon)?|tol(?:erance)?)": "1e-5",
+    r"(?i:min|low).*|.*(?:_min|Min|_low|Low)": "-2.0",
+    r"(?i:max|high).*|.*(?:_max|Max|_high|High)": "2.0",
+}
+"""What is taken for a scalar of such a name; most of the numbers that arrays are filled with lie between the bounds."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What the text of a problem file is written from.
+
+    Attributes:
+        source: the file's text.
+        read: what the host's code says of the launch.
+        launch: the same, completed by what is proposed.
+        options: what the host builds the kernel with.
+    """
+
+    file: Path
+    source: str
+    language: Language
+    signature: KernelSignature
+    name: str
+    read: DraftedLaunch | None
+    launch: DraftedLaunch | None
+    sizes: DraftedSizes
+    amendments: Amendments
+    facts: ProposedFacts
+    constants: Sequence[DraftedConstant] = ()
+    options: Sequence[str] = ()
+
+    def mark(self, name: str, proposed: Container[str]) -> str:
+        """How sure a line is that the host's code does not say."""
+        return FROM_THE_MODEL if name in proposed else CHECK
+
+
+def argument_lines(draft: Draft) -> Iterator[str]:
+    """The tables of the arguments, without the ends of lines."""
+    yield from _arguments(draft)
+    yield from _constants(draft)
+
+
+def _arguments(draft: Draft) -> Iterator[str]:
+    written = _written(draft)
+    for position, parameter in enumerate(draft.signature.parameters, 1):
+        yield ""
+        yield f"[[arguments]]  # {parameter.type_text}"
+        yield f'name = "{parameter.name or f"argument_{position}"}"'
+        if parameter.members is not None and not parameter.pointer:
+            yield from _members(parameter, draft)
+            continue
+        if parameter.members is not None:
+            yield from _structures(parameter, parameter.members, draft)
+            continue
+        yield f'dtype = "{parameter.dtype or "float32"}"{"" if parameter.dtype else CHECK}'
+        if parameter.local:
+            yield from _local(parameter, draft)
+            continue
+        if not parameter.pointer:
+            value, said = _valued(parameter.name, parameter.name, parameter.dtype, draft)
+            yield f"value = {value}{said}"
+            continue
+        extents, said = _shape(parameter, draft)
+        yield f"shape = {json.dumps(extents)}{said}"
+        proposed = draft.facts.fills.get(parameter.name)
+        if parameter.name in written and not parameter.const:
+            certain = is_written(parameter.name, draft.signature)
+            said = "  # the text writes it" if certain else draft.mark(parameter.name, draft.facts.outputs)
+            yield f"output = true{said}"
+            in_part = parameter.name in draft.amendments.filled
+            why = "the kernel writes it in part" if in_part else "the kernel seems to read it too"
+            if proposed is not None and (in_part or written[parameter.name]):
+                yield from _proposed_fill(proposed)
+            elif in_part or written[parameter.name]:
+                yield f'fill = "{_fill(parameter, draft)}"  # {why}: its content before each launch'
+        elif draft.launch is not None and parameter.name in draft.launch.drawn:
+            low, high = draft.launch.drawn[parameter.name]
+            yield f'fill = "integers"\nlow = {low}\nhigh = {json.dumps(high)}  # as the host fills it'
+        elif proposed is not None:
+            yield from _proposed_fill(proposed)
+        elif parameter.name in arrays_of_offsets(draft.signature):
+            yield from _offsets(parameter, draft)
+        elif _fill(parameter, draft) == "uniform":
+            yield 'fill = "uniform"  # between 0 and 1, since negative numbers gave what is no number'
+
+
+def _local(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
+    """Local memory that a launch gives: as the host has it, else two elements for each thread of a block."""
+    elements = None if draft.launch is None else draft.launch.local.get(parameter.name)
+    said = "  # elements of a work-group, as the host has it"
+    if elements is None:
+        axes = AXES[: dimensions(draft.signature)]
+        elements, said = " * ".join(["2", *(f"block_size_{axis}" for axis in axes)]), CHECK
+    width = f"{parameter.width} * " if parameter.width > 1 else ""
+    yield f"local = {json.dumps(width + as_factor(elements, width))}{said}"
+
+
+def _members(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
+    yield 'dtype = "struct"'
+    if not parameter.members:
+        yield "members = []  # by value; it has functions alone"
+        return
+    yield "members = [  # by value, in the order of its declaration"
+    for member in parameter.members:
+        names = [f"{member.name}[{index}]" for index in range(member.count)] if member.count else [member.name]
+        said = [_valued(f"{parameter.name}.{name}", name, member.dtype, draft) for name in names]
+        values = ", ".join(value for value, _ in said)
+        keys = f'name = "{member.name}", dtype = "{member.dtype}", value = {f"[{values}]" if member.count else values}'
+        more = f", alignment = {member.alignment}" if member.alignment else ""
+        yield f"    {{ {keys}{more} }},{max((mark for _, mark in said), key=len)}"
+    yield "]"
+
+
+def _structures(parameter: KernelParameter, members: Sequence[Field], draft: Draft) -> Iterator[str]:
+    """An array of structures of several types, as bytes: each member with the fill that an array of it would have."""
+    extents, said = _shape(parameter, draft)
+    each = layout([Member(name=one.name, dtype=one.dtype, count=one.count, alignment=one.alignment) for one in members])  # type: ignore[arg-type]
+    is_known = parameter.name in draft.amendments.shapes
+    yield 'dtype = "uint8"  # the bytes of structures'
+    yield f"shape = {json.dumps(extents if is_known else [*extents, each.itemsize])}{said}"
+    if parameter.name in _written(draft) and not parameter.const:
+        certain = is_written(parameter.name, draft.signature)
+        yield f"output = true{'  # the text writes it' if certain else draft.mark(parameter.name, draft.facts.outputs)}"
+    yield "members = [  # of each, in the order of its declaration"
+    for one in members:
+        keys = f'name = "{one.name}", dtype = "{one.dtype}"'
+        keys += f", count = {one.count}" if one.count else ""
+        keys += f", alignment = {one.alignment}" if one.alignment else ""
+        fill = _fill(replace(parameter, dtype=one.dtype), draft)
+        yield f'    {{ {keys}, fill = "{fill}" }},{CHECK}'
+    yield "]"
+
+
+def _constants(draft: Draft) -> Iterator[str]:
+    for one in draft.constants:
+        yield ""
+        yield "[[arguments]]  # constant memory that the host fills"
+        yield f'name = "{one.name}"'
+        yield f'dtype = "{one.dtype}"'
+        yield f"shape = [{one.elements}]  # as it is declared"
+        yield "constant = true"
+
+
+def _proposed_fill(proposed: ProposedFill) -> Iterator[str]:
+    yield f'fill = "{proposed.fill}"{FROM_THE_MODEL}'
+    if proposed.low is not None:
+        yield f"low = {json.dumps(proposed.low)}"
+    if proposed.high is not None:
+        yield f"high = {json.dumps(proposed.high)}"
+
+
+def _written(draft: Draft) -> dict[str, bool]:
+    """The arrays that are outputs, and whether the kernel seems to read them too.
+
+    What the text writes is one for certain; where it writes none itself, what is proposed is.
+    """
+    read = outputs(draft.signature)
+    writable = {one.name for one in draft.signature.parameters if one.is_array and not one.const}
+    proposed = {name: name in draft.facts.fills for name in sorted(draft.facts.outputs & writable)}
+    certain = {name: reads for name, reads in read.items() if is_written(name, draft.signature)}
+    return {**proposed, **certain} or read
+
+
+def _offsets(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
+    """The fill of where something begins and ends: of parts of an array, where the kernel goes through these."""
+    mark = "  # a guess, for the kernel reads where something begins and ends: check"
+    divided = divided_by(parameter.name, draft.signature)
+    among = next((one for one in draft.signature.parameters if one.name in divided), None)
+    if among is None:
+        yield f'fill = "arange"{mark}'
+        return
+    extents, _ = _shape(among, draft)
+    yield 'fill = "offsets"'
+    yield f"high = {json.dumps(' * '.join(as_factor(one, extents[1:]) for one in extents))}{mark}"
+
+
+def _shape(parameter: KernelParameter, draft: Draft) -> tuple[list[str], str]:
+    """The extents of an array, and what is said behind them."""
+    launch, found, read = draft.launch, draft.amendments.shapes.get(parameter.name), draft.read
+    width = f"{parameter.width} * " if parameter.width > 1 else ""
+    if found is not None:
+        return [found], "  # what the kernel as given touches, where it was run: check"
+    if launch is not None and parameter.name in launch.shapes:
+        known = read is not None and parameter.name in read.shapes
+        said = "  # as the host allocates it" if known else FROM_THE_MODEL
+        return [width + as_factor(launch.shapes[parameter.name], width)], said
+    if declared := _declared(parameter, draft):
+        return declared, "  # as it is declared"
+    elements = ""
+    of_sizes = all(name in draft.sizes.timed for name in size_names(draft.signature))
+    in_blocks = launch is not None and launch.keys.get("grid_div_x") == ["1"] and of_sizes
+    if launch is not None and "problem_size" in launch.keys and not in_blocks:
+        elements = " * ".join(as_factor(_in_elements(one, launch), "*") for one in launch.keys["problem_size"])
+    return array_shape(draft.signature, parameter, elements), CHECK
+
+
+def _declared(parameter: KernelParameter, draft: Draft) -> list[str]:
+    """The extents that a parameter is declared with, as in `double a[N][N]`; nothing where one is not known."""
+    code = code_only(draft.source)
+    program, found = HostProgram(code), []
+    for text in re.findall(r"\[([^\]]*)\]", parameter.type_text):
+        number = program.number(text, len(code)) if text.strip() else None
+        names = {*re.findall(r"[A-Za-z_]\w*", text)}
+        if number is None and not (names and names <= draft.sizes.timed.keys()):
+            return []
+        found.append(" ".join(text.split()) if number is None else str(number))
+    return found
+
+
+def _in_elements(threads: str, launch: DraftedLaunch) -> str:
+    """A count of threads as one of elements: for the host's own block, and without a thread more than there are."""
+    for name, number in launch.defaults.items():
+        threads = re.sub(rf"\b{name}\b", str(number), threads)
+    more = re.fullmatch(r"(\w+) \+ 1", threads)
+    return more[1] if more and more[1] in launch.sizes else threads
+
+
+def _valued(key: str, name: str, dtype: str | None, draft: Draft) -> tuple[str, str]:
+    """The value of a scalar or a member of a structure, and how sure that is."""
+    value = None if draft.launch is None else draft.launch.values.get(key)
+    if draft.launch is not None and value is not None:
+        known = draft.read is not None and key in draft.read.values
+        if known and key in draft.launch.usual:
+            return json.dumps(value), _OF_USUAL if isinstance(value, float) else CHECK
+        return json.dumps(value), "  # as the host passes it" if known else FROM_THE_MODEL
+    if name in draft.sizes.timed:
+        return f'"{name}"', ""
+    is_float = dtype is None or dtype.startswith("float")
+    usual = next((number for words, number in _USUAL_FRACTIONS.items() if re.fullmatch(words, name)), "1.5")
+    return usual if is_float else "1", CHECK
+
+
+def _fill(parameter: KernelParameter, draft: Draft) -> str:
+    if parameter.dtype is not None and not parameter.dtype.startswith("float"):
+        return "integers"
+    return "uniform" if draft.amendments.positive else "normal"
