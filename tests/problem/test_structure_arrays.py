@@ -102,6 +102,7 @@ def test_each_member_lies_where_c_has_it_and_is_filled_as_it_says(tmp_path):
         ("members = [", 'fill = "ones"\nmembers = [', 'it needs dtype = "uint8" and no fill', ""),
         ('dtype = "int32"\nvalue = "n"', 'dtype = "struct"\nmembers = [{ name = "a", dtype = "int32" }]',
          "each of its members needs a value alone", ""),
+        ("[launch]", "[tolerance]\nintegers = 1\n[launch]", "'bodies' are compared bit by bit", "of one type"),
     ],
 )  # fmt: skip
 def test_members_that_no_array_can_have_are_told(tmp_path, old, new, message, hint):

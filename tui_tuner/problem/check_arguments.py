@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.by_value import Field, Unknown, fields_of
 from tui_tuner.problem.c_types import type_words
@@ -47,12 +49,22 @@ def check_arguments(problem: Problem, signature: KernelSignature, place: KeyLoca
     if not any(argument.output for argument in problem.arguments):
         message = "no argument is an output, so nothing could be verified"
         raise place.error(message, "arguments", hint="add output = true to each array that the kernel writes")
-    whole = [argument for argument in problem.arguments if argument.output and np.dtype(argument.dtype).kind in "iu"]
-    if problem.tolerance.integers and not whole:
-        message = "no output holds whole numbers, so none may be off by some"
-        raise place.error(message, "tolerance", "integers", hint="absolute and relative say how far others may be off")
+    if problem.tolerance.integers:
+        _check_integers([argument for argument in problem.arguments if argument.output], place)
     check_test_inputs(problem, place)
     _check_values(problem, place)
+
+
+def _check_integers(outputs: Sequence[Argument], place: KeyLocations) -> None:
+    """Whether there are whole numbers that may be off, and no bytes that would be taken for some."""
+    path = ("tolerance", "integers")
+    if not any(output.dtype.startswith(("int", "uint")) for output in outputs):
+        message = "no output holds whole numbers, so none may be off by some"
+        raise place.error(message, *path, hint="absolute and relative say how far others may be off")
+    for output in outputs:
+        if output.holds_structures:
+            message = f"the structures of '{output.name}' are compared bit by bit, so no number may be off by some"
+            raise place.error(message, *path, hint="take it out, or give the kernel an array of one type to write")
 
 
 def _check_constants(problem: Problem, place: KeyLocations) -> None:

@@ -169,7 +169,7 @@ class Tolerance(ProblemTable):
     @model_serializer(mode="wrap")
     def _as_ever(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """What is not declared is not written: keys in journals hash problems."""
-        return _without_defaults(handler(self), integers=0)
+        return without_defaults(handler(self), integers=0)
 
 
 class Emulator(ProblemTable):
