@@ -8,8 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from textual.pilot import Pilot
 
 from tests.tui import scripted
+from tests.tui.conftest import settled
 from tests.tui.scripted import Entry, ScriptedRun
 from tests.waiting import reached
 from tui_tuner.app import showing
@@ -18,9 +20,10 @@ from tui_tuner.errors import ExitCode, SettingsError, UserError
 from tui_tuner.headless import AskInLines
 from tui_tuner.log import writing
 from tui_tuner.strategies.steps import Decision, Proposal
-from tui_tuner.tui.app import ScreenBroken, TunerApp
+from tui_tuner.tui.app import LEFT, ScreenBroken, TunerApp
 from tui_tuner.tui.panes.benchmarks_pane import BenchmarksPane
 from tui_tuner.tui.panes.plan_pane import PlanPane
+from tui_tuner.tui.player import Player
 
 LATE = [*scripted.evaluation(40, scripted.measured(scripted.TILES, 40, 0.09))]
 
@@ -94,6 +97,18 @@ async def test_the_open_question_and_those_that_follow_are_put_to_who_answers_no
     app = await broken(run)
     await app.go_on(lambda _: None, lambda _: None, Skips())
     assert [decision.action for decision in run.decisions] == ["skip", "skip"]
+
+
+async def test_a_replay_ends_with_its_terminal_and_leaves_nothing_that_goes_on() -> None:
+    run = ScriptedRun(scripted.running(), is_replay=True)
+    app = TunerApp(Player(run))
+
+    async def hang_up(pilot: Pilot[str]) -> None:
+        await settled(pilot)
+        app.leave_terminal()
+
+    assert await app.run_async(headless=True, size=(80, 24), auto_pilot=hang_up) == LEFT
+    assert run.closed
 
 
 @pytest.mark.usefixtures("_table_breaks")

@@ -237,9 +237,10 @@ class TunerApp(InTurn[str]):
         self._exit_renderables.clear()  # the traceback is for the log, with none of the session's values in it
 
     def leave_terminal(self) -> None:
-        """End the screen and not the session, whose terminal is gone; see `go_on`."""
-        self._broken = self._broken or EOFError("the terminal is gone")
-        self.exit()
+        """End the screen and not the session, whose terminal is gone, see `go_on`; a replay ends with it."""
+        if self._player is None:
+            self._broken = self._broken or EOFError("the terminal is gone")
+        self.exit(LEFT)
 
     async def on_unmount(self) -> None:
         """End the session with the app, unless only the screen is broken."""
