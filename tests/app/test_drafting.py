@@ -768,6 +768,16 @@ def test_local_memory_and_what_the_host_builds_with_are_drafted_and_run(tmp_path
     assert "run on the OpenCL device as given at n = 8192" in told
 
 
+@pytest.mark.opencl
+def test_a_macro_that_only_the_host_knows_is_named_with_what_to_write(tmp_path):
+    file, host = tmp_path / "sums.cl", tmp_path / "main.c"
+    file.write_text(BUILT)
+    host.write_text(BUILDS.replace("-DTIMES=2", "-DTIMES=%f").replace('", tile)', '", tile, asked(v))'))
+    with pytest.raises(ProblemError, match=r"TIMES is not known, which main.c builds it with \(-DTIMES\)") as caught:
+        asyncio.run(confirmed(problem_of(file, host=host), SessionOptions(device="opencl"), Settings()))
+    assert 'compiler_options = ["-DTIMES=..."]' in caught.value.hint
+
+
 def refused_in_opencl(file, source, words):
     """What is said of a kernel whose draft does not hold, with these words in it."""
     file.write_text(source)

@@ -11,9 +11,11 @@ TOOLKIT = Path("/opt/cuda")
 
 def test_the_message_is_the_first_error_in_one_form_whichever_part_of_the_compiler_speaks():
     nvcc = 'kernel.cu(12): error: identifier "y" is undefined\n  int x = y;\n          ^\n\n1 error detected\n'
+    clang = "1 error generated.\n1 warning and 2 errors generated.\nkernel.cl:4:24: error: undeclared identifier 'y'\n"
     gcc = "kernel.cu:3:10: fatal error: nix.h: No such file or directory\n    3 | #include <nix.h>\n"
 
     assert compile_failure(nvcc, WORK, ()).message == 'kernel.cu:12: error: identifier "y" is undefined'
+    assert compile_failure(clang, WORK, ()).message == "kernel.cl:4:24: error: undeclared identifier 'y'"
     assert compile_failure(gcc, WORK, ()).message == "kernel.cu:3:10: fatal error: nix.h: No such file or directory"
 
 

@@ -15,7 +15,7 @@ from tui_tuner.evaluate.given import with_name_of
 from tui_tuner.evaluate.trials import TrialResult, Trials, is_late
 from tui_tuner.format import time_words
 from tui_tuner.problem.draft.guesses import constants_of_host
-from tui_tuner.problem.draft.problem_file import NO_AMENDMENTS, scaffold
+from tui_tuner.problem.draft.problem_file import NO_AMENDMENTS, scaffold, text_of
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts
 from tui_tuner.problem.draft.sizes import Amendments, Tested
 from tui_tuner.problem.host_code import is_of_host_library, missing_headers
@@ -64,7 +64,7 @@ NOT_RUN = "not run before"
 _MOST_TRIALS = 14
 _UNKNOWN = re.compile(
     r"['\u2018](\w+)['\u2019] (?:was not declared|does not name a type|has not been declared)"
-    r"|identifier \"(\w+)\" is undef"
+    r"|identifier \"(\w+)\" is undef|undeclared identifier '(\w+)'"
 )
 
 
@@ -191,7 +191,8 @@ class Amending:
                 where = f"at {_sizes(problem.sizes)} and {_sizes(problem.tests[0].sizes)}"
                 doubts = self._said(problem, where, trial)
                 if way:
-                    doubts += (f"other sizes than {way} ones do not do: {reason}",)
+                    holds = "at these sizes and at half of them" if way == "half" else "at these sizes alone"
+                    doubts += (f"it holds {holds}; at others: {reason}",)
                 return await self._with_tests(replace(trial_of, doubts=doubts))
             reason = reason or trial.reason
         if is_late(reason):
@@ -262,9 +263,9 @@ class Amending:
         kernel = written.problem.kernel
         lost = re.findall(r"(\S+): No such file or directory", reason)
         lost += missing_headers(written.problem.source_text, include_paths(kernel.compiler_options))
-        unknown = _UNKNOWN.search(reason)
+        unknown = next((name for one in _UNKNOWN.findall(reason) for name in one if name), None)
         if lost and (unknown or "No such file" in reason):
-            said = f": {unknown[1] or unknown[2]} is not known" if unknown else ""
+            said = f": {unknown} is not known" if unknown else ""
             message = f"{self._kernel}() does not build{said}; not found: {', '.join(dict.fromkeys(lost))}"
             hint = (
                 f"put the header beside the kernel; or write the draft with: {self._init}, "
@@ -276,6 +277,12 @@ class Amending:
                     "from these builds, by #ifndef kernel_tuner and #endif around them"
                 )
             raise ProblemError(message, hint=hint, file=self._file, line=self._line)
+        host = self._first.host
+        if unknown and host is not None and re.search(rf"-D\s*{unknown}\b", text_of(host)):
+            message = f"{self._kernel}() does not build: {unknown} is not known, which {host.name} builds it with"
+            given = f'compiler_options = ["-D{unknown}=..."]'
+            hint = f"write the draft with: {self._init}, and give its value in [kernel]: {given}"
+            raise ProblemError(f"{message} (-D{unknown})", hint=hint, file=self._file, line=self._line)
         line = with_name_of(self._file, next(iter(reason.splitlines()), "no reason"))
         return replace(written, doubts=(f"{NOT_RUN}: {self._trials.where} cannot build it ({line})",))
 

@@ -322,9 +322,8 @@ def assumptions(written: Written, another: str = "") -> Iterator[str]:
         arrays = [one for one in problem.arguments if one.shape is not None and one.output is chosen]
         shapes = {one.name: f" {one.dtype}[{', '.join(map(str, one.shape or []))}]" for one in arrays}
         told.append((title, "shape", shapes))
-    told.append(
-        ("scalars", "value", {one.name: f" = {one.value}" for one in problem.arguments if one.value is not None})
-    )
+    plain = {one.name: f" = {one.value}" for one in problem.arguments if one.value is not None}
+    told.append(("scalars", "value", plain))
     told.append(("local", "local", {one.name: f" {one.dtype}[{one.local}]" for one in problem.arguments if one.local}))
     held = [(one.name, member) for one in problem.arguments if one.shape is None for member in one.members or ()]
     told.append(("structures", "value", {f"{name}.{member.name}": f" = {member.value}" for name, member in held}))

@@ -75,47 +75,49 @@ def argument_lines(draft: Draft) -> Iterator[str]:
 
 
 def _arguments(draft: Draft) -> Iterator[str]:
-    written = _written(draft)
     for position, parameter in enumerate(draft.signature.parameters, 1):
         yield ""
         yield f"[[arguments]]  # {parameter.type_text}"
         yield f'name = "{parameter.name or f"argument_{position}"}"'
-        if parameter.members is not None and not parameter.pointer:
-            yield from _members(parameter, draft)
-            continue
-        if parameter.members is not None:
+        if parameter.members is None:
+            yield f'dtype = "{parameter.dtype or "float32"}"{"" if parameter.dtype else CHECK}'
+        if parameter.members is not None and parameter.pointer:
             yield from _structures(parameter, parameter.members, draft)
-            continue
-        yield f'dtype = "{parameter.dtype or "float32"}"{"" if parameter.dtype else CHECK}'
-        if parameter.local:
+        elif parameter.members is not None:
+            yield from _members(parameter, draft)
+        elif parameter.local:
             yield from _local(parameter, draft)
-            continue
-        if not parameter.pointer:
+        elif parameter.pointer:
+            yield from _array(parameter, draft)
+        else:
             value, said = _valued(parameter.name, parameter.name, parameter.dtype, draft)
             yield f"value = {value}{said}"
-            continue
-        extents, said = _shape(parameter, draft)
-        yield f"shape = {json.dumps(extents)}{said}"
-        proposed = draft.facts.fills.get(parameter.name)
-        if parameter.name in written and not parameter.const:
-            certain = is_written(parameter.name, draft.signature)
-            said = "  # the text writes it" if certain else draft.mark(parameter.name, draft.facts.outputs)
-            yield f"output = true{said}"
-            in_part = parameter.name in draft.amendments.filled
-            why = "the kernel writes it in part" if in_part else "the kernel seems to read it too"
-            if proposed is not None and (in_part or written[parameter.name]):
-                yield from _proposed_fill(proposed)
-            elif in_part or written[parameter.name]:
-                yield f'fill = "{_fill(parameter, draft)}"  # {why}: its content before each launch'
-        elif draft.launch is not None and parameter.name in draft.launch.drawn:
-            low, high = draft.launch.drawn[parameter.name]
-            yield f'fill = "integers"\nlow = {low}\nhigh = {json.dumps(high)}  # as the host fills it'
-        elif proposed is not None:
+
+
+def _array(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
+    written = _written(draft)
+    extents, said = _shape(parameter, draft)
+    yield f"shape = {json.dumps(extents)}{said}"
+    proposed = draft.facts.fills.get(parameter.name)
+    if parameter.name in written and not parameter.const:
+        certain = is_written(parameter.name, draft.signature)
+        said = "  # the text writes it" if certain else draft.mark(parameter.name, draft.facts.outputs)
+        yield f"output = true{said}"
+        in_part = parameter.name in draft.amendments.filled
+        why = "the kernel writes it in part" if in_part else "the kernel seems to read it too"
+        if proposed is not None and (in_part or written[parameter.name]):
             yield from _proposed_fill(proposed)
-        elif parameter.name in arrays_of_offsets(draft.signature):
-            yield from _offsets(parameter, draft)
-        elif _fill(parameter, draft) == "uniform":
-            yield 'fill = "uniform"  # between 0 and 1, since negative numbers gave what is no number'
+        elif in_part or written[parameter.name]:
+            yield f'fill = "{_fill(parameter, draft)}"  # {why}: its content before each launch'
+    elif draft.launch is not None and parameter.name in draft.launch.drawn:
+        low, high = draft.launch.drawn[parameter.name]
+        yield f'fill = "integers"\nlow = {low}\nhigh = {json.dumps(high)}  # as the host fills it'
+    elif proposed is not None:
+        yield from _proposed_fill(proposed)
+    elif parameter.name in arrays_of_offsets(draft.signature):
+        yield from _offsets(parameter, draft)
+    elif _fill(parameter, draft) == "uniform":
+        yield 'fill = "uniform"  # between 0 and 1, since negative numbers gave what is no number'
 
 
 def _local(parameter: KernelParameter, draft: Draft) -> Iterator[str]:

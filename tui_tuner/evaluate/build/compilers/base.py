@@ -188,7 +188,11 @@ _SPEAKER = re.compile(
     r"(?:nvcc|ptxas|cicc|nvlink|cc1plus|g\+\+|gcc|as|ld|NVRTC_ERROR)\b[^/]*:|NVRTC_ERROR|<command-line>"
 )
 _ERROR = re.compile(r"\b(?:error|fatal|out of memory|memory exhausted)\b", re.IGNORECASE)
-_CHATTER = re.compile(r"ptxas (?:info|\s+\.)|\d+ errors? detected|compilation terminated|NVRTC_ERROR", re.IGNORECASE)
+_CHATTER = re.compile(
+    r"ptxas (?:info|\s+\.)|(?:\d+ warnings? and )?\d+ errors? (?:detected|generated)"
+    r"|compilation terminated|NVRTC_ERROR",
+    re.IGNORECASE,
+)
 _RESOURCE = re.compile(r"ptxas (?:error|fatal)\s*: (?:Entry function '[^']*' )?(?P<what>.*\buses too much\b.*)")
 _BYTES = re.compile(r"0x[0-9a-f]+")
 
