@@ -176,8 +176,7 @@ class CudaDevice(Device):
     def compare(self, buffers: Buffers, index: int, expected: np.ndarray, allowed: Bound) -> Verdict:
         """Whether an output is what is expected."""
         dtype = np.asarray(buffers.arguments[index]).dtype
-        is_rough = dtype.kind != "f" and allowed.absolute  # which those kernels do not know of whole numbers
-        kernel = None if is_rough else kernel_for(dtype, expected.dtype)
+        kernel = kernel_for(dtype, expected.dtype, allowed)
         if self._checks is None or kernel is None or not expected.size:
             return super().compare(buffers, index, expected, allowed)
         address = buffers.handle.arrays[index].address
