@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from itertools import chain
@@ -27,6 +27,8 @@ from tui_tuner.text import clean
 from tui_tuner.tui.start.start_world import Found, GivenFile, RunCard, StartWorld
 
 if TYPE_CHECKING:
+    from tui_tuner.evaluate.devices.probe import DeviceReport
+    from tui_tuner.problem.languages import CompiledLanguage
     from tui_tuner.settings import Settings
 
 _COLUMNS = 96
@@ -45,7 +47,7 @@ async def start_world(directory: Path) -> StartWorld:
     settings = load_settings(beside=directory)
     return StartWorld(
         chosen=_chosen(settings),
-        discover=lambda: _discover(settings),
+        discover=lambda: _discover(settings, directory),
         runs=lambda: run_cards(directory / RUNS),
         scaffold=problem_text,
         delete=delete_run,
@@ -180,7 +182,7 @@ def _chosen(settings: Settings) -> dict[str, str]:
     return chosen
 
 
-async def _discover(settings: Settings) -> Found:
+async def _discover(settings: Settings, directory: Path) -> Found:
     for module in ("app.inventory", "llm.choose", "strategies.choose"):  # half a second, in which keys are heard
         await asyncio.to_thread(import_module, f"tui_tuner.{module}")
     from tui_tuner.app.inventory import ready_devices
@@ -190,8 +192,10 @@ async def _discover(settings: Settings) -> Found:
 
     report = await probe_devices()
     ready = ready_devices(report)
-    gpu = next((what for name, what in ready if ":" in name), "CPU, no GPU")
-    devices = [(f"auto  {gpu}", "auto"), *((f"{name}  {what}", name) for name, what in ready)]
+    suffixes = (file.path.suffix for file in files_in(directory))
+    languages = sorted({LANGUAGES[suffix] for suffix in suffixes if suffix in LANGUAGES})
+    automatic = f"auto  {_automatic(languages, report, dict(ready))}".rstrip()
+    devices = [(automatic, "auto"), *((f"{name}  {what}", name) for name, what in ready)]
     passed: list[str] = []
     backend = await choose("auto", settings.model, passed.append)
     auto = "auto  none: search" if backend is None else f"auto  {backend.name}"
@@ -203,6 +207,21 @@ async def _discover(settings: Settings) -> Found:
         models.append((f"command  {settings.model.command}", "command"))
     strategies = [(name, name) for name, found in all_strategies() if not isinstance(found, SettingsError)]
     return Found({"device": devices, "llm": models, "strategy": strategies})
+
+
+def _automatic(languages: Sequence[CompiledLanguage], report: DeviceReport, ready: Mapping[str, str]) -> str:
+    """What `auto` stands for, for each language that kernels here are written in."""
+    from tui_tuner.evaluate.devices.kinds import kinds_for
+    from tui_tuner.problem.languages import COMPILED_LANGUAGES
+
+    told = {}
+    for language in languages:
+        kinds = kinds_for(language)
+        kind = next((kind for kind in kinds if not kind.missing(report)), kinds[0])
+        gpu = next((what for name, what in ready.items() if name.startswith(f"{kind.name}:")), "")
+        cpu = "none here" if kind.missing(report) else "CPU" if kind is kinds[0] else "CPU, no GPU"
+        told[COMPILED_LANGUAGES[language].title] = gpu or cpu
+    return ", ".join(f"{title}: {what}" if len(told) > 1 else what for title, what in told.items())
 
 
 _NUMBERS: dict[str, Callable[[str], Any]] = {"max_evaluations": int, "max_cost": float, "max_time": seconds_of}
