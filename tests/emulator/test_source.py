@@ -19,7 +19,7 @@ from tui_tuner.evaluate.results import FailureKind
         ('asm volatile("mov.u32 %0, %%laneid;" : "=r"(i));', "inline PTX"),
         ("nvcuda::wmma::fragment<nvcuda::wmma::accumulator, 16, 16, 16, float> f;", "tensor cores"),
         ("float v = tex1Dfetch<float>(t, i);", "textures"),
-        ("__pipeline_commit();", "asynchronous copies"),
+        ("__pipeline_arrive_on(&b);", "asynchronous barriers"),
         ("k<<<1, 32>>>(x);", "kernel launches in the source"),
     ],
 )
@@ -31,7 +31,7 @@ def test_what_the_emulator_cannot_run_is_refused_with_its_line(line: str, featur
 
 
 @pytest.mark.parametrize(
-    "header", ["mma.h", "cooperative_groups/scan.h", "cuda/pipeline", "cuda_pipeline.h", "cub/cub.cuh"]
+    "header", ["mma.h", "cooperative_groups/scan.h", "cuda/pipeline", "cuda_awbarrier.h", "cub/cub.cuh"]
 )
 def test_headers_of_what_the_emulator_cannot_run_are_refused(header: str) -> None:
     with pytest.raises(BuildRefusal, match=r"the emulator cannot run .+ \(line 2\): use a CUDA GPU"):

@@ -15,11 +15,9 @@ from tui_tuner.evaluate.results import Failure, FailureKind
 
 _UNSUPPORTED_HEADERS = {
     "mma.h": "tensor cores",
-    "cooperative_groups/memcpy_async": "asynchronous copies",
     "cooperative_groups/scan": "scans of cooperative groups",
-    "cuda/pipeline": "asynchronous copies",
+    "cuda/pipeline": "cuda::pipeline",
     "cuda/barrier": "asynchronous barriers",
-    "cuda_pipeline": "asynchronous copies",
     "cuda_awbarrier": "asynchronous barriers",
     "cuda/": "the CUDA C++ library",
     "cub/": "CUB",
@@ -34,7 +32,7 @@ _NODES = {"gnu_asm_expression": "inline PTX", "kernel_call_syntax": "kernel laun
 _NAMES = (
     (re.compile(r"wmma|nvcuda"), "tensor cores"),
     (re.compile(r"CUtensorMap|cp_async_bulk\w*"), "the tensor memory accelerator"),
-    (re.compile(r"__pipeline_\w+|__mbarrier_\w+"), "asynchronous copies"),
+    (re.compile(r"__pipeline_arrive_on|__mbarrier_\w+"), "asynchronous barriers"),
     (re.compile(r"texture|tex[123]D\w*|cudaTextureObject_t"), "textures"),
     (re.compile(r"surf[123]D\w*|cudaSurfaceObject_t"), "surfaces"),
     (re.compile(r"__cluster_dims__"), "thread block clusters"),

@@ -114,7 +114,11 @@ static bool margin_written(unsigned dynamic_bytes) {
     return false;
 }
 
+unsigned long long blocks_begun;
+bool copies_are_late;
+
 static Status run_one(const Span& variables, unsigned dynamic_bytes, bool descending, unsigned order) {
+    blocks_begun++;
     memset(tuner_dynamic_shared, POISON, dynamic_bytes);
     if (variables.first) memset((void*)variables.first, POISON, variables.after - variables.first);
     if (watch_block) watch_block();
@@ -136,6 +140,7 @@ static Status run_grid(const Span& variables, unsigned dynamic_bytes, unsigned o
     for (unsigned long long i = only ? only - 1 : 0; i < (only ? only : count); i++) {
         unsigned long long place = order ? shuffle(i) : i;
         blockIdx = {(unsigned)(place % gridDim.x), (unsigned)(place / gridDim.x % gridDim.y), (unsigned)(place / plane)};
+        copies_are_late = (i + order) % 2 == 0;
         Status status = run_one(variables, dynamic_bytes, i % 2 == 0, order ? order + (unsigned)i | 1 : 0);
         if (status != FINISHED) return status;
     }

@@ -17,6 +17,9 @@ constexpr int warpSize = 32;
 
 namespace tuner_emulator {
 
+extern unsigned long long blocks_begun;  // in all launches, that which runs included
+extern bool copies_are_late;             // those of the block that runs, see copies.h
+
 struct BarrierVote {
     int voters;  // threads that arrived
     int ayes;    // of them, those whose predicate held
