@@ -76,9 +76,8 @@ def scaffold(
         signature = find_kernel(source, language, name)
     except ProblemError as error:
         raise ProblemError(error.message, hint=error.hint, file=source_path) from None
-    signature = with_called(signature, source)
     code = "\n".join(code_only(text) for text in (source, *map(text_of, local_headers(source, source_path))))
-    signature = _with_bits(_with_members(signature, code, language), code_only(source))
+    signature = _understood(signature, source, code, language)
     read = None
     if COMPILED_LANGUAGES[language].has_blocks:
         axes = dimensions(signature)
@@ -87,18 +86,21 @@ def scaffold(
         name = signature.name + read.template
         typed = find_kernel(source, language, name)
         if typed.parameters != signature.parameters:  # types that the template leaves open are the host's
-            signature = _with_bits(_with_members(with_called(typed, source), code, language), code_only(source))
+            signature = _understood(typed, source, code, language)
             read = drafted_launch(source, signature, source_path, hosts, dimensions(signature), amendments.stated_too)
     _refuse_unusable(signature, source_path, code)
     launch = completed(read, facts)
     sizes = _sizes_of(signature, launch, amendments, language)
-    said = facts or ProposedFacts()
     constants = _constants(source + "\n" + hosts, source_path, name, language)
     given = built.without({} if launch is None else launch.tunables)
-    draft = Draft(
-        source_path, source, language, signature, name, read, launch, sizes, amendments, said, constants, given
-    )
+    known = (source_path, source, language, signature, name, read, launch, sizes, amendments)
+    draft = Draft(*known, facts or ProposedFacts(), constants, given)
     return "\n".join(lines_of(draft)) + "\n"
+
+
+def _understood(signature: KernelSignature, source: str, code: str, language: Language) -> KernelSignature:
+    """The kernel with what it calls and what its structures hold; `code` is that of its headers too."""
+    return _with_bits(_with_members(with_called(signature, source), code, language), code_only(source))
 
 
 def _constants(code: str, file: Path, kernel: str, language: Language) -> list[DraftedConstant]:
