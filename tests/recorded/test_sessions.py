@@ -42,7 +42,7 @@ def test_a_recording_alone_is_searched_and_its_best_is_found(arguments, capsys):
     assert main([*arguments, *AUTO]) == 0
     told = capsys.readouterr()
     assert "device: Slow GPU (recorded); builds: none, every time is from small.json.gz" in told.err
-    assert "8.00x [8.00, 8.00], both as recorded" in told.out
+    assert "speed-up  8.00x, both as recorded" in told.out
     assert "block_size_x=128 tile=1 layout=column" in told.out
     assert result()["device"]["max_threads_per_block"] is None  # type: ignore[index]
 
