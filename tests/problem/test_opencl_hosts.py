@@ -124,6 +124,13 @@ CASES = {
         TILED_HOST.format(options=""),
         {"block_size": ["8", "4"], "problem_size": ["w", "w"], "defaults": {}, "options": []},
     ),
+    "a work-group that the kernel requires, by the host's name for it": (
+        SUMS.replace("__kernel", "__kernel __attribute__((reqd_work_group_size(128, 1, 1)))"),
+        SUMS_HOST.replace("LOCAL_ARGUMENT", "clSetKernelArg(k, 1, local * sizeof(float), NULL)")
+        .replace("size_t global = GROUPS * LOCAL, local = LOCAL;", "size_t global = GROUPS * local;")
+        .replace("int main() {", "int main() { size_t local = 128;"),
+        {"sizes": {"n": 5000, "GROUPS": 64}, "problem_size": ["GROUPS"], "block_size": ["128"], "part": "128"},
+    ),
     "handles in an array, and a size that a function rounds up": (
         SCALE,
         "cl_kernel k[4]; cl_mem a[4], b[4]; void run(int length) { for (int d = 0; d < 4; d++) {"

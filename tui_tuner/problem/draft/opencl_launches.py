@@ -135,8 +135,8 @@ def _read(
 
 def _launch(program: HostProgram, found: _Enqueued, required: Sequence[str]) -> HostLaunch:
     """A launch of so many work-items along so many axes, in work-groups of a size if that is given."""
-    both = zip_longest(found.group, required, fillvalue="")  # a name of the host's is followed to where it is the same
-    group = [own if own.isidentifier() and not needed.isdecimal() else needed or own for own, needed in both]
+    both = zip_longest(found.group, required, fillvalue="")
+    group = [own if _is_same(program, own, needed, found.place) else needed or own for own, needed in both]
     group += [f"block_size_{axis}" for axis in _AXES[len(group) : len(found.items)]]
     rounded = [_unrounded(program, item, own, found.place) for item, own in zip(found.items, group, strict=False)]
     grid = ", ".join(
@@ -145,6 +145,11 @@ def _launch(program: HostProgram, found: _Enqueued, required: Sequence[str]) -> 
     line = program.code.count("\n", 0, found.place) + 1
     block = ", ".join(group[: len(found.items)])
     return HostLaunch(found.place, line, "", f"{{{grid}}}", f"{{{block}}}", "0", found.arguments)
+
+
+def _is_same(program: HostProgram, own: str, needed: str, place: int) -> bool:
+    """Whether a name of the host's is the extent that the kernel requires: it is followed to wherever it is used."""
+    return own.isidentifier() and (not needed.isdecimal() or program.number(own, place) == int(needed))
 
 
 def _unrounded(program: HostProgram, items: str, own: str, place: int) -> str:
