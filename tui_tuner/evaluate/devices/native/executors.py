@@ -151,22 +151,25 @@ class Executor:
         self._signal(signal.SIGSTOP)
         self._process.settle()
 
-    def keep_to(self, core: int | None) -> int | None:
-        """Run on a core alone from now on, this one or that of now, unless a second thread ever ran; it is held.
+    @property
+    def core(self) -> int:
+        """The core that it ran on last.
 
-        Returns:
-            The core, None for a kernel of several threads.
+        Raises:
+            OSError: it is gone.
         """
-        place = Path("/proc", str(self._process.number))
-        try:
-            if int((place / "schedstat").read_text().split()[0]) != self._cpu_ns():
-                return None
-            if core is None:
-                core = int((place / "stat").read_text().rpartition(")")[2].split()[_CORE])
+        stat = Path("/proc", str(self._process.number), "stat").read_text()
+        return int(stat.rpartition(")")[2].split()[_CORE])
+
+    def keep_to(self, core: int) -> None:
+        """Run on this core alone from now on, unless a second thread ever ran; it is held.
+
+        Raises:
+            OSError: it is gone.
+        """
+        of_first_thread = Path("/proc", str(self._process.number), "schedstat").read_text().split()[0]
+        if int(of_first_thread) == self._cpu_ns():
             os.sched_setaffinity(self._process.number, {core})
-        except OSError:  # it has ended, as will show
-            return None
-        return core
 
     def release(self) -> None:
         """Let it go on after `hold`; it pauses as before."""
@@ -192,13 +195,12 @@ class Executor:
 class KeptExecutors:
     """Executors that are kept between the launches of one kernel that are timed, which spares each turn a fork.
 
-    Between two turns an executor is stopped: what it does may take no time from another's turn. Those without
-    threads of their own stay on one core: the cores of a busy machine are not equally fast, and each had its own.
+    Between two turns an executor is stopped: what it does may take no time from another's turn. Where there are
+    several, those without threads of their own stay on one core: the cores of a busy machine are not equally fast.
     """
 
     def __init__(self) -> None:
         self._kept: dict[Hashable, Executor] = {}
-        self._core: int | None = None
 
     @contextmanager
     def turn(self, key: Hashable, steps: int, start: Callable[[int], Executor]) -> Iterator[Executor]:
@@ -219,12 +221,18 @@ class KeptExecutors:
         try:
             yield executor
             executor.hold()
-            if is_new:
-                self._core = executor.keep_to(self._core if self._kept else None)
+            if is_new and self._kept:
+                self._share_a_core(executor)
         except BaseException:
             executor.end()
             raise
         self._kept[key] = executor
+
+    def _share_a_core(self, new: Executor) -> None:
+        with suppress(OSError):  # one has ended, as will show
+            core = new.core
+            for executor in (new, *self._kept.values()):
+                executor.keep_to(core)
 
     def end(self, concerns: Callable[[Any], bool]) -> None:
         """End those whose key it says that they are concerned."""
