@@ -47,14 +47,17 @@ def factor(value: float) -> str:
 
 def factor_interval(speedup: tuple[float, float, float]) -> str:
     """The screen's speed-up with the ends of its interval, as in 1.62x [1.60,1.64]; without what one time has not."""
-    ratio, low, high = speedup
-    return factor(ratio) if low == high else f"{factor(ratio)} [{low:.2f},{high:.2f}]"
+    return _between(speedup, ",")
 
 
 def factor_in_lines(speedup: tuple[float, float, float]) -> str:
     """A speed-up in lines without a screen, as in 1.62x [1.60, 1.64]; without what one time has not."""
+    return _between(speedup, ", ")
+
+
+def _between(speedup: tuple[float, float, float], comma: str) -> str:
     ratio, low, high = speedup
-    return factor(ratio) if low == high else f"{factor(ratio)} [{low:.2f}, {high:.2f}]"
+    return factor(ratio) if low == high else f"{factor(ratio)} [{low:.2f}{comma}{high:.2f}]"
 
 
 def factor_in_prompts(speedup: tuple[float, float, float]) -> str:

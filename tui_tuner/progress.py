@@ -174,8 +174,7 @@ class Progress:
             case events.PromptSent():
                 self._calls, self._searching = self._calls + 1, f"asking the model ({event.purpose})"
             case events.ComparisonBegun() | events.ProfileBegun():
-                what = "comparing" if isinstance(event, events.ComparisonBegun) else "profiling"
-                self._searching = f"{what} {configuration_words(event.configuration, between=' ')}"
+                self._searching = f"{event.doing} {configuration_words(event.configuration, between=' ')}"
             case events.Compared() | events.Profiled():
                 self._searching = ""
             case events.ReplyReceived():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tui_tuner.app.overview import start_world
+from tui_tuner.app.overview import files_in, start_world
 from tui_tuner.evaluate.devices import probe
 from tui_tuner.evaluate.devices.probe import DeviceReport
 
@@ -33,5 +33,5 @@ async def test_auto_stands_for_what_runs_the_kernels_that_are_here(
     monkeypatch.setattr(probe, "probe_devices", probed)
     for name in files:
         (tmp_path / name).touch()
-    found = await (await start_world(tmp_path)).discover()
+    found = await (await start_world(tmp_path, files_in(tmp_path))).discover()
     assert found.picks["device"][0] == (f"auto  {told}".rstrip(), "auto")

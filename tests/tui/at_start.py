@@ -19,7 +19,7 @@ async def found() -> Found:
 
 
 async def look() -> StartWorld:
-    return replace(await overview.start_world(Path()), discover=found)
+    return replace(await overview.start_world(Path(), overview.files_in(Path())), discover=found)
 
 
 def start_app(keymap: dict[str, str] | None = None) -> StartApp:

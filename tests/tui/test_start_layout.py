@@ -63,7 +63,7 @@ async def test_what_a_picker_offers_is_one_line_each(columns: int, seen: str) ->
         return Found({"device": [("auto", "auto"), (LONG, "opencl:0.0")]})
 
     async def look() -> StartWorld:
-        return replace(await overview.start_world(Path()), discover=discover)
+        return replace(await overview.start_world(Path(), overview.files_in(Path())), discover=discover)
 
     app = StartApp(overview.files_in(Path()), look)
     async with app.run_test(size=(columns, 30)) as pilot:
@@ -108,7 +108,7 @@ async def test_what_auto_stands_for_is_told_as_soon_as_it_is_known() -> None:
         return Found({"device": [("auto  CPU, no GPU", "auto")], "llm": [("auto  none: search", "auto")]})
 
     async def look() -> StartWorld:
-        return replace(await overview.start_world(Path()), discover=discover)
+        return replace(await overview.start_world(Path(), overview.files_in(Path())), discover=discover)
 
     app = StartApp(overview.files_in(Path()), look)
     async with app.run_test(size=(80, 24)) as pilot:

@@ -35,8 +35,8 @@ _COLUMNS = 96
 """Width of the comments above a draft."""
 
 
-async def start_world(directory: Path) -> StartWorld:
-    """What there is in a directory besides its kernels.
+async def start_world(directory: Path, files: Sequence[GivenFile]) -> StartWorld:
+    """What there is in a directory besides the files that can be tuned.
 
     Raises:
         SettingsError: the settings cannot be used.
@@ -47,7 +47,7 @@ async def start_world(directory: Path) -> StartWorld:
     settings = load_settings(beside=directory)
     return StartWorld(
         chosen=_chosen(settings),
-        discover=lambda: _discover(settings, directory),
+        discover=lambda: _discover(settings, files),
         runs=lambda: run_cards(directory / RUNS),
         scaffold=problem_text,
         delete=delete_run,
@@ -65,17 +65,18 @@ def files_in(directory: Path) -> list[GivenFile]:
 
 
 def _given(directory: Path, pattern: str) -> list[GivenFile]:
-    files = sorted(directory.glob(pattern))
+    known = {*LANGUAGES, *(suffix for subject in subjects().values() for suffix in subject.suffixes)}
+    files = sorted(file for file in directory.glob(pattern) if file.suffix in known and file.is_file())
     kernels = [
         GivenFile(file.relative_to(directory), file.with_suffix(".toml").is_file())
         for file in files
-        if file.suffix in LANGUAGES and file.is_file()
+        if file.suffix in LANGUAGES
     ]
     others = [
         GivenFile(file.relative_to(directory), subject=subject)
         for subject in subjects().values()
         for file in files
-        if file.suffix in subject.suffixes and file.is_file() and subject.is_own and loaded(subject.is_own)(file)
+        if file.suffix in subject.suffixes and subject.is_own and loaded(subject.is_own)(file)
     ]
     return [*sorted(kernels, key=lambda file: not file.has_problem), *others]
 
@@ -182,7 +183,7 @@ def _chosen(settings: Settings) -> dict[str, str]:
     return chosen
 
 
-async def _discover(settings: Settings, directory: Path) -> Found:
+async def _discover(settings: Settings, files: Sequence[GivenFile]) -> Found:
     for module in ("app.inventory", "llm.choose", "strategies.choose"):  # half a second, in which keys are heard
         await asyncio.to_thread(import_module, f"tui_tuner.{module}")
     from tui_tuner.app.inventory import ready_devices
@@ -192,8 +193,7 @@ async def _discover(settings: Settings, directory: Path) -> Found:
 
     report = await probe_devices()
     ready = ready_devices(report)
-    suffixes = (file.path.suffix for file in files_in(directory))
-    languages = sorted({LANGUAGES[suffix] for suffix in suffixes if suffix in LANGUAGES})
+    languages = sorted({LANGUAGES[file.path.suffix] for file in files if file.is_kernel})
     automatic = f"auto  {_automatic(languages, report, dict(ready))}".rstrip()
     devices = [(automatic, "auto"), *((f"{name}  {what}", name) for name, what in ready)]
     passed: list[str] = []
@@ -211,15 +211,14 @@ async def _discover(settings: Settings, directory: Path) -> Found:
 
 def _automatic(languages: Sequence[CompiledLanguage], report: DeviceReport, ready: Mapping[str, str]) -> str:
     """What `auto` stands for, for each language that kernels here are written in."""
-    from tui_tuner.evaluate.devices.kinds import kinds_for
+    from tui_tuner.evaluate.devices.kinds import kinds_for, usable_kind
     from tui_tuner.problem.languages import COMPILED_LANGUAGES
 
     told = {}
     for language in languages:
-        kinds = kinds_for(language)
-        kind = next((kind for kind in kinds if not kind.missing(report)), kinds[0])
+        kind = usable_kind(language, report)
         gpu = next((what for name, what in ready.items() if name.startswith(f"{kind.name}:")), "")
-        cpu = "none here" if kind.missing(report) else "CPU" if kind is kinds[0] else "CPU, no GPU"
+        cpu = "none here" if kind.missing(report) else "CPU" if kind is kinds_for(language)[0] else "CPU, no GPU"
         told[COMPILED_LANGUAGES[language].title] = gpu or cpu
     return ", ".join(f"{title}: {what}" if len(told) > 1 else what for title, what in told.items())
 

@@ -213,9 +213,9 @@ async def chosen_command(directory: Path) -> list[str]:
     from tui_tuner.app.overview import files_in, start_world
     from tui_tuner.tui.start.start_app import StartApp
 
-    look = _look(None)
+    look, files = _look(None), files_in(directory)
     with _keys_placed():
-        app = StartApp(files_in(directory), lambda: start_world(directory), look["theme"], look.get("keymap"))
+        app = StartApp(files, lambda: start_world(directory, files), look["theme"], look.get("keymap"))
     words = await app.run_async()
     if app.refusal is not None:
         raise app.refusal

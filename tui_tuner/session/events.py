@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -176,6 +176,7 @@ class ComparisonBegun(Event):
     """A candidate is checked on fresh data and timed against another one, interleaved."""
 
     type: Literal["comparison_begun"] = "comparison_begun"
+    doing: ClassVar[str] = "comparing"
     candidate: str
     configuration: Configuration
 
@@ -193,6 +194,7 @@ class ProfileBegun(Event):
     """It is looked at what the compiler makes of a configuration, and what the device counts while it runs."""
 
     type: Literal["profile_begun"] = "profile_begun"
+    doing: ClassVar[str] = "profiling"
     candidate: str
     configuration: Configuration
 

@@ -66,10 +66,8 @@ class UnderWay:
                     self._search = self._search[0] + 1, self._search[1]
             case events.SearchBegun():
                 self._now(search=(0, event.evaluations))
-            case events.ComparisonBegun():
-                self._now("comparing")
-            case events.ProfileBegun():
-                self._now("profiling")
+            case events.ComparisonBegun() | events.ProfileBegun():
+                self._now(event.doing)
             case events.Compared() | events.Profiled() | events.PromptSent():
                 self._now()
             case events.StepChanged() if step is None or event.step.id == step.id:

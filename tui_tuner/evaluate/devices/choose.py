@@ -12,7 +12,7 @@ from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.build.compilers.base import Compiler
 from tui_tuner.evaluate.devices.base import Device
 from tui_tuner.evaluate.devices.kind import ALL, Address, DeviceChoice, DeviceKind, DeviceSelection
-from tui_tuner.evaluate.devices.kinds import KINDS, RecordedKind, kind_named, kinds_for
+from tui_tuner.evaluate.devices.kinds import KINDS, RecordedKind, kind_named, kinds_for, usable_kind
 from tui_tuner.evaluate.devices.probe import Probe, probe_devices
 from tui_tuner.evaluate.results import DeviceInfo
 from tui_tuner.problem.languages import COMPILED_LANGUAGES
@@ -167,7 +167,7 @@ async def choose_device(text: str, language: Language, probe: Probe = probe_devi
     if len(kinds) == 1:
         return DeviceSelection(DeviceChoice(preferred.name)), ""
     report = await probe()
-    chosen = next((kind for kind in kinds if not kind.missing(report)), preferred)
+    chosen = usable_kind(language, report)
     if chosen is preferred:
         return DeviceSelection(DeviceChoice(chosen.name)), ""
     why = f"no {preferred.noun} can be used here ({preferred.missing(report)})"

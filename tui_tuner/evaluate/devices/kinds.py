@@ -289,3 +289,9 @@ def kind_named(name: str) -> DeviceKind:
 def kinds_for(language: Language) -> list[DeviceKind]:
     """The kinds of devices that run a language, the preferred one first."""
     return [kind for kind in KINDS.values() if language in kind.languages]
+
+
+def usable_kind(language: Language, report: DeviceReport) -> DeviceKind:
+    """Of these the first that can be used on this machine; the preferred one where none can."""
+    kinds = kinds_for(language)
+    return next((kind for kind in kinds if not kind.missing(report)), kinds[0])

@@ -5,9 +5,6 @@
 namespace tuner_emulator {
 
 inline unsigned volume(const dim3& extents) { return extents.x * extents.y * extents.z; }
-inline unsigned rank_in(const dim3& extents, const uint3& index) {
-    return (index.z * extents.y + index.y) * extents.x + index.x;
-}
 
 }  // namespace tuner_emulator
 

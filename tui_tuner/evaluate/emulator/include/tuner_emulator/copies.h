@@ -26,7 +26,7 @@ inline void land(const Copy& copy) {
 }
 
 TUNER_UNWATCHED inline Copies& copies_here() {
-    Copies& mine = copies[(threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x];
+    Copies& mine = copies[rank_in(blockDim, threadIdx)];
     if (mine.block != blocks_begun) mine.block = blocks_begun, mine.groups = mine.count = 0;
     return mine;
 }

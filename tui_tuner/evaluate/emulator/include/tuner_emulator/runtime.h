@@ -47,6 +47,10 @@ void note_atomic(const volatile void* address, size_t bytes, bool may_lock, cons
 /* Ends the launch as failed. */
 [[noreturn]] void trap(const char* reason, int line);
 
+inline unsigned rank_in(const dim3& extents, const uint3& index) {
+    return (index.z * extents.y + index.y) * extents.x + index.x;
+}
+
 /* Position of the running thread in its warp, 0 to 31. */
 int lane();
 
