@@ -9,7 +9,7 @@ from pathlib import Path
 SOURCE = """\
 __global__ void scale(float *y, const float *x, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    for (int pass = 0; pass < passes; pass++) {
+    for (int pass = 0; pass < 64 * passes; pass++) {
         if (i < n) ((volatile float *)y)[i] = 2.0f * x[i];
     }
 }
@@ -32,7 +32,7 @@ source = "scale.cu"
 name = "scale"
 
 [sizes]
-n = 2048
+n = 128
 
 [launch]
 problem_size = ["n"]
@@ -55,7 +55,7 @@ value = "n"
 
 [tunables]
 block_size_x = [64]
-passes = [400, 100, 25]
+passes = [400, 40, 4]
 
 [defaults]
 block_size_x = 64
@@ -70,7 +70,7 @@ def write_kernel(directory: Path, *, source: str = SOURCE, tests: Sequence[int] 
         tests: values of n; without any, a model is asked for some.
     """
     directory.mkdir(exist_ok=True)
-    values = {"block_size_x": [64], "passes": [400, 100, 25], **tunables}
+    values = {"block_size_x": [64], "passes": [400, 40, 4], **tunables}
     head = PROBLEM.partition("[tunables]")[0]
     lines = [f"{name} = {choice}" for name, choice in values.items()]
     defaults = [f"{name} = {choice[0]}" for name, choice in values.items()]

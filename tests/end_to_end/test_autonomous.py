@@ -192,14 +192,14 @@ def test_calls_that_are_used_up_end_the_run_with_the_best_and_more_of_them_go_on
 
 
 def test_where_the_user_gives_no_tests_the_model_proposes_some_before_anything_else(tmp_path: Path) -> None:
-    script = [answers.to("propose_tests", answers.tests(1, 333)), answers.to("plan", "no plan")]
+    script = [answers.to("propose_tests", answers.tests(1, 99)), answers.to("plan", "no plan")]
     bench = new_bench(tmp_path, script, sizes=())
     ended = bench.program(*bench.arguments, "--max-calls", 2)
 
     assert "verified as well, as the model proposed: n=1\n" in ended.err
-    assert "verified as well, as the model proposed: n=333\n" in ended.err
+    assert "verified as well, as the model proposed: n=99\n" in ended.err
     assert ended.err.index("(propose_tests)") < ended.err.index("as given: ") < ended.err.index("(plan)")
-    assert "n=333" in bench.model.prompts[1]
+    assert "n=99" in bench.model.prompts[1]
 
 
 def test_options_of_the_strategy_come_from_the_settings_and_the_command_line_wins(tmp_path: Path) -> None:

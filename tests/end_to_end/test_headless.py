@@ -52,7 +52,7 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Finished:
 @pytest.fixture(scope="module")
 def stream(tmp_path_factory: pytest.TempPathFactory) -> Finished:
     directory = tmp_path_factory.mktemp("stream")
-    write_kernel(directory, tests=[333], passes=[400, 100])
+    write_kernel(directory, tests=[333], passes=[400, 40])
     model = ModelDouble(directory / "model", rewrite(block_size=(64,), passes=(10, 5)))
     options = (*model.asked_by("one_prompt"), "--output", "json", "--max-evals", 4, "--run-dir", "a run")
     return Finished(directory, tuner_tui("scale.cu", *EMULATOR, *options, cwd=directory))
@@ -67,7 +67,7 @@ def test_a_faster_kernel_is_exit_code_0_and_standard_output_is_the_result_alone(
     assert text.ended.code == 0, text.ended.err
     words = [line.split()[0] for line in text.ended.out.splitlines()]
     assert words == ["finished:", "as", "best", "speed-up", "effort", "written"]
-    assert "passes=25" in text.ended.out
+    assert "passes=4" in text.ended.out
     assert "CPU" in text.ended.out, "times that are no GPU's are called so"
 
 
@@ -91,10 +91,10 @@ def test_the_run_directory_holds_the_result_and_the_tuned_kernel(text: Finished)
     result = json.loads((text.run / "result.json").read_text())
 
     assert (result["status"], result["evaluations"], result["builds"], result["model_calls"]) == ("finished", 2, 3, 0)
-    assert result["best"]["configuration"] == {"block_size_x": 64, "passes": 25}
+    assert result["best"]["configuration"] == {"block_size_x": 64, "passes": 4}
     assert result["speedup"][1] > 1
-    assert "#define passes 25" in (text.run / "best.cu").read_text()
-    assert "passes = [25]" in (text.run / "best.toml").read_text()
+    assert "#define passes 4" in (text.run / "best.cu").read_text()
+    assert "passes = [4]" in (text.run / "best.toml").read_text()
 
 
 def test_the_tuned_kernel_can_be_tuned_on_from_its_own_problem_file(text: Finished) -> None:
@@ -115,7 +115,7 @@ def test_what_a_run_found_is_given_out_by_commands(text: Finished, monkeypatch: 
     assert said("show", text.run).startswith("scale.cu on CPU emulator")
     assert said("best", text.run) == (text.run / "best.cu").read_text()
     assert said("best", text.run, "--as", "problem") == (text.run / "best.toml").read_text()
-    assert json.loads(said("best", text.run, "--as", "configuration")) == {"block_size_x": 64, "passes": 25}
+    assert json.loads(said("best", text.run, "--as", "configuration")) == {"block_size_x": 64, "passes": 4}
     assert "grid_x(" in said("best", text.run, "--as", "header")
     assert said("best", text.run, "--as", "patch").startswith("--- a/scale.cu\n+++ b/scale.cu\n")
     assert said("export", text.run).count("\n") == 4
@@ -142,8 +142,8 @@ def test_the_best_is_written_into_the_users_files_and_the_newest_run_gone_on_wit
     assert applied.code == 0, applied.err
     assert applied.out.startswith("--- a/scale.cu")
     assert applied.err == "wrote scale.cu\nwrote scale.toml\n"
-    assert "#define passes 25" in (tmp_path / "scale.cu").read_text()
-    assert "passes = 25" in (tmp_path / "scale.toml").read_text()
+    assert "#define passes 4" in (tmp_path / "scale.cu").read_text()
+    assert "passes = 4" in (tmp_path / "scale.toml").read_text()
     again = tuner_tui("resume", "--last", "--auto", cwd=tmp_path)
     assert again.code == 0, again.err
     assert again.out == first.out
@@ -197,7 +197,7 @@ def test_the_json_stream_leaves_the_story_on_standard_error(stream: Finished) ->
 
 
 def test_nothing_to_gain_is_exit_code_3_and_still_leaves_a_result(tmp_path: Path) -> None:
-    write_kernel(tmp_path, passes=[25])
+    write_kernel(tmp_path, passes=[4])
     ended = tuner_tui("scale.cu", *NO_MODEL, "--run-dir", "run", cwd=tmp_path)
 
     assert ended.code == 3, ended.err
@@ -217,7 +217,7 @@ def test_a_kernel_that_does_not_build_is_exit_code_1_with_the_compilers_words(tm
     assert "kernel.cu" not in ended.err
     assert not (tmp_path / "run").exists()
 
-    write_kernel(tmp_path, passes=[25])
+    write_kernel(tmp_path, passes=[4])
     mended = tuner_tui("scale.cu", *NO_MODEL, "--run-dir", "run", cwd=tmp_path)
     assert mended.code == 3, "a run that never began does not stand in the way of the next"
 
@@ -230,7 +230,7 @@ def test_a_kernel_that_disagrees_with_its_reference_is_exit_code_1(tmp_path: Pat
     ended = tuner_tui("scale.cu", *NO_MODEL, cwd=tmp_path)
 
     assert ended.code == 1
-    assert "does not match its reference at n=2048" in ended.err
+    assert "does not match its reference at n=128" in ended.err
 
 
 @pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
@@ -285,7 +285,7 @@ def test_a_smaller_budget_is_kept_and_a_larger_one_goes_on_where_the_run_ended(t
 
     assert large.code == 0, large.err
     assert "2 evaluations, " in large.out
-    assert "passes=25" in large.out
+    assert "passes=4" in large.out
     assert kinds(tmp_path / "run").count("evaluate") == 2
 
 
@@ -307,7 +307,7 @@ def test_a_kernel_in_a_fenced_block_is_asked_for_tuned_and_accepted(tmp_path: Pa
 
 
 def test_a_target_that_is_met_ends_the_run(tmp_path: Path) -> None:
-    write_kernel(tmp_path, tests=[333], passes=[400, 25])
+    write_kernel(tmp_path, tests=[333], passes=[400, 4])
     model = ModelDouble(tmp_path / "model", "never asked")
     ended = tuner_tui("scale.cu", *EMULATOR, *model.asked_by("one_prompt"), "--target", "1.5x", cwd=tmp_path)
 

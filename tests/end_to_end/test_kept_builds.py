@@ -62,8 +62,8 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     runtimes.mkdir(exist_ok=True)
     (ours / "emulator").symlink_to(runtimes)
     found = Machine(tmp_path / "here", ours / "builds")
-    broken = SOURCE.replace("{", "{\n#if passes == 50\n    int none = missing;\n#endif\n", 1)
-    write_kernel(found.directory, source=broken, tests=[333], passes=[400, 50, 25])
+    broken = SOURCE.replace("{", "{\n#if passes == 40\n    int none = missing;\n#endif\n", 1)
+    write_kernel(found.directory, source=broken, tests=[333], passes=[400, 40, 4])
 
     async def noted(command: Sequence[str], **options: Any) -> CommandResult:
         if "-shared" in command:
@@ -84,7 +84,7 @@ def test_a_second_run_starts_no_compiler_and_ends_like_the_first(machine: Machin
     assert (first["failures"], second["failures"]) == ({"compile error": 1}, {"compile error": 1})
     for count in ("status", "evaluations", "model_calls", "best_title"):
         assert second[count] == first[count], count
-    assert second["best"]["configuration"] == first["best"]["configuration"] == {"block_size_x": 64, "passes": 25}
+    assert second["best"]["configuration"] == first["best"]["configuration"] == {"block_size_x": 64, "passes": 4}
     assert machine.builds_of("second") == machine.builds_of("first")
     assert machine.evaluated("second") == machine.evaluated("first")
 

@@ -106,7 +106,7 @@ def options(model: ModelDouble) -> tuple[object, ...]:
 
 
 def test_a_session_is_led_by_keys_from_the_first_step_to_the_result(tmp_path: Path) -> None:
-    write_kernel(tmp_path, tests=[333], passes=[400, 100])
+    write_kernel(tmp_path, tests=[333], passes=[400, 40])
     second = rewrite(block_size=(64,), passes=(10,), summary="Sixteen bytes at a time.")
     first = rewrite(block_size=(64,), passes=(10,))
     model = ModelDouble(tmp_path / "model", [([REASON], second), ([], first)])
@@ -137,7 +137,7 @@ def test_a_session_is_led_by_keys_from_the_first_step_to_the_result(tmp_path: Pa
 
 
 def test_a_session_that_was_left_in_the_middle_goes_on_with_the_command_it_prints(tmp_path: Path) -> None:
-    write_kernel(tmp_path, tests=[333], passes=[400, 100])
+    write_kernel(tmp_path, tests=[333], passes=[400, 40])
     model = ModelDouble(tmp_path / "model", rewrite(block_size=(64,), passes=(10,)))
     run = tmp_path / "runs of mine" / "first"
     with terminal("scale.cu", *options(model), "--run-dir", run, cwd=tmp_path, size=NARROW) as screen:
