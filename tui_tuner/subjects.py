@@ -59,6 +59,7 @@ class Subject(NamedTuple):
         replay: `(path) -> SessionSetup`.
         source: a class, a `Source` that pydantic can read again from how it was written.
         title: what its file is, with the article.
+        what_comes: what its first command does with a file of its own, for whoever has no runs yet.
         suffixes: of files that are probably its own, and no kernels.
         is_own: `(file) -> whether it is one of its own`, from its first lines and with no part of the room loaded.
         ignores: choices of the start screen, by name, that its first command does not take.
@@ -77,6 +78,7 @@ class Subject(NamedTuple):
     replay: str
     source: str
     title: str = ""
+    what_comes: str = ""
     suffixes: tuple[str, ...] = ()
     is_own: str = ""
     ignores: tuple[str, ...] = ()
@@ -96,6 +98,9 @@ KERNEL = Subject(
     replay="tui_tuner.app.sessions:replayed_session",
     source="tui_tuner.problem.candidate:Candidate",
     title="a kernel",
+    what_comes="Enter tunes the kernel: what is proposed is built in a sandbox, checked against a reference and timed"
+    " in turns with the best so far. You are asked before each step, and q leaves at any time. The kernel's file stays"
+    " as it is; the result lies in tuner-runs/.",
 )
 """What every session is about whose journal names nothing else."""
 

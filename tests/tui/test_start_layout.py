@@ -14,6 +14,7 @@ from tests.tui.looking import screen_text
 from tests.waiting import reached
 from tui_tuner.app import overview
 from tui_tuner.journal.reading import RUNS
+from tui_tuner.subjects import subjects
 from tui_tuner.tui.start.lists import run_lines
 from tui_tuner.tui.start.problem_form import ProblemForm
 from tui_tuner.tui.start.start_app import StartApp
@@ -126,6 +127,19 @@ async def test_whoever_has_no_runs_is_told_what_comes(runs: list[RunCard], is_to
         await app.workers.wait_for_complete()
         await pilot.pause()
         assert ("You are asked" in screen_text(app)) is is_told
+
+
+async def test_what_comes_is_told_of_the_file_that_is_selected() -> None:
+    files = [GivenFile(Path("scale.cu")), GivenFile(Path("gemm.yaml"), subject=subjects()["tensile"])]
+    app = StartApp(files, look_at([]))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        assert "Enter tunes the kernel: " in screen_text(app)
+        await pilot.press("down")
+        await pilot.pause()
+        assert "Enter has your Tensile measure the configuration" in screen_text(app)
+        assert "sandbox" not in screen_text(app)
 
 
 def test_kernels_with_a_problem_file_are_found_one_directory_below_where_there_are_none_here(tmp_path: Path) -> None:

@@ -20,6 +20,9 @@ TENSILE = Subject(
     replay="tui_tuner.tensile.sessions:replayed_tensile_session",
     source="tui_tuner.tensile.events:ConfigurationText",
     title="a Tensile configuration",
+    what_comes="Enter has your Tensile measure the configuration; then a model edits it, and each edit is measured and"
+    " compared with the best so far, size by size. You are asked before each round, and q leaves at any time. The file"
+    " stays as it is; the result lies in tuner-runs/.",
     suffixes=(".yaml", ".yml"),
     is_own="tui_tuner.tensile:is_configuration",
     ignores=("device", "strategy", "max_evaluations"),

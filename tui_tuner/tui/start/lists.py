@@ -22,12 +22,6 @@ from tui_tuner.tui.text.plain import one_line
 _W = TypeVar("_W", bound=Widget)
 _AROUND = 6
 """Cells of a line that are the list's frame, its padding and its scroll bar."""
-WHAT_COMES = (
-    "Enter tunes the kernel: what is proposed is built in a sandbox, checked against a reference and timed in turns"
-    " with the best so far. You are asked before each step, and q leaves at any time. The kernel's file stays as it is;"
-    " the result lies in tuner-runs/."
-)
-"""Told to whoever has no runs yet."""
 
 
 class ChoiceList(Choices):

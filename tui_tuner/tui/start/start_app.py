@@ -36,7 +36,7 @@ from tui_tuner.tui.key_line import KeyLine
 from tui_tuner.tui.keys import START_BINDINGS, TEXTUALS, checked_keymap, command_words, names_of_keys
 from tui_tuner.tui.start.comparing import RunsCompared
 from tui_tuner.tui.start.how import How
-from tui_tuner.tui.start.lists import WHAT_COMES, ChoiceList, file_line, file_list, numbers, run_lines, select, titled
+from tui_tuner.tui.start.lists import ChoiceList, file_line, file_list, numbers, run_lines, select, titled
 from tui_tuner.tui.start.start_world import GivenFile, RunCard, StartWorld
 from tui_tuner.tui.starting import BREAKPOINTS, HEIGHTS, know_size
 from tui_tuner.tui.text.plain import plain
@@ -119,7 +119,7 @@ class StartApp(InTurn[list[str]]):
             yield file_list(self._files)
             yield How()
         yield titled(ChoiceList(id="runs", compact=True, markup=False), "Runs")
-        yield Static(WHAT_COMES, id="what-comes", markup=False)
+        yield Static(id="what-comes", markup=False)
         yield Static(id="command", markup=False)
         yield KeyLine()
 
@@ -179,7 +179,7 @@ class StartApp(InTurn[list[str]]):
     def _list_runs(self) -> None:
         self._cards = [] if self._world is None else self._world.runs()
         self._runs.border_title = "Runs" if self._cards else "Runs: none yet"
-        self.query_one("#what-comes").display = any(file.is_kernel for file in self._files) and not self._cards
+        self.query_one("#what-comes").display = bool(self._files) and not self._cards
         self._show_runs()
 
     def _show_runs(self) -> None:
@@ -206,10 +206,12 @@ class StartApp(InTurn[list[str]]):
     @on(Input.Changed)
     @on(OptionList.OptionHighlighted)
     def _show_command(self) -> None:
-        self._how.without(() if self._file is None else self._file.subject.ignores)
+        if self._file is not None:
+            self._how.without(self._file.subject.ignores)
+            self.query_one("#what-comes", Static).update(self._file.subject.what_comes)
         words = self._shown_words()
-        command = plain(shlex.join(["tuner-tui", *words]), "bold") if words else Content(_NO_KERNEL)
-        self._command.update(Content("$ ") + command)
+        command = plain(shlex.join(["tuner-tui", *words]), "bold") if words else _NO_KERNEL
+        self._command.update(Content.assemble("$ ", command))
         self.refresh_bindings()
 
     def _shown_words(self) -> list[str]:
@@ -261,12 +263,12 @@ class StartApp(InTurn[list[str]]):
     @work(exclusive=True, exit_on_error=False, group="form", description="the problem file")
     async def action_problem(self) -> None:
         """Let the user look at the problem file, and write it where they save it."""
-        given, world = self._file, self._world
-        if given is None or world is None:
+        given = self._file
+        if given is None or self._world is None:
             return
         self._kernels.loading = True  # a draft is run on the emulator first, which takes seconds
         try:
-            file, text = await world.scaffold(given.path)
+            file, text = await self._world.scaffold(given.path)
         except UserError as error:
             self.notify(str(error), severity="error", markup=False)
             return
@@ -281,11 +283,9 @@ class StartApp(InTurn[list[str]]):
     def action_compare(self) -> None:
         """Mark the run, or compare it with the marked one."""
         card, marked = self._card, self._marked
-        if card is None:
-            return
         self._marked = card if marked is None else None
         self._show_runs()
-        if marked is not None and marked != card:
+        if card is not None and marked is not None and marked != card:
             self.push_screen(MessageDialog(Content("Two runs"), RunsCompared((marked, card)), large=True))
 
     @work(exclusive=True, exit_on_error=False, group="form", description="deleting a run")
