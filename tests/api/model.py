@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from tests.end_to_end.kernels import rewrite
 from tui_tuner.llm import Chunk, Request, Stop, Usage
 
-TESTS = json.dumps({"tests": [{"sizes": [{"name": "n", "value": 333}], "inputs": []}]})
+TESTS = json.dumps({"tests": [{"sizes": [{"name": "n", "value": 99}], "inputs": []}]})
 FASTER = rewrite(block_size=(64,), passes=(50, 5))
 
 
