@@ -54,10 +54,14 @@ def _always_holds(part: str, tunables: Mapping[str, Sequence[Value]], sizes: Map
         named = [name for name in tunables if name in condition.names]
         if math.prod(len(tunables[name]) for name in named) > MOST_COMBINATIONS:
             return False
-        combinations = product(*(tunables[name] for name in named))
-        return all(condition.value({**sizes, **dict(zip(named, values, strict=True))}) for values in combinations)
+        names: dict[str, object] = dict(sizes)
+        for values in product(*(tunables[name] for name in named)):
+            names.update(zip(named, values, strict=True))
+            if not condition.value(names):
+                return False
     except ExpressionError:
         return False
+    return True
 
 
 MOST_VALUES = 12

@@ -146,7 +146,12 @@ class SearchSpace:
     @property
     def is_empty(self) -> bool:
         """Whether no configuration is valid; found without enumerating the space."""
-        return not self.enumerate_valid(1)
+        return not self.has_more_than(0)
+
+    def has_more_than(self, limit: int) -> bool:
+        """Whether more configurations are valid; no group of tunables is walked further than that takes."""
+        found = (len(list(islice(component.assignments(), limit + 1))) for component in self.components)
+        return math.prod(found) > limit
 
     def configurations(self) -> Iterator[Configuration]:
         """Every valid configuration, in the same order each time. A large space takes as long as it has members."""

@@ -206,7 +206,7 @@ def unfreeze(session: Effects, candidate: Candidate, names: Collection[str]) -> 
     if frozen == session.frozen:
         return
     space = space_of(session, freeze(candidate, frozen, **limits_of(session)))
-    if len(space.enumerate_valid(MOST_CONFIGURATIONS + 1)) <= MOST_CONFIGURATIONS:
+    if not space.has_more_than(MOST_CONFIGURATIONS):
         session.freeze(frozen)
 
 
@@ -276,7 +276,7 @@ def to_freeze(
     others = sorted((name for name in free if name not in frozen), key=lambda name: spread.get(name, math.inf))
     for name in others:
         space = _with_values(candidate, frozen).space(sizes=sizes, max_threads=max_threads, members=members)
-        if len(space.enumerate_valid(most_configurations + 1)) <= most_configurations:
+        if not space.has_more_than(most_configurations):
             break
         frozen[name] = best[name]
     return frozen

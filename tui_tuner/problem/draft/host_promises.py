@@ -1,21 +1,27 @@
-"""What the host keeps to: the whole numbers that it fills arrays with, and what its sizes are multiples of."""
+"""What host and kernel keep to: numbers that arrays are filled with, multiples of sizes, the memory of a block."""
 
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Iterator
 from contextlib import suppress
 
 from tui_tuner.problem.draft.c_expressions import NotArithmetic, is_quotient
+from tui_tuner.problem.draft.drafted import MOST_THREADS
 from tui_tuner.problem.draft.host_dimensions import axes
+from tui_tuner.problem.draft.host_memory import in_elements
+from tui_tuner.problem.draft.host_objects import Taken
 from tui_tuner.problem.draft.launch_reading import LaunchReading
-from tui_tuner.problem.draft.worked_out import finished, said_again
+from tui_tuner.problem.draft.opencl_launches import LOCAL
+from tui_tuner.problem.draft.worked_out import evaluated, finished, said_again
 
 _ASSERTED = re.compile(
     r"\b(?:assert|TORCH_CHECK|TORCH_INTERNAL_ASSERT|GGML_ASSERT|\w*CHECK\w*|\w*ASSERT\w*)\s*\(\s*\(?"
     r"(?P<size>[\w.]+(?:->\w+)?)\s*%\s*(?P<by>\w+|\([^;%]*?\))\s*\)?\s*==\s*0"
 )
+_SHARED = re.compile(r"\b(?:__shared__|__local|local)\s+[\w\s:]+?\b\w+\s*((?:\[[^\]]+\]\s*)+);")
 
 
 def drawn_in(reading: LaunchReading) -> Iterator[tuple[str, tuple[int, str]]]:
@@ -55,3 +61,31 @@ def multiples_in(reading: LaunchReading) -> dict[str, ast.expr]:
         with suppress(NotArithmetic):
             keep(*(finished(reading.node(one[part], one.start())) for part in ("size", "by")))
     return found
+
+
+def local_memory(reading: LaunchReading) -> Iterator[tuple[str, ast.expr]]:
+    """The elements of each `__local` argument of OpenCL, where the host says its bytes."""
+    place = reading.launch.place
+    for given, parameter in zip(reading.launch.arguments, reading.signature.parameters, strict=False):
+        meaning = reading.program.meaning(given, place) if given.isidentifier() else None
+        asked = re.fullmatch(LOCAL, meaning[0] if meaning else given, re.DOTALL) if parameter.local else None
+        if asked is not None:
+            with suppress(NotArithmetic):
+                taken = Taken(asked[1], meaning[1] if meaning else place)
+                yield parameter.name, finished(in_elements(reading.program, reading.known, taken, parameter))
+
+
+def most_threads(reading: LaunchReading) -> int:
+    """What those arrays of a block hold that hold at least an element for each thread of the host's."""
+    threads = math.prod(number or 1 for _, node in reading.block if node and (number := evaluated(node, {})))
+    return min([MOST_THREADS, *(count for count in _held(reading) if count >= threads > 1)])
+
+
+def _held(reading: LaunchReading) -> Iterator[int]:
+    """The elements of each array of a block, as far as that is a number."""
+    for extents in _SHARED.findall(reading.signature.body):
+        with suppress(NotArithmetic):
+            parts = re.findall(r"\[([^\]]+)\]", extents)
+            nodes = [finished(reading.node(one, reading.launch.place)) for one in parts]
+            yield math.prod(evaluated(node, {}) or 0 for node in nodes)
+    yield from (evaluated(node, {}) or 0 for _, node in local_memory(reading))

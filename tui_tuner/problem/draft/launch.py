@@ -9,14 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from tui_tuner.problem.draft.block_memory import local_memory, most_threads
 from tui_tuner.problem.draft.c_expressions import NotArithmetic
 from tui_tuner.problem.draft.device_words import local_headers, words_of_device
 from tui_tuner.problem.draft.drafted import MOST_THREADS, DraftedLaunch
 from tui_tuner.problem.draft.guesses import TOLD_APART, extents_around
 from tui_tuner.problem.draft.host_launches import HostLaunch, launches
 from tui_tuner.problem.draft.host_program import HostProgram
-from tui_tuner.problem.draft.host_promises import drawn_in, multiples_in
+from tui_tuner.problem.draft.host_promises import drawn_in, local_memory, most_threads, multiples_in
 from tui_tuner.problem.draft.host_types import deduced
 from tui_tuner.problem.draft.launch_reading import AXES, NO_OPTIONS, LaunchReading
 from tui_tuner.problem.draft.opencl_launches import opencl_launches
