@@ -229,35 +229,65 @@ async def test_a_replay_writes_nothing(tmp_path: Path) -> None:
 
 
 class Slow(FakeEvaluator):
-    """Starts once it has been told of twice that it does not."""
+    """Does one thing once it has been told of twice that it is still at it."""
 
-    doing = "the reference of scale (at most 300 s)"
+    doing = "the reference of scale (at most 5m)"
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, slow: str) -> None:
         super().__init__(problem)
-        self.told_twice = asyncio.Event()
+        self.slow, self.told_twice = slow, asyncio.Event()
 
     async def start(self, proposed: Sequence[Test] = ()) -> MachineReport:
-        await self.told_twice.wait()
+        await self._do("start")
         return await super().start(proposed)
 
+    async def compare(self, *given: Any) -> Comparison:
+        await self._do("compare")
+        return await super().compare(*given)
 
-async def test_a_start_that_takes_long_says_what_it_is_at_until_it_is_done(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    async def _do(self, what: str) -> None:
+        if what == self.slow:
+            await self.told_twice.wait()
+
+
+@pytest.mark.parametrize("slow", ["start", "compare"])
+async def test_what_takes_long_says_what_it_is_at_until_it_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slow: str
 ) -> None:
-    monkeypatch.setattr(session_module, "LONG_S", 0.001)
+    monkeypatch.setattr("tui_tuner.session.machine.LONG_S", 0.001)
     monkeypatch.setattr(session_module, "MUCH_BYTES", 0)
     run = new_run(tmp_path, strategy="search")
-    evaluator = Slow(run.problem)
+    evaluator = Slow(run.problem, slow)
     told = []
     async with aclosing(session_of(run, evaluator).events(ApproveAll())) as stream:
         async for event in stream:
             told += [event.text] if isinstance(event, Note) else []
-            if told[1:] == ["still at it: the reference of scale (at most 300 s)"] * 2:
+            if told[1:] == [f"still at it: {evaluator.doing}"] * 2:
                 evaluator.told_twice.set()
 
     assert told[0].endswith("the kernel as given (its arrays take 0.0 GiB)")
     assert evaluator.starts == 1
+    assert evaluator.compared
+
+
+async def test_of_evaluations_of_which_many_are_under_way_none_says_what_it_is_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui_tuner.session.machine.LONG_S", 0.001)
+    run = new_run(tmp_path, strategy="search")
+    evaluator = Slow(run.problem, "nothing")
+    evaluate = evaluator.evaluate
+
+    async def slowly(*given: Any) -> Any:
+        await asyncio.sleep(0.02)
+        return await evaluate(*given)
+
+    monkeypatch.setattr(evaluator, "evaluate", slowly)
+    async with aclosing(session_of(run, evaluator).events(ApproveAll())) as stream:
+        told = [event.text async for event in stream if isinstance(event, Note)]
+
+    assert len(evaluator.evaluated) > 1
+    assert not any("still at it" in text for text in told)
 
 
 def test_a_file_that_cannot_be_written_whole_leaves_what_was_there(

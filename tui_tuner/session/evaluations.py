@@ -336,7 +336,7 @@ class KernelBench:
         evaluator = await self._machine.evaluator()
         best = min(filter(None, (self._best_ms(), self._fastest_ms)), default=None)
         try:
-            evaluation = await self._machine.watched(evaluator.evaluate(candidate, configuration, best))
+            evaluation = await self._machine.watched(evaluator.evaluate(candidate, configuration, best), alone=False)
         except asyncio.CancelledError:
             self._emit(events.EvaluationLeft(number=number))
             raise

@@ -24,6 +24,8 @@ _OF_NO_EVALUATION = {"source_text", "directory", "tunables", "search", "defaults
 
 NEWS_S = 1.0
 """How often is looked what happens to devices."""
+LONG_S = 10.0
+"""Silence that people wonder about."""
 Outcome = TypeVar("Outcome")
 
 
@@ -32,7 +34,8 @@ class Machine:
 
     Args:
         evaluator: None in a replay, which needs no device.
-        tell: takes what happens to devices, a line at a time.
+        warn: takes what happens to devices, a line at a time.
+        note: takes what a device is at, where that takes long.
 
     Attributes:
         search_process: what its searches run in, one after another.
@@ -43,9 +46,10 @@ class Machine:
         problem: Problem,
         evaluator: Evaluator | None,
         recall: Recall,
-        tell: Callable[[str], None] = lambda _: None,
+        warn: Callable[[str], None] = lambda _: None,
+        note: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self._tell = tell
+        self._warn, self._note = warn, note
         self._given_problem = problem
         self._evaluator = evaluator
         self._recall = recall
@@ -110,11 +114,6 @@ class Machine:
         return self._started
 
     @property
-    def doing(self) -> str:
-        """What the device is at, in words; empty where that is not known."""
-        return "" if self._evaluator is None else self._evaluator.doing
-
-    @property
     def started(self) -> MachineReport:
         """What `start` found."""
         if self._started is None:
@@ -154,23 +153,36 @@ class Machine:
                 await self._resume_on(evaluator)
         return evaluator
 
-    async def watched(self, doing: Awaitable[Outcome]) -> Outcome:
-        """What the evaluator does, the user being told meanwhile what happens to devices."""
-        telling = asyncio.ensure_future(self._go_on_telling())
-        try:
-            return await doing
-        finally:
-            telling.cancel()
-            self._tell_news()
+    async def watched(self, work: Awaitable[Outcome], *, alone: bool = True) -> Outcome:
+        """What the evaluator does, the user being told meanwhile what happens to devices.
 
-    async def _go_on_telling(self) -> None:
+        Args:
+            alone: whether nothing else is done beside it, so that what the device is at is told where it takes long.
+        """
+        telling = [asyncio.ensure_future(self._tell_news())]
+        if alone:
+            telling.append(asyncio.ensure_future(self._tell_what_takes_long()))
+        try:
+            return await work
+        finally:
+            for task in telling:
+                task.cancel()
+            self._pass_news_on()
+
+    async def _tell_news(self) -> None:
         while True:
             await asyncio.sleep(NEWS_S)
-            self._tell_news()
+            self._pass_news_on()
 
-    def _tell_news(self) -> None:
+    def _pass_news_on(self) -> None:
         for text in self._have_evaluator().news():
-            self._tell(text)
+            self._warn(text)
+
+    async def _tell_what_takes_long(self) -> None:
+        while True:
+            await asyncio.sleep(LONG_S)
+            if doing := self._have_evaluator().doing:
+                self._note(f"still at it: {doing}")
 
     async def close(self) -> None:
         """Give the device back, and end what runs."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 from contextlib import suppress
 
@@ -42,8 +41,6 @@ from tui_tuner.strategies.single_step import tune_incumbent_last
 from tui_tuner.strategies.steps import Approver
 from tui_tuner.subjects import KERNEL, Subject
 
-LONG_S = 10.0
-"""Silence that people wonder about."""
 MUCH_BYTES = 2**29
 
 
@@ -72,7 +69,7 @@ class Session(EventStream):
         self._run = run
         self._strategy = strategy
         self._memory = memory
-        self._machine = Machine(run.problem, evaluator, self._recall, self._warn)
+        self._machine = Machine(run.problem, evaluator, self._recall, self._warn, self._note)
         self._effects: SessionEffects | None = None
         self._kept_best: Incumbent | None = None
         self._unkept = ""
@@ -90,11 +87,7 @@ class Session(EventStream):
 
     async def _tune(self, approver: Approver) -> None:
         self._emit(Note(text=f"taking the device; checking and timing the kernel as given{await self._memory_words()}"))
-        telling = asyncio.create_task(self._tell_what_takes_long())
-        try:
-            started = await self._machine.start(await self._proposed_tests(), method=self._first_method())
-        finally:
-            telling.cancel()
+        started = await self._machine.start(await self._proposed_tests(), method=self._first_method())
         self._tell_of(started)
         plan = Plan(approver, self._recall, self._emit, self._controls)
         effects = SessionEffects(
@@ -147,13 +140,6 @@ class Session(EventStream):
         sized = await self._machine.sized()
         nbytes = 0 if sized is None else array_bytes(sized, {})
         return f" (its arrays take {nbytes / 2**30:.1f} GiB)" if nbytes >= MUCH_BYTES else ""
-
-    async def _tell_what_takes_long(self) -> None:
-        """Name what the device is at, at every turn of a while that is long for people."""
-        while True:
-            await asyncio.sleep(LONG_S)
-            if self._machine.doing:
-                self._emit(Note(text=f"still at it: {self._machine.doing}"))
 
     def _first_method(self) -> str | None:
         """The method that the strategy begins with, where that is one which takes its time to load."""
@@ -219,6 +205,9 @@ class Session(EventStream):
 
     def _warn(self, text: str) -> None:
         self._emit(Note(level="warning", text=text))
+
+    def _note(self, text: str) -> None:
+        self._emit(Note(text=text))
 
     def _emit(self, event: Event) -> None:
         super()._emit(event)

@@ -36,6 +36,7 @@ from tui_tuner.evaluate.runner.protocol import (
 from tui_tuner.evaluate.sandbox.launcher import ResourceLimits
 from tui_tuner.evaluate.sandbox.process import python_places, through_launcher
 from tui_tuner.evaluate.sandbox.server import PACKAGES
+from tui_tuner.format import brief_duration
 from tui_tuner.log import fields
 from tui_tuner.processes import driver_environment, end_in_words
 from tui_tuner.processes.child import Child, Program, start
@@ -144,7 +145,7 @@ class RunnerProcess:
                 if not isinstance(answer, Phase):
                     return _raise_failed(answer)
                 doing, limit_s = answer.text, answer.limit_s
-                self.doing = f"{doing} (at most {limit_s:.0f} s)"
+                self.doing = f"{doing} (at most {brief_duration(limit_s)})"
                 if answer.notice:
                     self.notices.append(answer.text)
         except TimeoutError:
