@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -75,6 +75,7 @@ def argument_lines(draft: Draft) -> Iterator[str]:
 
 
 def _arguments(draft: Draft) -> Iterator[str]:
+    written = _written(draft)
     for position, parameter in enumerate(draft.signature.parameters, 1):
         yield ""
         yield f"[[arguments]]  # {parameter.type_text}"
@@ -88,14 +89,13 @@ def _arguments(draft: Draft) -> Iterator[str]:
         elif parameter.local:
             yield from _local(parameter, draft)
         elif parameter.pointer:
-            yield from _array(parameter, draft)
+            yield from _array(parameter, written, draft)
         else:
             value, said = _valued(parameter.name, parameter.name, parameter.dtype, draft)
             yield f"value = {value}{said}"
 
 
-def _array(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
-    written = _written(draft)
+def _array(parameter: KernelParameter, written: Mapping[str, bool], draft: Draft) -> Iterator[str]:
     extents, said = _shape(parameter, draft)
     yield f"shape = {json.dumps(extents)}{said}"
     proposed = draft.facts.fills.get(parameter.name)
