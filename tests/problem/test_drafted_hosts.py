@@ -211,6 +211,24 @@ CASES = {
         " k<<<(n / 2 + 127) / 128, 128>>>((float2 *)d, n); }",
         {"to": ["2 * (n // 2)"]},
     ),
+    "pointers to void that the kernel takes for structures, also of its template, and for numbers": (
+        "#define N 32\ntypedef struct { half d; uint8_t q[N / 2]; } Packed;\n"
+        "template <typename P> __global__ void k(float *to, const void *__restrict__ x, void *y, int n) {"
+        f" {ONE} const P *packed = (const P *) x; if (i < n) to[i] = packed[i].q[1] * static_cast<double *>(y)[i]; }}\n"
+        "int main() { int n = 8192; cudaMalloc(&to, n * 4); cudaMalloc(&x, (size_t)n / N * sizeof(Packed));"
+        " cudaMalloc(&y, n * sizeof(double)); k<Packed><<<(n + 127) / 128, 128>>>(to, x, y, n); }",
+        {"x": ["n // 32", 18], "y": ["n"]},
+    ),
+    "shared memory for structures, and a count of blocks by conversions": (
+        "struct Part { float a; int b; };\n"
+        f"__global__ void k(float *to, Part *parts, int n, int kinds) {{ extern __shared__ Part own[]; {ONE}"
+        " if (threadIdx.x < kinds) own[threadIdx.x] = parts[threadIdx.x]; if (i < n) to[i] = own[0].a; }\n"
+        "int main() { int n = 8192, kinds = 34; cudaMalloc(&to, n * 4); cudaMalloc(&parts, kinds * sizeof(Part));"
+        " size_t shared = kinds * sizeof(Part); size_t blocks = std::ceil(n / static_cast<double>(2));"
+        " blocks = std::ceil(static_cast<double>(blocks) / 64);"
+        " k<<<blocks, 64, shared>>>(to, parts, n, kinds); }",
+        {"problem_size": ["ceil_div(n, 2)"], "shared_memory": "kinds * 8", "parts": ["kinds", 8]},
+    ),
     "vectors": (
         SCALE + "int main() { std::vector<float> h(50000); thrust::device_vector<float> a = h, b(50000);"
         " k<<<391, 128>>>(thrust::raw_pointer_cast(b.data()), thrust::raw_pointer_cast(&a[0]), 50000); }",

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words
+from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.model import Language, Member
 from tui_tuner.problem.structures import Member as Declared
 from tui_tuner.problem.structures import structures, template_of
@@ -151,12 +152,21 @@ def _field(member: Declared, code: str, language: Language, aliases: dict[str, s
     return Field(member.name, dtype, count if extents or width > 1 else None, alignment)
 
 
-def _extent(text: str, code: str) -> int:
-    if text.isdecimal():
-        return int(text)
-    name = re.escape(text)
-    stated = re.search(rf"#[ \t]*define[ \t]+{name}[ \t]+(\d+)|\b{name}\s*=\s*(\d+)\s*[;,}}]", code)
-    return int(stated[1] or stated[2]) if stated else 0
+def _extent(text: str, code: str, deepest: int = 4) -> int:
+    """An extent of numbers, and of names that the code states numbers for; 0 where it comes to none."""
+
+    def stated(word: re.Match[str]) -> str:
+        name = re.escape(word[0])
+        found = re.search(rf"#[ \t]*define[ \t]+{name}[ \t]+([^\n]+)|\b{name}\s*=\s*(\d+)\s*[;,}}]", code)
+        return f"({found[1] or found[2]})" if found else word[0]
+
+    for _ in range(deepest):
+        text = re.sub(r"\b[A-Za-z_]\w*", stated, text)
+    try:
+        number = evaluate(text.replace("/", "//"), {})
+    except ExpressionError:
+        return 0
+    return number if isinstance(number, int) and number > 0 else 0
 
 
 def _pointer_in(structure: str, code: str) -> str:
@@ -186,6 +196,12 @@ def layout(members: Sequence[Member]) -> np.dtype:
     told: Any = {"names": names, "formats": formats, "offsets": offsets, "itemsize": size}
     found: np.dtype = np.dtype(told, metadata={"alignment": largest})
     return found
+
+
+def structure_bytes(fields: Sequence[Field]) -> int:
+    """What `sizeof` says of a structure with these members."""
+    members = [Member(name=one.name, dtype=one.dtype, count=one.count, alignment=one.alignment) for one in fields]  # type: ignore[arg-type]
+    return layout(members).itemsize
 
 
 def as_ctypes(value: np.void) -> ctypes.Structure:

@@ -8,7 +8,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tui_tuner.problem.by_value import Field, layout
+from tui_tuner.problem.by_value import Field, structure_bytes
 from tui_tuner.problem.draft.drafted import DraftedLaunch
 from tui_tuner.problem.draft.guesses import (
     AXES,
@@ -25,7 +25,7 @@ from tui_tuner.problem.draft.guesses import (
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL, ProposedFacts, ProposedFill
 from tui_tuner.problem.draft.sizes import Amendments, DraftedSizes
-from tui_tuner.problem.model import Language, Member
+from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
 from tui_tuner.problem.syntax import code_only
 
@@ -150,10 +150,9 @@ def _members(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
 def _structures(parameter: KernelParameter, members: Sequence[Field], draft: Draft) -> Iterator[str]:
     """An array of structures of several types, as bytes: each member with the fill that an array of it would have."""
     extents, said = _shape(parameter, draft)
-    each = layout([Member(name=one.name, dtype=one.dtype, count=one.count, alignment=one.alignment) for one in members])  # type: ignore[arg-type]
     is_known = parameter.name in draft.amendments.shapes
     yield 'dtype = "uint8"  # the bytes of structures'
-    yield f"shape = {json.dumps(extents if is_known else [*extents, each.itemsize])}{said}"
+    yield f"shape = {json.dumps(extents if is_known else [*extents, structure_bytes(members)])}{said}"
     if parameter.name in _written(draft) and not parameter.const:
         certain = is_written(parameter.name, draft.signature)
         yield f"output = true{'  # the text writes it' if certain else draft.mark(parameter.name, draft.facts.outputs)}"

@@ -6,7 +6,6 @@ import ast
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from tui_tuner.problem.c_types import dtype_of, type_aliases
@@ -14,7 +13,7 @@ from tui_tuner.problem.draft.c_expressions import NotArithmetic, arithmetic
 from tui_tuner.problem.draft.host_program import OPEN_TYPE, HostProgram
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
 from tui_tuner.problem.structures import enumerators
-from tui_tuner.problem.syntax import POINTER_TO_FUNCTION, closing, code_only, declares_constant, split_list
+from tui_tuner.problem.syntax import POINTER_TO_FUNCTION, code_only, declares_constant, split_list
 from tui_tuner.problem.tunables import why_no_size
 
 AXES = "xyz"
@@ -29,7 +28,6 @@ _LESS_FOR_TESTS = {1: 7, 2: 24, 3: 28}
 _EMULATED_EXTENT = {1: 2**14, 2: 128, 3: 24}
 SMALL = 32
 """A size below is no extent, or cannot be halved."""
-_MOST_CALLS = 4
 _OF_EACH = 8
 """What is taken for the number of elements between two offsets."""
 TOLD_APART = re.compile(r"\bthreadIdx\b|\bget_(?:global|local|group)_id\b")
@@ -321,18 +319,3 @@ def constants_of_host(source: str) -> list[str]:
     """Names in constant memory that the host fills."""
     filled = re.findall(r"\b(?:cudaMemcpyToSymbol|cudaGetSymbolAddress)\w*\s*\(\s*&?\s*(\w+)", source)
     return [name for name in dict.fromkeys(filled) if declares_constant(source, name)]
-
-
-def with_called(signature: KernelSignature, source: str) -> KernelSignature:
-    """The kernel with its macros put in, and behind that the bodies of functions that it calls, in the calls' words."""
-    code = code_only(source)
-    program = HostProgram(code)
-    body = program.without_macros(signature.body)
-    for function in reversed(program.functions):  # who is called stands before who calls
-        for call in list(re.finditer(rf"\b{function.name}\s*(?:<[^<>;]*>)?\s*\(", body))[:_MOST_CALLS]:
-            given = split_list(body[call.end() : closing(body, call.end() - 1, "()") - 1])
-            if len(given) == len(function.parameters) and function.name != signature.name:
-                meant = dict(zip(function.parameters, given, strict=True))
-                words = re.split(r"(\b[A-Za-z_]\w*)", code[function.body : function.end - 1])
-                body += "\n" + "".join(meant.get(word, word) for word in words)
-    return replace(signature, body=body)

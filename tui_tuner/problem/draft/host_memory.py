@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from tui_tuner.problem.by_value import structure_bytes
 from tui_tuner.problem.c_types import dtype_of
 from tui_tuner.problem.draft.c_expressions import SIZEOF, factors
 from tui_tuner.problem.draft.host_objects import HostObjects, Taken, put_in
@@ -204,7 +205,8 @@ def in_elements(
         text, place = meaning
     parts = factors(program.resolved(text, place, known))
     sized = [one for one in parts if isinstance(one, ast.Name) and one.id.startswith(SIZEOF)]
-    element = parameter.width * _bytes(parameter.dtype or "float32")
+    of_number = parameter.width * _bytes(parameter.dtype or "float32")
+    element = structure_bytes(parameter.members) if parameter.members else of_number
     if sized:
         parts.remove(sized[0])
         dtype, width = dtype_of(sized[0].id.removeprefix(SIZEOF).replace("_", " "), "cuda", {})

@@ -1,11 +1,14 @@
-"""What a compiler works out for a template whose arguments a launch leaves out: the types of what it passes."""
+"""What a compiler knows of the host's types: of what a launch passes to a template, and the bytes of structures."""
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 
+from tui_tuner.problem.by_value import fields_of, structure_bytes
 from tui_tuner.problem.c_types import dtype_of, type_aliases
+from tui_tuner.problem.draft.c_expressions import SIZEOF
 from tui_tuner.problem.draft.host_launches import HostLaunch
 from tui_tuner.problem.draft.host_memory import named
 from tui_tuner.problem.draft.host_program import HostProgram
@@ -77,3 +80,16 @@ def _is_type(program: HostProgram, kind: str) -> bool:
 
 def _plain(kind: str) -> str:
     return re.sub(r"\s+", " ", re.sub(r"\s*([<>,:])\s*", r"\1", kind.strip()))
+
+
+def with_structures(node: ast.expr, code: str) -> ast.expr:
+    """Arithmetic with the bytes of the structures of code as numbers."""
+
+    class Bytes(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.expr:
+            is_size = node.id.startswith(SIZEOF)
+            fields = fields_of(node.id.removeprefix(SIZEOF), code, "cuda") if is_size else None
+            return ast.Constant(structure_bytes(fields)) if isinstance(fields, tuple) else node
+
+    found: ast.expr = Bytes().visit(node)
+    return found

@@ -17,6 +17,7 @@ from tui_tuner.problem.draft.host_loops import halfway
 from tui_tuner.problem.draft.host_members import listed
 from tui_tuner.problem.draft.host_memory import HostMemory, in_elements
 from tui_tuner.problem.draft.host_program import HostProgram, limit_of_devices
+from tui_tuner.problem.draft.host_types import with_structures
 from tui_tuner.problem.draft.opencl_options import BuildMacro
 from tui_tuner.problem.draft.worked_out import chosen, evaluated, finished, names, quotient, unrounded, without_factor
 from tui_tuner.problem.signature import KernelSignature
@@ -85,7 +86,7 @@ class LaunchReading:
         Raises:
             NotArithmetic: it cannot be read.
         """
-        return self.program.resolved(text, place, self.known)
+        return with_structures(self.program.resolved(text, place, self.known), self.program.code)
 
     def known(self, name: str, place: int) -> ast.expr | None:
         """What a name at a place stands for: a size, the block, or what is made of them."""

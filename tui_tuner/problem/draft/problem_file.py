@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import re
-from dataclasses import replace
 from pathlib import Path
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.by_value import Unknown, fields_of
-from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words
+from tui_tuner.problem.c_types import type_words
 from tui_tuner.problem.check_arguments import why_not_passable
 from tui_tuner.problem.conditionals import active_source
 from tui_tuner.problem.draft.argument_text import Draft
@@ -24,7 +22,6 @@ from tui_tuner.problem.draft.guesses import (
     outputs,
     size_names,
     template_arguments,
-    with_called,
     work_of,
 )
 from tui_tuner.problem.draft.launch import drafted_launch
@@ -32,11 +29,11 @@ from tui_tuner.problem.draft.opencl_options import BuildOptions, build_options
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts, completed
 from tui_tuner.problem.draft.sizes import Amendments, DraftedSizes, drafted_sizes
 from tui_tuner.problem.draft.text import lines_of
+from tui_tuner.problem.draft.understood import understood
 from tui_tuner.problem.host_code import device_code
 from tui_tuner.problem.languages import COMPILED_LANGUAGES, LANGUAGES
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import KernelParameter, KernelSignature, find_kernel, find_kernels
-from tui_tuner.problem.structures import structures
 from tui_tuner.problem.syntax import MOST_BYTES, code_only, name_in
 
 NO_AMENDMENTS = Amendments()
@@ -77,7 +74,7 @@ def scaffold(
     except ProblemError as error:
         raise ProblemError(error.message, hint=error.hint, file=source_path) from None
     code = "\n".join(code_only(text) for text in (source, *map(text_of, local_headers(source, source_path))))
-    signature = _understood(signature, source, code, language)
+    signature = understood(signature, source, code, language, name.removeprefix(signature.name))
     read = None
     if COMPILED_LANGUAGES[language].has_blocks:
         axes = dimensions(signature)
@@ -86,7 +83,7 @@ def scaffold(
         name = signature.name + read.template
         typed = find_kernel(source, language, name)
         if typed.parameters != signature.parameters:  # types that the template leaves open are the host's
-            signature = _understood(typed, source, code, language)
+            signature = understood(typed, source, code, language, read.template)
             read = drafted_launch(source, signature, source_path, hosts, dimensions(signature), amendments.stated_too)
     _refuse_unusable(signature, source_path, code)
     launch = completed(read, facts)
@@ -96,11 +93,6 @@ def scaffold(
     known = (source_path, source, language, signature, name, read, launch, sizes, amendments)
     draft = Draft(*known, facts or ProposedFacts(), constants, given)
     return "\n".join(lines_of(draft)) + "\n"
-
-
-def _understood(signature: KernelSignature, source: str, code: str, language: Language) -> KernelSignature:
-    """The kernel with what it calls and what its structures hold; `code` is that of its headers too."""
-    return _with_bits(_with_members(with_called(signature, source), code, language), code_only(source))
 
 
 def _constants(code: str, file: Path, kernel: str, language: Language) -> list[DraftedConstant]:
@@ -220,19 +212,6 @@ _OF_THE_DEVICE = {
 """Types that no problem file can fill: why not, and what to write instead."""
 
 
-def _with_members(signature: KernelSignature, code: str, language: Language) -> KernelSignature:
-    """The kernel with the members of the structures that it takes, by value or as arrays of several types."""
-
-    def with_members(parameter: KernelParameter) -> KernelParameter:
-        is_other = parameter.local or parameter.dtype is not None or parameter.type_text.count("*") > 1
-        if "&" in parameter.type_text or (parameter.pointer and is_other):
-            return parameter
-        found = fields_of(parameter.type_text, code, language)
-        return replace(parameter, members=found) if isinstance(found, tuple) else parameter
-
-    return replace(signature, parameters=tuple(map(with_members, signature.parameters)))
-
-
 def _why_no_structure(parameter: KernelParameter, signature: KernelSignature, code: str) -> tuple[str, str] | None:
     """Why a structure cannot be passed, and what to write instead; None for what is none, or can be."""
     kind, name = (type_words(parameter.type_text) or ["struct"])[-1], parameter.name
@@ -299,27 +278,3 @@ def _refuse_unusable(signature: KernelSignature, file: Path, code: str) -> None:
             file=file,
             line=signature.line,
         )
-
-
-def _with_bits(signature: KernelSignature, code: str) -> KernelSignature:
-    """The kernel with arrays of structures of several types as the whole numbers that their bits are.
-
-    Only those that it does not read: what bits are drawn at random is no number.
-    """
-    reads = outputs(signature)
-    known = structures(code)
-
-    def bits(parameter: KernelParameter) -> KernelParameter:
-        members = known.get((type_words(parameter.type_text) or [""])[-1]) if parameter.pointer else None
-        if parameter.dtype is not None or not members or reads.get(parameter.name, True):
-            return parameter
-        aliases = type_aliases(code)
-        sizes = [dtype_of(one.type_text, "cuda", aliases) for one in members]
-        counts = [int(extent) if extent.isdecimal() else 0 for one in members for extent in one.extents]
-        if not all(dtype is not None and dtype[-2:] == "32" for dtype, _ in sizes) or not all(counts):
-            return parameter
-        each = zip(members, sizes, strict=True)
-        words = sum(width * math.prod(int(extent) for extent in one.extents) for one, (_, width) in each)
-        return replace(parameter, dtype="int32", width=words, members=None)
-
-    return replace(signature, parameters=tuple(map(bits, signature.parameters)))

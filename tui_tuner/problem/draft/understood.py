@@ -1,0 +1,110 @@
+"""A kernel's signature with what its text says beyond it: what `void *` points to, what structures hold, what it calls.
+
+What is drafted is guessed from this; two kernels are never compared by it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from tui_tuner.problem.by_value import fields_of
+from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words
+from tui_tuner.problem.draft.guesses import outputs
+from tui_tuner.problem.draft.host_program import HostProgram
+from tui_tuner.problem.model import Language
+from tui_tuner.problem.signature import KernelParameter, KernelSignature
+from tui_tuner.problem.structures import structures
+from tui_tuner.problem.syntax import closing, code_only, name_in, split_list
+
+_MOST_CALLS = 4
+_POINTED = r"(?:const\s+)?([A-Za-z_][\w ]*?)\s*(?:const\s*)?\*\s*(?:__restrict(?:__)?\s*)?"
+
+
+def understood(
+    signature: KernelSignature, source: str, code: str, language: Language, template: str = ""
+) -> KernelSignature:
+    """The kernel with what it calls, what its structures hold, and what it takes its `void` pointers for.
+
+    Args:
+        code: that of the source and of its headers, without comments.
+        template: the arguments that stand for the template's parameters, as in "<float, 16>"; empty for none.
+    """
+    given = dict(zip(map(name_in, signature.template), split_list(template[1:-1]), strict=False))
+    typed = _with_casts(with_called(signature, source), code, language, given)
+    return _with_bits(_with_members(typed, code, language), code_only(source))
+
+
+def _with_casts(signature: KernelSignature, code: str, language: Language, given: Mapping[str, str]) -> KernelSignature:
+    """The kernel whose `void` pointers are of the first known type that its text takes them for."""
+    aliases = type_aliases(code)
+
+    def with_type(parameter: KernelParameter) -> KernelParameter:
+        if not parameter.pointer or type_words(parameter.type_text)[:1] != ["void"]:
+            return parameter
+        name = re.escape(parameter.name or "?")
+        casts = rf"(?:\(\s*{_POINTED}\)|_cast\s*<\s*{_POINTED}>)\s*\(?\s*{name}\b"
+        for found in re.finditer(casts, signature.body):
+            written = (found[1] or found[2]).strip()
+            kind = given.get(written, written)
+            dtype, width = dtype_of(kind, language, aliases)
+            if dtype is not None or isinstance(fields_of(kind, code, language), tuple):
+                said = re.sub(r"\bvoid\b", kind, parameter.type_text)
+                return replace(parameter, type_text=said, dtype=dtype, width=width)
+        return parameter
+
+    return replace(signature, parameters=tuple(map(with_type, signature.parameters)))
+
+
+def with_called(signature: KernelSignature, source: str) -> KernelSignature:
+    """The kernel with its macros put in, and behind that the bodies of functions that it calls, in the calls' words."""
+    code = code_only(source)
+    program = HostProgram(code)
+    body = program.without_macros(signature.body)
+    for function in reversed(program.functions):  # who is called stands before who calls
+        for call in list(re.finditer(rf"\b{function.name}\s*(?:<[^<>;]*>)?\s*\(", body))[:_MOST_CALLS]:
+            given = split_list(body[call.end() : closing(body, call.end() - 1, "()") - 1])
+            if len(given) == len(function.parameters) and function.name != signature.name:
+                meant = dict(zip(function.parameters, given, strict=True))
+                words = re.split(r"(\b[A-Za-z_]\w*)", code[function.body : function.end - 1])
+                body += "\n" + "".join(meant.get(word, word) for word in words)
+    return replace(signature, body=body)
+
+
+def _with_members(signature: KernelSignature, code: str, language: Language) -> KernelSignature:
+    """The kernel with the members of the structures that it takes, by value or as arrays of several types."""
+
+    def with_members(parameter: KernelParameter) -> KernelParameter:
+        is_other = parameter.local or parameter.dtype is not None or parameter.type_text.count("*") > 1
+        if "&" in parameter.type_text or (parameter.pointer and is_other):
+            return parameter
+        found = fields_of(parameter.type_text, code, language)
+        return replace(parameter, members=found) if isinstance(found, tuple) else parameter
+
+    return replace(signature, parameters=tuple(map(with_members, signature.parameters)))
+
+
+def _with_bits(signature: KernelSignature, code: str) -> KernelSignature:
+    """The kernel with arrays of structures of several types as the whole numbers that their bits are.
+
+    Only those that it does not read: what bits are drawn at random is no number.
+    """
+    reads = outputs(signature)
+    known = structures(code)
+
+    def bits(parameter: KernelParameter) -> KernelParameter:
+        members = known.get((type_words(parameter.type_text) or [""])[-1]) if parameter.pointer else None
+        if parameter.dtype is not None or not members or reads.get(parameter.name, True):
+            return parameter
+        aliases = type_aliases(code)
+        sizes = [dtype_of(one.type_text, "cuda", aliases) for one in members]
+        counts = [int(extent) if extent.isdecimal() else 0 for one in members for extent in one.extents]
+        if not all(dtype is not None and dtype[-2:] == "32" for dtype, _ in sizes) or not all(counts):
+            return parameter
+        each = zip(members, sizes, strict=True)
+        words = sum(width * math.prod(int(extent) for extent in one.extents) for one, (_, width) in each)
+        return replace(parameter, dtype="int32", width=words, members=None)
+
+    return replace(signature, parameters=tuple(map(bits, signature.parameters)))
