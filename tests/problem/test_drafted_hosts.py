@@ -229,6 +229,24 @@ CASES = {
         " k<<<blocks, 64, shared>>>(to, parts, n, kinds); }",
         {"problem_size": ["ceil_div(n, 2)"], "shared_memory": "kinds * 8", "parts": ["kinds", 8]},
     ),
+    "as many blocks as a device holds, which CUDA says": (
+        SCALE + f"int main() {{ int n = 8192, sms = 0, fit = 0; {DATA}"
+        " cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0);"
+        " cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fit, k, 256, 0); k<<<sms * fit, 256>>>(to, from, n); }",
+        {"sizes": {"n": 8192, "sms": 128, "fit": 1}, "problem_size": ["sms * fit * 256"]},
+    ),
+    "a block that CUDA works out": (
+        SCALE + f"int main() {{ int n = 8192, least, block; {DATA}"
+        " cudaOccupancyMaxPotentialBlockSize(&least, &block, k, 0, 0); k<<<(n + block - 1) / block, block>>>(to, from, n); }",
+        {"problem_size": ["n"], "defaults": {"block_size_x": 256}},
+    ),
+    "a number of its template made of the bytes of a type that a dispatcher leaves open": (
+        f"template <typename T, int V> __global__ void k(T *to, int n) {{ {ONE} if (i < n / V) to[i * V] = V; }}\n"
+        'int main() { int n = 8192; AT_DISPATCH_FLOATING_TYPES(to.scalar_type(), "k", [&] {'
+        " constexpr int V = 16 / sizeof(scalar_t);"
+        " k<scalar_t, V><<<at::ceil_div(n / V, 128), 128>>>(to.data_ptr<scalar_t>(), n); }); }",
+        {"name": "k<float,4>", "problem_size": ["n // 4"]},
+    ),
     "vectors": (
         SCALE + "int main() { std::vector<float> h(50000); thrust::device_vector<float> a = h, b(50000);"
         " k<<<391, 128>>>(thrust::raw_pointer_cast(b.data()), thrust::raw_pointer_cast(&a[0]), 50000); }",
@@ -489,6 +507,16 @@ def test_what_only_a_host_makes_is_refused_with_what_to_write(tmp_path, argument
         drafted(tmp_path, f"__global__ void k({arguments}) {{ to[0] = 1; }}")
     assert instead in caught.value.hint
     assert caught.value.line == 1
+
+
+def test_a_pointer_in_what_a_structure_is_derived_of_is_told_though_the_kernel_calls_it(tmp_path):
+    source = (
+        "template <typename T> struct Step { T *data; size_t step; };\n"
+        "template <typename T> struct Sized : public Step<T> { int rows; T &operator()(int y, int x); };\n"
+        "template <typename T> __global__ void k(const Sized<T> from, float *to) { to[0] = from(0, 1); }\n"
+    )
+    with pytest.raises(ProblemError, match="argument 'from' of k.. holds the device pointer 'data'"):
+        drafted(tmp_path, source)
 
 
 IMAGE = "struct Image { int width, height; float gain; int at(int x, int y) const { return y * width + x; } };\n"

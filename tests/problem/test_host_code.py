@@ -286,6 +286,19 @@ def test_a_class_that_launches_and_headers_of_libraries_that_no_kernel_names_are
     assert text.count("\n") == source.count("\n")
 
 
+def test_a_macro_of_the_host_needs_no_header_and_an_aligned_type_and_what_cuda_has_stay():
+    source = (
+        "#include <torch/extension.h>\n#include <cuda_bf16.h>\n#include <cuda_fp8.h>\n"
+        "#define CHECKED(x) at::check(x)\n#define TWICE(x) (2 * (x))\n"
+        "template <typename T, int N>\nstruct alignas(sizeof(T) * N) Packed {\n  T v[N];\n};\n"
+        "__global__ void k(Packed<float, 4> *p) { p[0].v[1] = TWICE(p[0].v[0]); }\n"
+        "void run(at::Tensor x) { CHECKED(x); k<<<1, 1>>>(x.data_ptr()); }\n"
+    )
+    text = device_code(source, (), "k")
+    named = ("torch", "cuda_bf16.h", "cuda_fp8.h", "struct alignas(sizeof(T) * N) Packed", "at::Tensor")
+    assert [one for one in named if one in text] == ["cuda_bf16.h", "cuda_fp8.h", "struct alignas(sizeof(T) * N) Packed"]
+
+
 HOST_OF_K = "__global__ void k(float *v, int n) { if (threadIdx.x < n) v[blockIdx.x] = n; }\n"
 
 

@@ -169,9 +169,12 @@ def _extent(text: str, code: str, deepest: int = 4) -> int:
     return number if isinstance(number, int) and number > 0 else 0
 
 
-def _pointer_in(structure: str, code: str) -> str:
-    """The first member of a structure that is a pointer; empty where none is."""
+def _pointer_in(structure: str, code: str, deepest: int = _DEEPEST) -> str:
+    """The first member of a structure, or of what it is derived of, that is a pointer; empty where none is."""
     plain = re.escape(structure)
+    base = re.search(rf"\bstruct\s+{plain}\s*:\s*(?:public\s+)?(?:\w+\s*::\s*)*(\w+)", code)
+    if base is not None:
+        return _pointer_in(base[1], code, deepest - 1) if deepest else ""
     body = re.search(rf"\bstruct\s+{plain}\s*\{{([^{{}}]*)|\bstruct\b[\w\s]*\{{([^{{}}]*)\}}\s*{plain}\s*;", code)
     text = (body[1] or body[2]) if body else ""
     pointer = re.search(r"\*\s*(?:(?:const|__restrict__|__restrict)\s+)*(\w+)\s*[;,]", text)

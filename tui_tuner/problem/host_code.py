@@ -12,9 +12,12 @@ from tui_tuner.problem.structures import enumerators
 from tui_tuner.problem.syntax import code_only, spaces
 
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\r?\n|[^\n])*", re.MULTILINE)
+_MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:\\\r?\n|[^\n])*", re.MULTILINE)
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"(?P<quoted>[^"\n]+)"|<(?P<angled>[^>\n]+)>)[^\n]*', re.MULTILINE)
 _CONTAINER = re.compile(r"(?:inline\s+)?namespace\b[^()=]*|extern\s*\"[^\"]*\"\s*")
-_TYPE = re.compile(r"(?:typedef\s+)?(?:struct|class|union|enum)\b[^()]*(?:__align\w*\s*\([^()]*\)[^()]*)?")
+_TYPE = re.compile(
+    r"(?:typedef\s+)?(?:struct|class|union|enum)\b[^()]*(?:(?:__align\w*|alignas)\s*\((?:[^()]|\([^()]*\))*\)[^()]*)?"
+)
 _TEMPLATE = re.compile(r"template\s*<[^{}()]*>\s*(?=[\w:])")
 _OF_THE_DEVICE = re.compile(
     r"\b(?:__global__|__device__|__constant__|__shared__|__managed__|constexpr|typedef|using|static_assert)\b"
@@ -43,7 +46,7 @@ _DECLARED = re.compile(
 )
 """What gives a name in a header: a macro, a function, a type, a variable."""
 _OF_CUDA = re.compile(
-    r"cuda(?:_(?:runtime(?:_api)?|[bf]p?\d+|pipeline\w*|awbarrier\w*|(?:device_runtime|profiler)_api|(?:texture|surface)_types"
+    r"cuda(?:_(?:runtime(?:_api)?|(?:bf|fp)\d+|pipeline\w*|awbarrier\w*|(?:device_runtime|profiler)_api|(?:texture|surface)_types"
     r"|stdint|occupancy))?\.h|device_(?:launch_parameters|\w*functions|types)\.h|math_(?:constants|functions)\.h"
     r"|vector_(?:types|functions)\.h|(?:texture|surface|driver)_\w+\.h|host_(?:defines|config)\.h|sm_\d+_\w+\.h"
     r"|(?:builtin_types|common_functions|cuComplex|mma|cooperative_groups)\.h|curand\w*\.h|nv(?:rtc\w*|ml)\.h"
@@ -84,7 +87,7 @@ def device_code(source: str, directories: tuple[Path, ...] = (), kernel: str = "
     source = _blanked(source, _unnamed_classes(code_only(source)))
     if kernel:
         source = _blanked(source, _other_kernels(code_only(source), kernel.partition("<")[0]))
-        words = code_only(_INCLUDE.sub("", source))
+        words = _without_idle_macros(code_only(_INCLUDE.sub("", source)))
         idle = "|".join(header for header, needed in _LIBRARIES.items() if not re.search(needed, words))
         source = _INCLUDE.sub(lambda found: _without(found, idle), source)
         source = _INCLUDE.sub(lambda found: _of_host(found, directories, words), source)
@@ -115,6 +118,15 @@ def _other_kernels(code: str, kernel: str) -> Iterator[tuple[int, int]]:
         name = found["name"]
         if name != kernel and len(re.findall(rf"\b{name}\b", code)) == 1:
             yield found.start(), _closing_brace(code, found.end() - 1)
+
+
+def _without_idle_macros(code: str) -> str:
+    """Code with the text of those macros alone that it uses, also by others: those of a host may say `at::`."""
+    plain = _DIRECTIVE.sub("", code)
+    macros = {found[1]: found[0] for found in _MACRO.finditer(code)}
+    while used := macros.keys() & set(_WORD.findall(plain)):
+        plain += "\n".join(macros.pop(name) for name in used)
+    return plain
 
 
 def _without(include: re.Match[str], idle: str) -> str:

@@ -126,8 +126,8 @@ def _combined(mark: str, left: ast.expr, right: ast.expr) -> ast.expr:
 
 
 def _call(function: str, given: Sequence[ast.expr]) -> ast.expr:
-    function = re.sub(r"<[\w:]*>$", "", function)  # as of `std::min<size_t>`
-    if re.fullmatch(r"(?:std::)?(?:ceil|floor)f?", function) and len(given) == 1:
+    function = re.sub(r"<[\w:]*>$", "", function).rpartition("::")[2]  # as of `std::min<size_t>`
+    if re.fullmatch(r"(?:ceil|floor)f?", function) and len(given) == 1:
         inner = folded(given[0])
         if "ceil" in function and isinstance(inner, ast.BinOp) and is_quotient(inner):
             return ast.Call(ast.Name("ceil_div"), [inner.left, inner.right], [])

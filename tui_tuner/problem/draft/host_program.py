@@ -7,11 +7,14 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 
 from tui_tuner.problem.c_types import dtype_of
 from tui_tuner.problem.draft.c_expressions import SIZEOF, NotArithmetic, arithmetic, folded, is_called_by_name
+from tui_tuner.problem.draft.host_answers import told_of_device
 from tui_tuner.problem.draft.host_loops import raised
 from tui_tuner.problem.draft.host_members import HostMembers
+from tui_tuner.problem.draft.worked_out import finished
 from tui_tuner.problem.structures import enumerators, structures
 from tui_tuner.problem.syntax import closing, constant_of, name_in, spaces, split_list, with_macros
 
@@ -24,15 +27,8 @@ _DEFINE = re.compile(
 )
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\r?\n|[^\n])*", re.MULTILINE)
 _MOST_STEPS = 12
-_OF_DEVICES = {
-    "maxThreadsPerBlock": 1024,
-    "warpSize": 32,
-    "multiProcessorCount": 128,
-    "cudaDevAttrMultiProcessorCount": 128,
-    "maxGridSize[0]": 2**31 - 1,
-    "maxGridSize[1]": 65535,
-    "maxGridSize[2]": 65535,
-}
+_DISPATCHED = "scalar_t"
+"""What PyTorch's macros call the type that they choose when the program runs."""
 OPEN_TYPE = "float"
 """What a type is taken for that a template leaves open."""
 
@@ -99,22 +95,16 @@ class HostProgram:
         if re.fullmatch(r"\w+(?:\[\d+\])?(?:(?:\.|->)\w+)+", name):
             return self._member(name, place)
         if function is not None:
-            own = self._set_between(name, function.body, place) or self._told(name, function)
-            if own is not None:
-                return own
+            own = self._set_between(name, function.body, place)
+            told = told_of_device(self.code, name, function.body, function.end)
+            if own is not None or told is not None:  # what it is declared with counts until CUDA has told more
+                return max(filter(None, (own, told)), key=itemgetter(1))
             if name in function.parameters:
                 return self._passed(function, function.parameters.index(name))
         if name in self._macros:
             parameters, text = self._macros[name]
             return None if parameters or not text else (text, place)
         return self._set_outside(name) or self._template_given(name, place)
-
-    def _told(self, name: str, function: HostFunction) -> tuple[str, int] | None:
-        """What CUDA answers by address: the bytes of a row, as many as `cudaMallocPitch` is asked for; an attribute."""
-        pitch = rf"\bcudaMallocPitch\s*\([^;]*?,\s*&\s*{re.escape(name)}\s*,(?P<row>[^,;]*),"
-        attribute = rf"\bcudaDeviceGetAttribute\s*\(\s*&\s*{re.escape(name)}\s*,\s*(?P<attribute>\w+)"
-        found = re.compile(f"{pitch}|{attribute}").search(self.code, function.body, function.end)
-        return None if found is None else ((found["row"] or found["attribute"]).strip(), found.start())
 
     def _member(self, name: str, place: int) -> tuple[str, int] | None:
         """What a member of a variable was set to, by itself or in the braces that it, or what it is in, was made of."""
@@ -154,7 +144,7 @@ class HostProgram:
         )
         if text in ("true", "false") or dtype_of(plain, "cuda", {})[0] is not None or is_known:
             return plain
-        is_open = re.search(rf"\b(?:typename|class)\s+{re.escape(text)}\s*[,>]", self.code)
+        is_open = text == _DISPATCHED or re.search(rf"\b(?:typename|class)\s+{re.escape(text)}\s*[,>]", self.code)
         number = self.number(text, place)
         given = self._template_given(text, place)
         if given is not None:
@@ -322,15 +312,10 @@ class HostProgram:
             return None if meaning is None else self.resolved(*meaning, known)
 
         try:
-            node = self.resolved(text, place, known)
+            node = finished(self.resolved(text, place, known))
         except (NotArithmetic, RecursionError):
             return None
         return node.value if isinstance(node, ast.Constant) and isinstance(node.value, int) else None
-
-
-def limit_of_devices(name: str) -> int | None:
-    """What a device tells of itself in this member or attribute: the same for all, or a usual number."""
-    return _OF_DEVICES.get(name.rpartition(".")[2])
 
 
 def _assignments(name: str) -> re.Pattern[str]:

@@ -11,12 +11,13 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from tui_tuner.problem.draft.c_expressions import NotArithmetic, arithmetic, folded
+from tui_tuner.problem.draft.host_answers import limit_of_devices
 from tui_tuner.problem.draft.host_dimensions import axes, element
 from tui_tuner.problem.draft.host_launches import HostLaunch
 from tui_tuner.problem.draft.host_loops import halfway
 from tui_tuner.problem.draft.host_members import listed
 from tui_tuner.problem.draft.host_memory import HostMemory, in_elements
-from tui_tuner.problem.draft.host_program import HostProgram, limit_of_devices
+from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.host_types import with_structures
 from tui_tuner.problem.draft.opencl_options import BuildMacro
 from tui_tuner.problem.draft.worked_out import chosen, evaluated, finished, names, quotient, unrounded, without_factor

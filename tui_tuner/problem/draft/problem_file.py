@@ -195,7 +195,7 @@ def _is_function(parameter: KernelParameter, signature: KernelSignature) -> bool
     """Whether the kernel calls a parameter whose type is its template's."""
     types = [name_in(text) for text in signature.template]
     called = re.search(rf"\b{re.escape(parameter.name or '?')}\s*\(", signature.body)
-    return called is not None and not parameter.pointer and type_words(parameter.type_text)[-1] in types
+    return called is not None and not parameter.pointer and type_words(parameter.type_text) in [[one] for one in types]
 
 
 _OF_THE_DEVICE = {
@@ -214,14 +214,14 @@ _OF_THE_DEVICE = {
 
 def _why_no_structure(parameter: KernelParameter, signature: KernelSignature, code: str) -> tuple[str, str] | None:
     """Why a structure cannot be passed, and what to write instead; None for what is none, or can be."""
-    kind, name = (type_words(parameter.type_text) or ["struct"])[-1], parameter.name
+    name = parameter.name
     if parameter.members is None and _is_function(parameter, signature):
         there = (
             f"leave '{name}' out and begin the body with: TYPE {name};, with its type as the host has it for TYPE; "
             f"of a lambda, write the body in place of {name}(...) and take what it captures as arguments"
         )
         return f"is of type {parameter.type_text}, passed by value", there
-    found = fields_of(kind, code, "cuda")
+    found = fields_of(parameter.type_text, code, "cuda")
     if not isinstance(found, Unknown):
         return None
     used = list(

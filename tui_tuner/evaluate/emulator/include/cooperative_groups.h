@@ -150,6 +150,7 @@ inline thread_group tiled_partition(const thread_group&, unsigned size) { return
 
 template <class Group>
 void sync(const Group& group, TUNER_LINE) { group.sync(line); }
+__attribute__((error("the emulator cannot run barriers of the whole grid: use a CUDA GPU"))) void sync(const grid_group&);
 template <class Group>
 auto thread_rank(const Group& group) { return group.thread_rank(); }
 template <class Group>
