@@ -14,6 +14,7 @@ from textual.widgets import Static, TextArea
 
 from tests.session.fakes import write_problem
 from tests.tui.at_start import look_at
+from tests.tui.conftest import Started
 from tests.tui.looking import screen_text
 from tests.tui.scripted import ScriptedRun, awaiting, opening
 from tui_tuner.app.drafting import drafted
@@ -23,6 +24,7 @@ from tui_tuner.problem.load import Written
 from tui_tuner.session.events import Event, Note, SessionStarted
 from tui_tuner.strategies.steps import Approver
 from tui_tuner.tui.app import TunerApp
+from tui_tuner.tui.screen import SessionScreen
 from tui_tuner.tui.start.problem_form import ProblemForm, settled, sureness_of
 from tui_tuner.tui.start.start_app import StartApp
 from tui_tuner.tui.start.start_world import GivenFile
@@ -240,3 +242,20 @@ async def test_a_draft_is_what_it_is_where_nobody_looks(tmp_path: Path) -> None:
     run.drafts.put = None
     await run.begin()
     assert run.begun == [run.draft]
+
+
+async def test_a_key_before_the_panes_stand_finds_that_it_means_nothing_yet(
+    started: Started, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    composed, meant = SessionScreen._compose, list[set[str]]()
+
+    async def asked_first(screen: SessionScreen) -> None:
+        meant.append({key.binding.action for key in screen.active_bindings.values() if key.node is screen})
+        await composed(screen)
+
+    monkeypatch.setattr(SessionScreen, "_compose", asked_first)
+    async with started(ScriptedRun(awaiting(), stays=True)) as pilot:
+        assert meant == [{"app.focus_next", "app.focus_previous"}], "the keys of Textual alone"
+        assert isinstance(pilot.app, TunerApp)
+        await pilot.press("3")
+        assert pilot.app.session_screen.pane == 3

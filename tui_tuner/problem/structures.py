@@ -8,7 +8,7 @@ from typing import NamedTuple
 from tui_tuner.problem.syntax import closing, name_in, split_list
 
 _HEAD = re.compile(
-    r"(?P<typedef>\btypedef\s+)?\b(?:struct|class)\b(?P<head>[^;{}()=<>]*(?:\([^;{}]*\)[^;{}()=<>]*)?)\{"
+    r"(?P<typedef>\btypedef\s+)?\b(?:struct|class)\b(?P<head>[^;{}()=<>]*(?:\([^;{}]*\)[^;{}()=<>]*)?(?::[^;{}()]*)?)\{"
 )
 _BASES = re.compile(r":.*", re.DOTALL)
 _METHOD = re.compile(r"[^;]*\([^;]*\)[^;]*;")
