@@ -25,6 +25,9 @@ template <class T, int N> __global__ void scale(T* x) {
     __shared__ T s[32]; s[threadIdx.x] = x[threadIdx.x]; __syncthreads(); x[0] = s[N] * T(N);
 }
 template __global__ void scale<float, 8>(float*);
+namespace b {
+template <int N> __global__ void inner(int* y) { __shared__ int s[N]; s[y[2]] = y[1]; __syncthreads(); y[0] = s[y[3]]; }
+}
 static __global__ void hidden(int* y) { y[1] = 3; }
 """
 SPILLING = """
@@ -56,6 +59,7 @@ def builder(nvcc, policy, tmp_path):
         ("scale<float, 4>", "_Z5scaleIfLi4EEvPT_", 128),
         ("scale<double, TILE>", "_Z5scaleIdLi16EEvPT_", 256),
         ("scale<float, 8>", "_Z5scaleIfLi8EEvPT_", 128),
+        ("inner<32>", "_ZN1b5innerILi32EEEvPi", 128),
     ],
 )
 async def test_the_right_kernel_of_several_is_found_with_its_resources(builder, candidate, name, symbol, shared):

@@ -237,7 +237,8 @@ CASES = {
     ),
     "a block that CUDA works out": (
         SCALE + f"int main() {{ int n = 8192, least, block; {DATA}"
-        " cudaOccupancyMaxPotentialBlockSize(&least, &block, k, 0, 0); k<<<(n + block - 1) / block, block>>>(to, from, n); }",
+        " cudaOccupancyMaxPotentialBlockSize(&least, &block, k, 0, 0);"
+        " k<<<(n + block - 1) / block, block>>>(to, from, n); }",
         {"problem_size": ["n"], "defaults": {"block_size_x": 256}},
     ),
     "a number of its template made of the bytes of a type that a dispatcher leaves open": (
@@ -509,13 +510,26 @@ def test_what_only_a_host_makes_is_refused_with_what_to_write(tmp_path, argument
     assert caught.value.line == 1
 
 
+@pytest.mark.parametrize("barrier", ["all.sync();", "cg::sync(all);", "step(to, all);", "cg::this_grid().sync();"])
+def test_a_barrier_of_the_whole_grid_is_refused_with_the_way_out(tmp_path, barrier):
+    source = (
+        "__device__ void step(float *to, cg::grid_group &g) { cg::sync(g); }\n"
+        "__global__ void k(float *to) { cg::grid_group all = cg::this_grid(); to[all.thread_rank()] = 1;"
+        f" {barrier} }}\n"
+    )
+    with pytest.raises(ProblemError, match="waits for the whole grid") as caught:
+        drafted(tmp_path, source)
+    assert caught.value.line == 2
+    assert drafted(tmp_path, source.replace(barrier, ""))[0].arguments[0].output
+
+
 def test_a_pointer_in_what_a_structure_is_derived_of_is_told_though_the_kernel_calls_it(tmp_path):
     source = (
         "template <typename T> struct Step { T *data; size_t step; };\n"
         "template <typename T> struct Sized : public Step<T> { int rows; T &operator()(int y, int x); };\n"
         "template <typename T> __global__ void k(const Sized<T> from, float *to) { to[0] = from(0, 1); }\n"
     )
-    with pytest.raises(ProblemError, match="argument 'from' of k.. holds the device pointer 'data'"):
+    with pytest.raises(ProblemError, match="holds the device pointer 'data'"):
         drafted(tmp_path, source)
 
 

@@ -296,7 +296,11 @@ def test_a_macro_of_the_host_needs_no_header_and_an_aligned_type_and_what_cuda_h
     )
     text = device_code(source, (), "k")
     named = ("torch", "cuda_bf16.h", "cuda_fp8.h", "struct alignas(sizeof(T) * N) Packed", "at::Tensor")
-    assert [one for one in named if one in text] == ["cuda_bf16.h", "cuda_fp8.h", "struct alignas(sizeof(T) * N) Packed"]
+    assert [one for one in named if one in text] == [
+        "cuda_bf16.h",
+        "cuda_fp8.h",
+        "struct alignas(sizeof(T) * N) Packed",
+    ]
 
 
 HOST_OF_K = "__global__ void k(float *v, int n) { if (threadIdx.x < n) v[blockIdx.x] = n; }\n"

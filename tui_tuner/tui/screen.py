@@ -298,9 +298,11 @@ class SessionScreen(AnsweringScreen):
     # --- keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Nothing acts before the panes stand."""
+        return self.is_mounted and self._allows(action, parameters)
+
+    def _allows(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Answers act while a question is open; the plan's keys in the plan; maximising where there are more panes."""
-        if not self.is_mounted:  # keys that were pressed before there is what they are about
-            return False
         over = self.view_model.finished is not None
         if action in ANSWERS:
             return False if over and action == "ask_again" else self._desk.allows(action)

@@ -254,6 +254,19 @@ def _lines_with(name: str, signature: KernelSignature, code: str) -> str:
     return f" ({'; '.join(found[:_MOST_LINES])})" if found else ""
 
 
+def _refuse_barriers_of_the_grid(signature: KernelSignature, file: Path) -> None:
+    body = signature.body
+    grids = re.findall(r"\b(\w+)\s*(?:=|\()\s*(?:\w+\s*::\s*)*this_grid\s*\(", body)
+    grid = "|".join((*map(re.escape, grids), r"this_grid\s*\(\s*\)"))
+    if re.search(rf"\b(?:{grid})\s*\.\s*sync\s*\(|\bsync\s*\(\s*(?:\w+\s*::\s*)*(?:{grid})\s*\)", body):
+        raise ProblemError(
+            f"{signature.name}() waits for the whole grid, which only a cooperative launch lets it: none is made here",
+            hint="make a kernel of what stands between two such barriers, and tune the one that takes longest",
+            file=file,
+            line=signature.line,
+        )
+
+
 def _refuse_unusable(signature: KernelSignature, file: Path, code: str) -> None:
     def refused(parameter: KernelParameter, reason: str, hint: str) -> ProblemError:
         message = f"argument '{parameter.name}' of {signature.name}() {reason}"
@@ -271,6 +284,7 @@ def _refuse_unusable(signature: KernelSignature, file: Path, code: str) -> None:
             continue
         if fault := why_not_passable(parameter):
             raise refused(parameter, fault, "write a kernel around it that takes arrays and scalars")
+    _refuse_barriers_of_the_grid(signature, file)
     if not outputs(signature):
         raise ProblemError(
             f"{signature.name}() has no array to write to, so nothing could be verified",

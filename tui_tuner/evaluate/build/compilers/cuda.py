@@ -27,6 +27,7 @@ from tui_tuner.evaluate.results import Failure, FailureKind, Resources
 from tui_tuner.evaluate.toolkit import WITH_LINES, toolkit_programs
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
+from tui_tuner.problem.signature import in_namespaces
 from tui_tuner.processes import environment_without_keys
 from tui_tuner.processes.child import run_program
 
@@ -94,8 +95,9 @@ class Nvcc:
         """Compile to a cubin; a template is instantiated from a file of its own."""
         candidate, options = with_late_warps(candidate, options)
         files, main = {SOURCE: candidate.source}, SOURCE
-        if "<" in checked_name(candidate.kernel):
-            files[INSTANCE], main = _instantiation(candidate.kernel), INSTANCE
+        kernel = in_namespaces(checked_name(candidate.kernel), candidate.source, "cuda")
+        if "<" in kernel:
+            files[INSTANCE], main = _instantiation(kernel), INSTANCE
         host = () if self.host_compiler is None else ("-ccbin", str(self.host_compiler))
         command = (
             *(str(self.program), "-cubin", f"-arch={self.architecture}", "-std=c++17", "-w", "-Xptxas", "-v", *host),
@@ -217,7 +219,7 @@ class Nvrtc:
         command = (
             *(sys.executable, "-I", str(_CHILD), str(self.packages), self.release),
             *(
-                checked_name(candidate.kernel),
+                in_namespaces(checked_name(candidate.kernel), candidate.source, "cuda"),
                 NVRTC_SOURCE,
                 NVRTC_ARTIFACT,
                 "--",
