@@ -19,6 +19,7 @@ from tui_tuner.app.starting import SessionSetup
 from tui_tuner.errors import ExitCode, SettingsError, UserError
 from tui_tuner.headless import AskInLines
 from tui_tuner.log import writing
+from tui_tuner.session.events import EvaluationFinished
 from tui_tuner.strategies.steps import Decision, Proposal
 from tui_tuner.tui.app import LEFT, ScreenBroken, TunerApp
 from tui_tuner.tui.panes.benchmarks_pane import BenchmarksPane
@@ -80,6 +81,8 @@ async def test_the_session_goes_on_to_its_end(starting: bool, capsys: pytest.Cap
     assert run.closed
     assert [*heard, *taken][:2] == ["SessionStarted", "DeviceReady"]
     assert taken[-3:] == ["EvaluationStarted", "EvaluationFinished", "SessionFinished"]
+    ended = sum(isinstance(one, EvaluationFinished) for one in script)
+    assert [*heard, *taken].count("EvaluationFinished") == ended, "none is told twice"
 
 
 async def test_the_open_question_and_those_that_follow_are_put_to_who_answers_now(

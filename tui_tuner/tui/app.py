@@ -173,7 +173,8 @@ class TunerApp(InTurn[str]):
         turn_ends = time.monotonic() + _TURN_S
         async with aclosing(self._run_shown.events(self._desk)) as stream:
             async for event in stream:
-                self._told[type(event), len(self._told) if event.adds else 0] = event
+                if self._broken is None:  # what comes later is taken by whoever goes on
+                    self._told[type(event), len(self._told) if event.adds else 0] = event
                 self._over = self._over or getattr(event, "type", "") == "session_finished"
                 await self._show(event)
                 if self._over and self._broken is not None:
