@@ -291,7 +291,8 @@ async def _without_the_screen(app: TunerApp, starting: StartingSession, broken: 
     lines = Lines(app.subject)
     signals = EndingSignals(starting.interrupt)
     try:
-        await app.go_on(lines.hear, lines.take, AskInLines(lines.teller.asking))
+        async with lines.teller.ticking():
+            await app.go_on(lines.hear, lines.take, AskInLines(lines.teller.asking))
     except asyncio.CancelledError:
         return signals.code
     return signals.code if signals.came else lines.end()
