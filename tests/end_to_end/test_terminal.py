@@ -226,3 +226,16 @@ def test_a_start_that_fails_leaves_the_screen_and_tells_why(tmp_path: Path) -> N
     assert told.endswith("tuner-tui: there is no kernel file gone.cu")
     assert way_out == "  name a .cu, .cl, .c or .py file"
     assert not (tmp_path / "tuner-runs").exists()
+
+
+def test_who_leaves_a_draft_is_told_that_nothing_was_begun(tmp_path: Path) -> None:
+    (tmp_path / "twice.cu").write_text(
+        "__global__ void twice(float *x, int n) { if (threadIdx.x < n) x[threadIdx.x] *= 2; }\n"
+    )
+    with terminal("twice.cu", "--device", "emulator", "--llm", "none", cwd=tmp_path, size=NARROW) as screen:
+        screen.sees("save and start")
+        screen.presses("\x1b")
+        status, left = screen.ends()
+    assert status == 130
+    assert left.endswith("left before anything was begun\r\n")
+    assert [file.name for file in tmp_path.iterdir() if file.is_file()] == ["twice.cu"]

@@ -158,6 +158,8 @@ async def _on_the_screen(begin: Begin, front_end: FrontEnd, title: str, drafts: 
             _tell_resume(starting.setup.run.path)
         elif app.finished is not None and not front_end.plays:
             _tell_result(app)
+    elif code is ExitCode.INTERRUPTED:
+        say("left before anything was begun")
     return code
 
 
