@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from textual.widgets import Input, Static
 
 from tests.tui import scripted
 from tests.tui.conftest import Started, settled
@@ -51,14 +54,44 @@ async def test_what_is_chosen_in_the_dialog_is_told_and_esc_tells_nothing(starte
         assert notices(pilot.app)[-1].startswith("Taken")
 
 
+@pytest.mark.parametrize(
+    ("choice", "wrong", "told", "right", "made"),
+    [
+        ("another model", "quux", "there is no model provider 'quux'", "ollama", UseModel(name="ollama")),
+        ("another model", "foo:bar", "openrouter[:MODEL]", "ollama:b", UseModel(name="ollama:b")),
+        ("another strategy", "foo", "unknown strategy 'foo'", "search", UseStrategy(name="search")),
+        ("another strategy", "none.py:Mine", "there is no such file", "search", UseStrategy(name="search")),
+        ("raise the budget", "evals 80", "evals: 80 is in force", "evals 86", RaiseBudget(max_evaluations=86)),
+    ],
+)
+async def test_what_would_come_to_nothing_is_refused_where_it_is_typed(
+    started: Started, choice: str, wrong: str, told: str, right: str, made: Instruction
+) -> None:
+    run = ScriptedRun(scripted.running(), stays=True)
+    async with started(run, size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("m")
+        dialog = pilot.app.screen
+        index = next(n for n, each in enumerate(dialog._choices) if each.words.startswith(choice))  # type: ignore[attr-defined]
+        await pilot.press(*"j" * index, "enter", *wrong, "enter")
+        await settled(pilot)
+        assert pilot.app.screen is dialog
+        assert told in " ".join(str(dialog.query_one("#control-fault", Static).render()).split())
+        assert run.told == []
+        dialog.query_one(Input).value = right
+        await pilot.press("enter")
+        await settled(pilot)
+        assert run.told == [made]
+
+
 def test_every_control_can_be_chosen_and_told_as_json() -> None:
-    typed = {"raise the budget": "time 90s cost 5", "another model": "ollama", "another strategy": "search"}
+    typed = {"raise the budget": "evals 90 calls 150", "another model": "ollama", "another strategy": "search"}
     made = [
         each.made(next((words for start, words in typed.items() if each.words.startswith(start)), ""))
         for each in choices(view_model_of(scripted.running()), plans=True)
     ]
     expected: list[Instruction] = [
-        Pause(), SkipStep(), Stop(), RaiseBudget(max_seconds=90.0, max_cost=5.0), UseModel(name="ollama"),
+        Pause(), SkipStep(), Stop(), RaiseBudget(max_evaluations=90, max_calls=150), UseModel(name="ollama"),
         UseStrategy(name="search"),
         *(AskAbout(level=level) for level in ApprovalLevel if level is not ApprovalLevel.KERNEL),
     ]  # fmt: skip
@@ -66,10 +99,33 @@ def test_every_control_can_be_chosen_and_told_as_json() -> None:
     assert [INSTRUCTION.validate_json(each.model_dump_json()) for each in made] == expected
 
 
-@pytest.mark.parametrize("words", ["", "evals", "evals many", "time soon", "speed 3", "evals 0", "200"])
-def test_a_budget_that_is_none_is_refused_in_words(words: str) -> None:
-    with pytest.raises(ValueError, match=r"write|valid|greater"):
-        raised_budget(words)
+IN_FORCE = {"max_evaluations": 100, "max_calls": 20, "max_seconds": 5400.0, "max_cost": None}
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        *((words, "write a limit and a number: evals, calls, time, cost") for words in ("", "evals", "speed 3", "200")),
+        ("evals many", "evals: 'many' is no limit; as in: evals 200"),
+        ("evals 0", "evals: '0' is no limit; as in: evals 200"),
+        ("evals 1.5", "evals: '1.5' is no limit; as in: evals 200"),
+        ("time soon", "time: 'soon' is no limit; as in: time 30m"),
+        ("cost nan", "cost: 'nan' is no limit; as in: cost 5"),
+        ("evals 10", "evals: 100 is in force, and a limit can only be raised"),
+        ("calls 30 time 90m", "time: 1h30m is in force, and a limit can only be raised"),
+        ("cost 5", "cost: there is no limit that could be raised"),
+    ],
+)
+def test_a_budget_that_is_none_or_changes_nothing_is_refused_in_words(words: str, fault: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(fault)}$"):
+        raised_budget(words, IN_FORCE)
+
+
+def test_several_limits_are_raised_at_once() -> None:
+    assert raised_budget("evals=200 calls 21 time 2h", IN_FORCE) == RaiseBudget(
+        max_evaluations=200, max_calls=21, max_seconds=7200.0
+    )
+    assert raised_budget("time 90s cost 0.5", {}) == RaiseBudget(max_seconds=90.0, max_cost=0.5)
 
 
 def test_what_was_changed_is_in_the_view_model_and_in_the_story() -> None:

@@ -46,6 +46,18 @@ def strategy_named(spec: str, options: Mapping[str, Any] | None = None) -> Strat
         raise SettingsError(f"strategy '{spec}': {place}: {first['msg']}", hint=f"its options: {known}") from error
 
 
+def check_name(spec: str) -> None:
+    """Refuse what names no strategy; of a file nothing is run, so it need only be there.
+
+    Raises:
+        SettingsError: there is none.
+    """
+    if names_file(spec):
+        _file_of(spec)
+    else:
+        _class_named(spec)
+
+
 def installed_strategies() -> dict[str, str]:
     """Names of strategies that installed packages offer, with the place of each."""
     return {point.name: point.value for point in entry_points(group=ENTRY_POINTS)}
@@ -111,16 +123,22 @@ def _loaded(point: EntryPoint) -> type[Strategy]:
 
 
 def _class_in_file(spec: str) -> type[Strategy]:
+    file, name = _file_of(spec)
+    module = _run(file)
+    if not hasattr(module, name):
+        own = [n for n, value in vars(module).items() if inspect.isclass(value) and value.__module__ == module.__name__]
+        what = f"there is no class '{name}' in it" if name else f"which class of it? Write {file}:Class"
+        raise SettingsError(what, hint=f"it has: {', '.join(own) or 'none'}", file=file)
+    return _checked(getattr(module, name), str(file))
+
+
+def _file_of(spec: str) -> tuple[Path, str]:
+    """The file that a strategy is in, and the name of its class."""
     path, _, name = spec.rpartition(":") if ".py:" in spec else (spec, "", "")
     file = Path(path).expanduser()
     if not file.is_file():
         raise SettingsError("there is no such file", hint="write it with: tuner-tui strategy new", file=file)
-    module = _run(file)
-    if not hasattr(module, name):
-        own = [n for n, value in vars(module).items() if inspect.isclass(value) and value.__module__ == module.__name__]
-        what = f"there is no class '{name}' in it" if name else f"which class of it? Write {path}:Class"
-        raise SettingsError(what, hint=f"it has: {', '.join(own) or 'none'}", file=file)
-    return _checked(getattr(module, name), str(file))
+    return file, name
 
 
 def _run(file: Path) -> ModuleType:

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
-from pydantic import ValidationError
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 
-from tui_tuner.format import seconds_of
+from tui_tuner.errors import UserError
+from tui_tuner.format import brief_duration, seconds_of
 from tui_tuner.session.controls import AskAbout, GoOn, Pause, RaiseBudget, SkipStep, Stop, UseModel, UseStrategy
 from tui_tuner.session.plan import Instruction
 from tui_tuner.strategies import PLACES
 from tui_tuner.strategies.steps import ApprovalLevel
 from tui_tuner.tui.dialogs.dialog import Dialog
 from tui_tuner.tui.moving import Menu
-from tui_tuner.tui.text.plain import one_line
+from tui_tuner.tui.text.plain import one_line, plain
 from tui_tuner.tui.view_model import ViewModel
 
 
@@ -30,7 +32,8 @@ class Choice:
 
     Attributes:
         words: what it is, and what comes of it.
-        made: the instruction; from what the user types where `asked` says what that is.
+        made: the instruction, from what the user types where `asked` says what that is; raises ValueError or UserError
+            where it would come to nothing.
         asked: what to type; empty where nothing is.
     """
 
@@ -48,13 +51,15 @@ def choices(view_model: ViewModel, *, plans: bool) -> list[Choice]:
     paused = view_model.paused
     levels = [level for level in ApprovalLevel if level is not view_model.level]
     levels = [level for level in levels if plans or level is not ApprovalLevel.ACCEPT]
-    other = Choice("another strategy once this step is done", lambda name: UseStrategy(name=name), ", ".join(PLACES))
+    in_force = {} if view_model.started is None else view_model.started.model_dump(include=set(_OPTIONS))
+    limits = "  ".join(f"{name} {limit.example}" for name, limit in _LIMITS.items())
+    other = Choice("another strategy once this step is done", _other_strategy, ", ".join(PLACES))
     return [
         Choice("go on", lambda _: GoOn()) if paused else Choice("pause: begin nothing new", lambda _: Pause()),
         Choice("skip the running step: what it has measured counts", lambda _: SkipStep()),
         Choice("stop after what is being measured, and conclude", lambda _: Stop()),
-        Choice("raise the budget", raised_budget, asked="one or more of: evals 200  calls 150  time 30m  cost 5"),
-        Choice("another model for the calls that follow", lambda name: UseModel(name=name), asked="as in --llm"),
+        Choice("raise the budget", lambda text: raised_budget(text, in_force), asked=f"one or more of: {limits}"),
+        Choice("another model for the calls that follow", _other_model, asked="as in --llm"),
         *([other] if plans else []),
         *(Choice(_ABOUT[level], lambda _, level=level: AskAbout(level=level)) for level in levels),  # type: ignore[misc]
     ]
@@ -67,28 +72,69 @@ _ABOUT = {
     ApprovalLevel.KERNEL: "ask me about plans, steps and kernels",
     ApprovalLevel.ACCEPT: "ask me about all that, and before a kernel becomes the best",
 }
-_LIMITS = {"evals": "max_evaluations", "calls": "max_calls", "time": "max_seconds", "cost": "max_cost"}
 
 
-def raised_budget(text: str) -> RaiseBudget:
+class _Limit(NamedTuple):
+    option: str
+    read: Callable[[str], float]
+    example: str
+
+
+_LIMITS = {
+    "evals": _Limit("max_evaluations", int, "200"),
+    "calls": _Limit("max_calls", int, "150"),
+    "time": _Limit("max_seconds", seconds_of, "30m"),
+    "cost": _Limit("max_cost", float, "5"),
+}
+_OPTIONS = {limit.option for limit in _LIMITS.values()}
+
+
+def raised_budget(text: str, in_force: Mapping[str, float | None]) -> RaiseBudget:
     """The instruction for words such as `evals 200 time 30m`.
 
+    Args:
+        in_force: the limits as they are, by the names of the options; None where there is none.
+
     Raises:
-        ValueError: they name no limit, or one without a number; in words for people.
+        ValueError: they name no limit, one without a number, or one that would not be raised; in words for people.
     """
     words = text.replace("=", " ").split()
     pairs = dict(zip(words[::2], words[1::2], strict=False))
-    unknown = [name for name in words[::2] if name not in _LIMITS]
-    if unknown or not pairs or len(words) % 2:
+    if not pairs or len(words) % 2 or not pairs.keys() <= _LIMITS.keys():
         raise ValueError(f"write a limit and a number: {', '.join(_LIMITS)}")
-    wanted: dict[str, object] = {}
-    for name, value in pairs.items():
-        wanted[_LIMITS[name]] = seconds_of(value) if name == "time" else value
+    wanted = {_LIMITS[name].option: _raised(name, value, in_force) for name, value in pairs.items()}
+    return RaiseBudget.model_validate(wanted)
+
+
+def _raised(name: str, text: str, in_force: Mapping[str, float | None]) -> float:
+    option, read, example = _LIMITS[name]
     try:
-        return RaiseBudget.model_validate(wanted)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise ValueError(f"{first['input']}: {first['msg']}") from None
+        value = read(text)
+    except ValueError:
+        value = 0
+    if not 0 < value < math.inf:
+        raise ValueError(f"{name}: '{text}' is no limit; as in: {name} {example}")
+    now = in_force.get(option, 0)
+    if now is None:
+        raise ValueError(f"{name}: there is no limit that could be raised")
+    if value <= now:
+        shown = brief_duration(now) if name == "time" else now
+        raise ValueError(f"{name}: {shown} is in force, and a limit can only be raised")
+    return value
+
+
+def _other_model(name: str) -> UseModel:
+    from tui_tuner.llm.choose import parse_spec
+
+    parse_spec(name)
+    return UseModel(name=name)
+
+
+def _other_strategy(name: str) -> UseStrategy:
+    from tui_tuner.strategies.choose import check_name
+
+    check_name(name)
+    return UseStrategy(name=name)
 
 
 class _Words(Input):
@@ -138,9 +184,9 @@ class ControlDialog(Dialog[Instruction | None]):
             return
         try:
             self.dismiss(self._asks.made(message.value.strip()))
-        except ValueError as error:
+        except (ValueError, UserError) as error:
             fault = self.query_one("#control-fault", Static)
-            fault.update(one_line(str(error), "$text-error"))
+            fault.update(Content("\n").join(plain(line.strip(), "$text-error") for line in str(error).splitlines()))
             fault.display = True
 
     def action_give_up(self) -> None:
