@@ -136,6 +136,12 @@ USERS_OF_PLANS = [
         decisions=[no("not that")], best=1, calls=4, refused=[NO_JSON] * 3,
     ),
     Branch(
+        "the user deletes a step of a plan and then rejects it: the step was deleted", ONCE,
+        [planned("one", "two"), planned("three"), YES, apply()],
+        [PLANNED, f"one: {unwanted('not that')}", f"two: {DELETED}", "three: accepted"],
+        decisions=[no("not that")], instructions={1: [DeleteStep(step=4)]}, best=2, calls=4,
+    ),
+    Branch(
         "the user deletes all of a plan: a first plan is asked for again",
         AutonomousStrategy(validate_steps=True, max_replanning=1),
         [planned("one"), planned("two"), YES, apply()],

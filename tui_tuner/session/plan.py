@@ -222,7 +222,10 @@ class Plan:
         return self._insert(Step(id=len(self._steps) + 1, title=title, detail=detail), place)
 
     def put(self, step: Step) -> Step:
-        """Show a step as it is now."""
+        """Show a step as it is now; one that is skipped once more keeps its first reason."""
+        known = self._steps.get(step.id)
+        if known is not None and known.state is step.state is StepState.SKIPPED:
+            return known
         self._steps[step.id] = step
         self._emit(events.StepChanged(step=step))
         return step
