@@ -103,6 +103,20 @@ def test_what_is_no_journal_is_refused(tmp_path: Path, content: str, said: str) 
         ReplayBackend(file)
 
 
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"gone\.jsonl"):
-        ReplayBackend(tmp_path / "gone.jsonl")
+async def test_the_directory_of_a_run_stands_for_its_journal(tmp_path: Path) -> None:
+    record(tmp_path / "journal.jsonl", (REQUEST, "the reply"))
+
+    replay = ReplayBackend(tmp_path)
+
+    assert replay.name == f"replay:{tmp_path.name}"
+    assert (await complete(replay, REQUEST)).text == "the reply"
+
+
+@pytest.mark.parametrize(("made", "named"), [(False, "gone: "), (True, "gone/journal.jsonl: ")])
+def test_what_is_missing_is_named_with_a_way_out(tmp_path: Path, made: bool, named: str) -> None:
+    if made:
+        (tmp_path / "gone").mkdir()
+    with pytest.raises(ModelError) as refused:
+        ReplayBackend(tmp_path / "gone")
+    said = f"{tmp_path}/{named}no recorded session: no run is there\n  `tuner-tui runs` lists the runs"
+    assert str(refused.value) == said

@@ -60,7 +60,7 @@ async def told(
 ) -> list[Event]:
     async def models(name: str) -> Backend:
         if others is None or name not in others:
-            raise ModelError(f"there is no {name}", hint="name another")
+            raise ModelError(f"there is no {name}", hint="name another", file="its file")
         return others[name]
 
     evaluator = None if not run.journal.writable else FakeEvaluator(run.problem)
@@ -95,7 +95,7 @@ async def test_another_model_answers_from_then_on_also_in_a_replay(tmp_path: Pat
     other.name = "other"
     user = Someone(Remedy(action="switch", model="nothing"), Remedy(action="switch", model="other"))
     story = await told(new_run(tmp_path), broken, user, {"other": other})
-    assert user.asked[1].reason == "there is no nothing. name another"
+    assert user.asked[1].reason == "its file: there is no nothing; name another"
     assert broken.closed
     assert len(other.requests) == 1
     assert [event.model for event in story if isinstance(event, events.ModelChanged)] == ["other"]

@@ -17,6 +17,7 @@ from tui_tuner.session.plan import INSTRUCTION, Instruction
 from tui_tuner.story import KernelStory, Story
 from tui_tuner.strategies.steps import ApprovalLevel
 from tui_tuner.tui.dialogs.control_dialog import ControlDialog, choices, raised_budget
+from tui_tuner.tui.texts import way_on
 
 CHANGED = [
     events.PauseChanged(paused=True),
@@ -126,6 +127,16 @@ def test_several_limits_are_raised_at_once() -> None:
         max_evaluations=200, max_calls=21, max_seconds=7200.0
     )
     assert raised_budget("time 90s cost 0.5", {}) == RaiseBudget(max_seconds=90.0, max_cost=0.5)
+
+
+@pytest.mark.parametrize(
+    ("reason", "way"),
+    [("stopped by hand", ("go on", "tuner-tui resume run")), ("done", ("see it again", "tuner-tui replay run"))],
+)
+def test_the_result_of_a_session_that_was_stopped_names_what_goes_on_with_it(reason: str, way: tuple[str, str]) -> None:
+    started = next(event for event in scripted.running() if isinstance(event, events.SessionStarted))
+    finished = events.SessionFinished(status="no_improvement", reason=reason, evaluations=3, model_calls=0)
+    assert way_on(finished, started.model_copy(update={"run": "run"})) == way
 
 
 def test_what_was_changed_is_in_the_view_model_and_in_the_story() -> None:

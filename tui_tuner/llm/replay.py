@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from tui_tuner.errors import JournalError, ModelError, UserError
-from tui_tuner.journal.reading import Record, read_journal
+from tui_tuner.journal.reading import Record, journal_of, read_journal
 from tui_tuner.llm import Backend, Chunk, Message, Reply, Request, Stop, Usage
 from tui_tuner.llm.streams import closing
 
@@ -238,7 +238,7 @@ def read_replies(file: Path) -> list[AnsweredRequest]:
         content = read_journal(file)
     except JournalError as error:
         what = "no recorded session" if error.line in {None, 1} else "broken record"
-        raise ModelError(f"{what}: {error.message}", file=error.file, line=error.line) from None
+        raise ModelError(f"{what}: {error.message}", hint=error.hint, file=error.file, line=error.line) from None
     if content.torn.endswith(b"\n"):
         raise ModelError("broken record: is no JSON object", file=file, line=len(content.records) + 2)
     return answered_in(content.records, file)
@@ -247,16 +247,19 @@ def read_replies(file: Path) -> list[AnsweredRequest]:
 class ReplayBackend:
     """Answers from a journal, each reply once: the one to this very request, else the next of its purpose.
 
+    Args:
+        path: the journal, or the directory of its run.
+
     Raises:
         ModelError: the file cannot be read or is no journal.
     """
 
     context_tokens: int | None = None
 
-    def __init__(self, file: Path) -> None:
-        self.name = f"replay:{file.name}"
-        self._file = file
-        self._left = read_replies(file)
+    def __init__(self, path: Path) -> None:
+        self.name = f"replay:{path.absolute().name}"
+        self._file = journal_of(path)
+        self._left = read_replies(self._file)
 
     def leave_out(self, given: Iterable[AnsweredRequest]) -> None:
         """Give no reply again that a session had before it was resumed."""

@@ -22,6 +22,7 @@ from tui_tuner.session.controls import Controls
 from tui_tuner.session.plan import Emit
 from tui_tuner.strategies.base import BudgetSpent, Listener, ModelFailed, ModelGone, ReplyType, StepSkipped
 from tui_tuner.strategies.steps import Helper, ModelTrouble, Remedy
+from tui_tuner.text import in_line
 
 _REPLY = TypeAdapter(Reply)
 GONE = 2
@@ -100,7 +101,7 @@ class Conversation:
         fault = await self._bring(name) if name else ""
         if fault:
             stays = "none" if self._backend is None else self._backend.name
-            self._emit(events.Note(level="warning", text=f"model '{name}': {fault}; asked is still {stays}"))
+            self._emit(events.Note(level="warning", text=f"model '{name}': {fault}. Asked is still {stays}"))
             self._emit(events.ModelChanged(model=stays))
         return self._backend
 
@@ -111,7 +112,7 @@ class Conversation:
         try:
             backend = await self._models(name)
         except UserError as error:
-            return f"{error.message}. {error.hint or ''}".strip()
+            return in_line(str(error))
         await self.aclose()
         self._backend, self._name = backend, backend.name
         return ""

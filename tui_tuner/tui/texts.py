@@ -10,6 +10,7 @@ from textual.content import Content
 from tui_tuner.evaluate.results import Evaluation, Timing
 from tui_tuner.format import cost, counted, factor_interval, interval, milliseconds, share, tunable_value
 from tui_tuner.problem.languages import LANGUAGES
+from tui_tuner.session.controls import STOPPED
 from tui_tuner.session.events import SessionFinished, SessionStarted
 from tui_tuner.text import in_line
 from tui_tuner.tui.text.plain import Pairs, listed, one_line, pairs_table, plain
@@ -134,7 +135,7 @@ def resume_command(started: SessionStarted | None) -> str:
 
 
 def way_on(finished: SessionFinished, started: SessionStarted) -> tuple[str, str]:
-    """The command that shows the session again or goes on with it, after what it does."""
-    if finished.status == "interrupted":
+    """The command that goes on with the session, or shows it again where it is over, after what it does."""
+    if finished.status == "interrupted" or finished.reason == STOPPED:
         return "go on", resume_command(started)
     return "see it again", f"tuner-tui replay {shlex.quote(started.run)}"
