@@ -30,7 +30,7 @@ def look_at(runs: list[RunCard]) -> Callable[[], Awaitable[StartWorld]]:
     """What finds these runs, and nothing else."""
 
     async def look() -> StartWorld:
-        return StartWorld({}, found, lambda: runs, *[lambda *_: None] * 3)  # type: ignore[arg-type]
+        return StartWorld({}, found, lambda: runs, *[lambda *_: None] * 5)  # type: ignore[arg-type]
 
     return look
 

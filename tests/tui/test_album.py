@@ -142,7 +142,7 @@ async def test_start(snapshot: SnapshotAssertion, tmp_path: Path, monkeypatch: p
     ]
 
     async def look() -> StartWorld:
-        return StartWorld({"max_evaluations": "85"}, found, lambda: RUNS, drafted, lambda _: None, lambda _: Path())
+        return StartWorld({"max_evaluations": "85"}, found, lambda: RUNS, drafted, *[lambda *_: None] * 4)  # type: ignore[arg-type]
 
     app = StartApp(files, look)
     states: States = {

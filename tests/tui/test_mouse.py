@@ -127,7 +127,7 @@ async def test_a_click_on_the_start_screen_selects_and_only_the_second_of_two_be
         return Found({name: [("auto", "auto")] for name in PICKS})
 
     async def look() -> StartWorld:
-        return StartWorld(dict.fromkeys(PICKS, "auto"), found, list, *[lambda *_: None] * 3)  # type: ignore[arg-type]
+        return StartWorld(dict.fromkeys(PICKS, "auto"), found, list, *[lambda *_: None] * 5)  # type: ignore[arg-type]
 
     app = StartApp([GivenFile(Path("a.cu")), GivenFile(Path("b.cu"))], look)
     async with app.run_test(size=(80, 24)) as pilot:

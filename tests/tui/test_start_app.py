@@ -16,6 +16,7 @@ from tui_tuner.app import overview
 from tui_tuner.cli import CommandLine
 from tui_tuner.errors import JournalError, SettingsError
 from tui_tuner.journal.reading import RUNS
+from tui_tuner.session.run_directory import open_run
 from tui_tuner.settings import load_settings
 from tui_tuner.subjects import subjects
 from tui_tuner.tui.dialogs.common import ConfirmDialog, MessageDialog
@@ -50,6 +51,50 @@ async def test_enter_on_a_kernel_tunes_it_as_chosen() -> None:
         assert command(pilot) == "$ tuner-tui scale.cu --device emulator --max-time 20m"
         await pilot.press("enter")
     assert pilot.app.return_value == ["scale.cu", "--device", "emulator", "--max-time", "20m"]
+
+
+@pytest.mark.usefixtures("_here")
+@pytest.mark.parametrize(
+    ("name", "wrong", "said"),
+    [
+        ("max_evaluations", "many", "'many' is no number of evaluations; as in 200"),
+        ("max_evaluations", "0", "'0' is no number of evaluations; as in 200"),
+        ("max_time", "soon", "'soon' is no time; as in 90s, 20m or 2h"),
+        ("max_time", "0", "'0' is no time; as in 90s, 20m or 2h"),
+        ("max_cost", "i", "'i' is no cost in $; as in 2.5"),
+        ("max_cost", "nan", "'nan' is no cost in $; as in 2.5"),
+    ],
+)
+async def test_a_limit_that_is_none_is_told_and_no_choice_is_lost(name: str, wrong: str, said: str) -> None:
+    async with shown() as pilot:
+        field = pilot.app.query_one(f"#{name}", Input)
+        pilot.app.query_one("#device", Select).value = "emulator"
+        field.value = wrong
+        field.focus()
+        await pilot.press("enter")
+        assert pilot.app.focused is field
+        assert toasts(pilot) == said
+        await pilot.press("escape", "enter")
+        await pilot.pause()
+        assert pilot.app.focused is field
+        assert pilot.app.is_running
+        field.value = "20"
+        await pilot.press("enter", "enter")
+    assert pilot.app.return_value == ["scale.cu", "--device", "emulator", BUDGETS[name], "20"]
+
+
+@pytest.mark.usefixtures("_here")
+async def test_limits_that_are_not_taken_or_not_needed_are_not_checked() -> None:
+    Path("gemm.yaml").write_text("BenchmarkProblems: []\n")
+    async with shown() as pilot:
+        pilot.app.query_one("#max_evaluations", Input).value = "many"
+        await pilot.press("G", "enter")
+    assert pilot.app.return_value == ["tensile", "gemm.yaml"]
+    async with shown() as pilot:
+        pilot.app.query_one("#max_evaluations", Input).value = "many"
+        pilot.app.query_one("#runs").focus()
+        await pilot.press("enter")
+    assert pilot.app.return_value is not None
 
 
 @pytest.mark.usefixtures("_here")
@@ -198,6 +243,23 @@ async def test_two_runs_are_compared_and_one_deleted() -> None:
 
 
 @pytest.mark.usefixtures("_here")
+async def test_whether_a_run_that_is_at_work_shall_be_deleted_is_not_asked() -> None:
+    async with shown() as pilot:
+        runs = pilot.app.query_one("#runs", OptionList)
+        runs.focus()
+        runs.highlighted = next(n for n, line in enumerate(listed(pilot, "runs")) if line.split()[-1] == "two")
+        run = open_run(RUNS / "two", resume=True)
+        await pilot.press("x")
+        await pilot.app.workers.wait_for_complete()
+        assert len(pilot.app.screen_stack) == 1
+        assert "a process is at work on it" in toasts(pilot)
+        run.journal.close()
+        await pilot.press("x")
+        await pilot.pause()
+        assert isinstance(pilot.app.screen, ConfirmDialog), "it is asked once the process is gone"
+
+
+@pytest.mark.usefixtures("_here")
 async def test_the_form_checks_as_it_is_typed_and_keeps_the_comments() -> None:
     async with shown() as pilot:
         await pilot.press("down", "i")
@@ -248,8 +310,6 @@ def test_what_is_no_run_or_at_work_is_not_deleted() -> None:
     Path("precious").mkdir()
     with pytest.raises(JournalError, match="is no run"):
         overview.delete_run(Path("precious"))
-    from tui_tuner.session.run_directory import open_run
-
     run = open_run(RUNS / "two", resume=True)
     with pytest.raises(JournalError, match="at work"):
         overview.delete_run(RUNS / "two")

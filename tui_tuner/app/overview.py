@@ -13,7 +13,7 @@ from contextlib import suppress
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tui_tuner.errors import JournalError, ProblemError, SettingsError
 from tui_tuner.format import seconds_of, tunable_value
@@ -50,7 +50,9 @@ async def start_world(directory: Path, files: Sequence[GivenFile]) -> StartWorld
         discover=lambda: _discover(settings, files),
         runs=lambda: run_cards(directory / RUNS),
         scaffold=problem_text,
+        check_deletion=check_deletion,
         delete=delete_run,
+        fault_of=fault_of,
         save=save_choices,
     )
 
@@ -117,21 +119,30 @@ def _measured(result: Mapping[str, Any]) -> dict[str, str]:
     return {}
 
 
+def check_deletion(run: Path) -> None:
+    """Refuse to remove a run.
+
+    Raises:
+        JournalError: it is none, or a process is at work on it.
+    """
+    with suppress(JournalError):
+        header_of(run)
+        Journal.reopen(run / FILE).close()
+        return
+    raise JournalError("is no run, or a process is at work on it", hint="end that, then delete the run", file=run)
+
+
 def delete_run(run: Path) -> None:
     """Remove a run from the disk.
 
     Raises:
         JournalError: it is no run, a process is at work on it, or it cannot be removed.
     """
-    with suppress(JournalError):
-        header_of(run)
-        Journal.reopen(run / FILE).close()
-        try:
-            shutil.rmtree(run)
-        except OSError as error:
-            raise JournalError(f"cannot be removed: {error.strerror}", file=run) from error
-        return
-    raise JournalError("is no run, or a process is at work on it", hint="end that, then delete the run", file=run)
+    check_deletion(run)
+    try:
+        shutil.rmtree(run)
+    except OSError as error:
+        raise JournalError(f"cannot be removed: {error.strerror}", file=run) from error
 
 
 async def problem_text(kernel: Path) -> tuple[Path, str]:
@@ -223,7 +234,29 @@ def _automatic(languages: Sequence[CompiledLanguage], report: DeviceReport, read
     return ", ".join(f"{title}: {what}" if len(told) > 1 else what for title, what in told.items())
 
 
-_NUMBERS: dict[str, Callable[[str], Any]] = {"max_evaluations": int, "max_cost": float, "max_time": seconds_of}
+class _Limit(NamedTuple):
+    option: str
+    read: Callable[[str], float]
+    what: str
+
+
+_LIMITS = {
+    "max_evaluations": _Limit("max_evaluations", int, "number of evaluations; as in 200"),
+    "max_time": _Limit("max_seconds", seconds_of, "time; as in 90s, 20m or 2h"),
+    "max_cost": _Limit("max_cost", float, "cost in $; as in 2.5"),
+}
+
+
+def fault_of(name: str, text: str) -> str:
+    """What is wrong with what is typed for a limit; empty where nothing is."""
+    from tui_tuner.session_options import SessionOptions
+
+    limit = _LIMITS[name]
+    try:
+        SessionOptions.model_validate({limit.option: limit.read(text)})
+    except ValueError:
+        return f"'{text}' is no {limit.what}"
+    return ""
 
 
 def save_choices(choices: Mapping[str, str]) -> Path:
@@ -234,11 +267,9 @@ def save_choices(choices: Mapping[str, str]) -> Path:
     """
     from tui_tuner.settings import save_settings
 
-    try:
-        values = {
-            "max_seconds" if name == "max_time" else name: _NUMBERS.get(name, str)(value)
-            for name, value in choices.items()
-        }
-    except ValueError as error:
-        raise SettingsError(f"cannot be saved: {error}", file=settings_file()) from error
-    return save_settings({f"session.{name}": value for name, value in values.items()})
+    typed = {name: value for name, value in choices.items() if name in _LIMITS}
+    if faults := "; ".join(filter(None, (fault_of(name, value) for name, value in typed.items()))):
+        raise SettingsError(f"cannot be saved: {faults}", file=settings_file())
+    limits = {_LIMITS[name].option: _LIMITS[name].read(value) for name, value in typed.items()}
+    picked = {name: value for name, value in choices.items() if name not in _LIMITS}
+    return save_settings({f"session.{name}": value for name, value in {**picked, **limits}.items()})

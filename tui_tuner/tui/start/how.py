@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from textual import on
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 from textual.widgets import Input, Select, Static
@@ -62,6 +63,23 @@ class How(Vertical):
     def inputs(self) -> list[Widget]:
         """The fields in their order."""
         return [*self.query(Select), *self.query(Input)]
+
+    def is_sound(self) -> bool:
+        """Whether every limit that is taken can be one; the first that cannot is told, and is where the user is then."""
+        for field in self.query(Input):
+            text = field.value.strip()
+            fault = self._world.fault_of(str(field.id), text) if self._world and text and not field.disabled else ""
+            if fault:
+                field.focus()
+                self.notify(fault, severity="error", markup=False)
+                return False
+        return True
+
+    @on(Input.Submitted)
+    def _stay(self, message: Input.Submitted) -> None:
+        """Enter leaves a field, but for one that says what cannot be."""
+        if not self.is_sound():
+            message.stop()
 
     def choices(self) -> dict[str, str]:
         """What is chosen, by the name of the field; what is empty is left out."""

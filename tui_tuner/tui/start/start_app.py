@@ -225,7 +225,7 @@ class StartApp(InTurn[list[str]]):
 
     @on(OptionList.OptionSelected)
     def _begin(self) -> None:
-        if words := self._shown_words():
+        if (words := self._shown_words()) and (words != self.words() or self._how.is_sound()):
             self.hand_on(words)
 
     @on(Input.Submitted)
@@ -294,10 +294,10 @@ class StartApp(InTurn[list[str]]):
         card, world = self._card, self._world
         if card is None or world is None:
             return
-        if not await self.push_screen_wait(ConfirmDialog("Delete this run from the disk?", str(card.path))):
-            return
         try:
-            world.delete(card.path)
+            world.check_deletion(card.path)
+            if await self.push_screen_wait(ConfirmDialog("Delete this run from the disk?", str(card.path))):
+                world.delete(card.path)
         except UserError as error:
             self.notify(str(error), severity="error", markup=False)
         self._list_runs()

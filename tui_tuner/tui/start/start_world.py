@@ -102,7 +102,9 @@ class StartWorld:
         discover: looks for devices, models and strategies; takes its time.
         runs: those that there are now, the newest first.
         scaffold: a kernel's file -> its problem file and the text of it, guessed where there is none.
+        check_deletion: raises UserError where a run cannot be removed.
         delete: removes a run.
+        fault_of: what is wrong with what is typed for a limit, by the name of the field; empty where nothing is.
         save: keeps choices as settings; the file.
     """
 
@@ -110,6 +112,8 @@ class StartWorld:
     discover: Callable[[], Awaitable[Found]]
     runs: Callable[[], list[RunCard]]
     scaffold: Callable[[Path], Awaitable[tuple[Path, str]]]
+    check_deletion: Callable[[Path], None]
     delete: Callable[[Path], None]
+    fault_of: Callable[[str, str], str]
     save: Callable[[Mapping[str, str]], Path]
     first: Found = field(default_factory=lambda: Found({name: [("auto", "auto")] for name in PICKS}))
