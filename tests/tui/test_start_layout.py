@@ -37,6 +37,24 @@ async def test_where_there_is_no_kernel_it_is_said_what_one_is_and_nothing_is_of
         assert not app._notifications
 
 
+@pytest.mark.parametrize("size", [(40, 20), (80, 24), (120, 36)])
+async def test_a_choice_that_goes_on_beyond_its_field_ends_with_a_sign_that_it_does(size: tuple[int, int]) -> None:
+    offered = Found({"device": [("auto  C or C++: CPU, CUDA: NVIDIA H200, OpenCL: NVIDIA H200, another: CPU", "auto")]})
+
+    async def discover() -> Found:
+        return offered
+
+    async def look() -> StartWorld:
+        return replace(await look_at([])(), discover=discover)
+
+    app = StartApp([GivenFile(Path("scale.cu"))], look)
+    async with app.run_test(size=size) as pilot:
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        line = next(line for line in screen_text(app).split("\n") if "auto  C" in line)
+        assert "…" in line.partition("▼")[0]
+
+
 @pytest.mark.usefixtures("_here")
 async def test_a_narrow_terminal_has_room_for_kernels_and_fields() -> None:
     async with shown((40, 20)) as pilot:
