@@ -79,6 +79,8 @@ async def test_what_would_come_to_nothing_is_refused_where_it_is_typed(
         assert pilot.app.screen is dialog
         assert told in " ".join(str(dialog.query_one("#control-fault", Static).render()).split())
         assert run.told == []
+        await pilot.press("shift+tab", "enter")
+        assert not dialog.query_one("#control-fault").display, "it was about what was typed"
         dialog.query_one(Input).value = right
         await pilot.press("enter")
         await settled(pilot)

@@ -174,6 +174,7 @@ class ControlDialog(Dialog[Instruction | None]):
             self.dismiss(choice.made(""))
             return
         self._asks = choice
+        self.query_one("#control-fault").display = False
         entry = self.query_one(Input)
         entry.value, entry.placeholder, entry.display = "", choice.asked, True
         entry.focus()

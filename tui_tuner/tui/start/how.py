@@ -65,7 +65,7 @@ class How(Vertical):
         return [*self.query(Select), *self.query(Input)]
 
     def is_sound(self) -> bool:
-        """Whether every limit that is taken can be one; the first that cannot is told, and is where the user is then."""
+        """Whether every limit that is taken can be one; if not, the user is told, and is at the first that cannot."""
         for field in self.query(Input):
             text = field.value.strip()
             fault = self._world.fault_of(str(field.id), text) if self._world and text and not field.disabled else ""
