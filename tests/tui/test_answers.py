@@ -97,6 +97,28 @@ async def test_approval_keys_do_nothing_while_no_step_awaits(started: Started) -
         assert not pilot.app.session_screen._desk.approves_all
 
 
+async def test_a_step_without_a_kernel_says_that_there_is_none_to_edit_or_to_look_at(started: Started) -> None:
+    run = ScriptedRun([*scripted.running(), Proposal(step=scripted.STEPS[2])], stays=True)
+    async with started(run) as pilot:
+        for key in ("e", "v", "i", "f3"):
+            pilot.app.clear_notifications()
+            await pilot.press(key, key)
+            await settled(pilot)
+            assert notices(pilot.app) == ["Step 3 comes without a kernel: there is none to edit or to look at."]
+        assert "e edit" not in screen_text(pilot.app)
+        await pilot.press("2", "e", "4", "v")
+        assert len(notices(pilot.app)) == 1
+
+
+async def test_keys_of_a_session_say_when_it_is_over(started: Started) -> None:
+    async with started(ScriptedRun(scripted.finished(), stays=True)) as pilot:
+        await pilot.press("escape")
+        for key in ("a", "e", "p", "m", "c"):
+            pilot.app.clear_notifications()
+            await pilot.press(key)
+            assert notices(pilot.app) == ["The session is over: nothing can be changed any more."]
+
+
 async def test_esc_leaves_the_reason_without_rejecting_and_goes_back_to_the_pane(started: Started) -> None:
     run = ScriptedRun(scripted.awaiting(), stays=True)
     async with started(run) as pilot:
@@ -152,12 +174,33 @@ async def test_changes_are_not_forgotten_by_one_esc(started: Started) -> None:
         await pilot.press("x", "escape")
         await settled(pilot)
         assert "Esc again forgets your changes" in screen_text(pilot.app)
-        await pilot.press("y", "escape")
+        await pilot.press("y")
+        await settled(pilot)
+        assert notices(pilot.app) == [], "two are needed again"
+        await pilot.press("escape")
         await settled(pilot)
         assert isinstance(pilot.app.screen, EditorDialog)
         await pilot.press("ctrl+s")
         await settled(pilot)
+        assert notices(pilot.app) == []
         assert run.decisions == [Decision(action="edit", source="xy" + scripted.VECTORS.source)]
+
+
+async def test_a_notice_goes_when_what_it_says_is_over(started: Started) -> None:
+    unchanged = "The kernel is unchanged; the step still awaits you."
+    async with started(ScriptedRun(scripted.awaiting(), stays=True)) as pilot:
+        await pilot.press("e", "x", "escape", "escape")
+        await settled(pilot)
+        assert notices(pilot.app) == [unchanged]
+        await pilot.press("e")
+        await settled(pilot)
+        assert notices(pilot.app) == []
+        await pilot.press("escape")
+        await settled(pilot)
+        assert notices(pilot.app) == [unchanged]
+        await pilot.press("a")
+        await settled(pilot)
+        assert notices(pilot.app) == []
 
 
 async def test_whether_to_take_what_is_faster_is_asked_in_the_line_of_the_question(started: Started) -> None:

@@ -199,7 +199,7 @@ async def test_a_replay_keeps_the_words_and_says_that_it_cannot_be_changed(start
     async with started(run) as pilot:
         await pilot.press("c", *"hi", "enter")
         await settled(pilot)
-        assert notices(pilot.app) == ["This is a replay: it cannot be changed."]
+        assert notices(pilot.app) == ["This is a replay: nothing can be asked or changed."]
         assert words(pilot.app) == "hi"
 
 
@@ -253,7 +253,7 @@ async def test_a_question_is_about_the_row_or_the_hunk_that_the_user_comes_from(
         row, hunk = run.told
         assert isinstance(row, Ask)
         assert isinstance(hunk, Ask)
-        assert "candidate" in row.about
+        assert row.about.startswith("evaluation 32\ncandidate")
         assert "configuration" in row.about
         assert "float4 a = reinterpret_cast" in hunk.about
 
@@ -269,16 +269,17 @@ async def test_an_answer_arrives_as_markdown_with_code_in_colour_and_what_it_cos
         events.AnswerText(number=1, text=ANSWER[:20]),
         gate,
         events.AnswerReceived(number=1, text=ANSWER, tokens=960, cost=0.25),
-        events.QuestionAsked(number=2, text="sure?"),
+        events.QuestionAsked(number=2, text="sure?", about="evaluation 31\ncandidate  tiles [x]\nstate  fine"),
         events.AnswerFailed(number=2, reason="no connection"),
     ]
     async with started(ScriptedRun(script, stays=True)) as pilot:
-        assert "you> why?  (about 2 selected lines)" in screen_text(pilot.app)
+        assert "you> why?  (about 2 lines of the diff)" in screen_text(pilot.app)
         assert "model> Since loads are" in screen_text(pilot.app)
         gate.set()
         await settled(pilot)
         shown = screen_text(pilot.app)
         assert all(part in shown for part in ("• one", "float4 a[2];", "960 tokens, $0.25", "no answer: no connection"))
+        assert "you> sure?  (about evaluation 31)" in shown
         assert shown.count("model>") == 1
         assert pilot.app.session_screen.view_model.cost == 0.25  # type: ignore[attr-defined]
 

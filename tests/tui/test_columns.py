@@ -73,7 +73,7 @@ async def test_1500_evaluations_are_sorted_in_every_order(started: Started) -> N
         await pilot.press("O")
         await settled(pilot)
         assert table_text(pilot.app)[0].split()[1] == str(max(sizes))
-        await pilot.press("o", "O")
+        await pilot.press("o")
         await settled(pilot)
         assert "bsy▾ bsx" in screen_text(pilot.app), "of the tunables it is the first"
 
@@ -303,6 +303,20 @@ def test_no_value_of_a_tunable_is_cut(room: int) -> None:
     shown = column.column.laid_out(context.tunables.line(values), column.width).split()
     whole = ["128", "1024", "10240", "512", "12"]
     assert shown == whole or (shown[-1] == "…" and shown[:-1] == whole[: len(shown) - 1])
+
+
+async def test_what_short_names_stand_for_is_below_the_table_where_its_border_is_too_short(started: Started) -> None:
+    run, places = ScriptedRun(scripted.running(), stays=True), set()
+    async with started(run, size=(80, 24)) as pilot:
+        await pilot.press("3")
+        for width in (80, 52, 51, 50, 49, 48, 40, 80):
+            await pilot.resize_terminal(width, 24)
+            await settled(pilot)
+            *_, below, border, _question, _status, _keys = screen_text(pilot.app).split("\n")
+            assert "unr unroll" in below + border, width
+            assert border.endswith("─╯")
+            places.add("unroll" in border)
+    assert places == {True, False}
 
 
 async def test_many_rows_are_filtered_once_the_typing_pauses(started: Started, monkeypatch: pytest.MonkeyPatch) -> None:

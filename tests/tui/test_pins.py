@@ -142,6 +142,9 @@ def test_a_scatter_has_a_strip_a_value_and_equal_heights_are_equal_factors() -> 
     strips = [[bool(line[at : at + 10].strip()) for line in lines] for at in (9, 19, 29)]
     assert strips == [[True, True, False], [False, False, True], [False, False, False]]
     assert lines[2][19] == "★"
+    alone = Scatter()
+    alone.times[8] = [28.86, 28.8601]
+    assert alone.draw("tile", "ms", 40, 4).plain.count("28.86 ms") == 1, "one time is no axis"
     assert Scatter().draw("tile", "ms", 40, 4).plain == "tile: nothing measured yet"
 
 

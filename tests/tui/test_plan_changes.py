@@ -8,12 +8,12 @@ import pytest
 
 from tests.tui import plans, scripted
 from tests.tui.conftest import Started, settled
-from tests.tui.looking import focused_pane, notices, screen_text, steps_shown
+from tests.tui.looking import focused_pane, notices, screen_text, selected_step, steps_shown
 from tests.tui.plans import planned
 from tests.tui.scripted import ScriptedRun
 from tui_tuner.session import events
 from tui_tuner.session.plan import AddStep, DeleteStep, EditStep, MoveStep, Thaw
-from tui_tuner.strategies.steps import Proposal, StepState
+from tui_tuner.strategies.steps import Proposal, Step, StepState
 from tui_tuner.tui.dialogs.common import StepDialog, ThawDialog
 
 SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
@@ -37,6 +37,25 @@ async def test_a_step_is_added_at_the_end_where_the_selected_one_is_done_or_ther
             await pilot.press("2", "n", *"Unroll", "enter")
             await settled(pilot)
             assert each.told == [AddStep(title="Unroll", before=None)]
+
+
+@SIZES
+async def test_a_step_that_was_added_is_selected_and_in_view_once_it_is_there(
+    started: Started, size: tuple[int, int]
+) -> None:
+    there = asyncio.Event()
+    added = Step(id=30, title="Unroll by hand", by_user=True)
+    many = [events.StepChanged(step=Step(id=number, title=f"Try {number}")) for number in range(5, 30)]
+    theirs = events.StepChanged(step=Step(id=31, title="Unroll by hand too", by_user=True))
+    run = planned(*many, there, events.StepChanged(step=added), theirs)
+    async with started(run, size=size) as pilot:
+        await pilot.press("2", "n", *"Unroll by hand", "enter")
+        await settled(pilot)
+        assert selected_step(pilot.app) == 1
+        there.set()
+        await settled(pilot)
+        assert selected_step(pilot.app) == 30
+        assert "· 30 you> Unroll by hand" in screen_text(pilot.app)
 
 
 async def test_a_step_without_a_title_is_not_added(started: Started) -> None:
@@ -168,7 +187,7 @@ async def test_a_replay_says_that_it_cannot_be_changed(started: Started) -> None
     async with started(run) as pilot:
         await pilot.press("2", "end", "x")
         await settled(pilot)
-        assert notices(pilot.app) == ["This is a replay: it cannot be changed."]
+        assert notices(pilot.app) == ["This is a replay: nothing can be asked or changed."]
 
 
 async def test_a_session_that_is_over_is_told_nothing(started: Started) -> None:

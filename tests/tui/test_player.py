@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 
 from tests.tui import scripted
 from tests.tui.conftest import Started, settled
-from tests.tui.looking import focused_pane, screen_text
+from tests.tui.looking import focused_pane, notices, screen_text
 from tests.tui.scripted import ScriptedRun
 from tests.waiting import reached
 from tui_tuner.session.events import Event, IncumbentChanged, SessionFinished, StepChanged
@@ -139,6 +139,21 @@ async def test_keys_move_through_a_replay_and_every_place_is_as_it_was(started: 
         await shown(pilot)
         await pilot.press("q")
     assert pilot.app.return_value == "left"
+
+
+async def test_what_cannot_be_asked_or_changed_says_that_it_is_a_replay(started: Started) -> None:
+    async with started(Player(ScriptedRun(EVENTS))) as pilot:  # type: ignore[arg-type]
+        await shown(pilot)
+        await pilot.press("escape", "4")
+        assert "a replay: nothing can be asked or changed" in screen_text(pilot.app)
+        for pane, keys in (("4", "cmpaesrAvi"), ("2", "nKJxt")):
+            await pilot.press(pane)
+            for key in keys:
+                pilot.app.clear_notifications()
+                await pilot.press(key)
+                told = notices(pilot.app)  # type: ignore[arg-type]
+                assert told == ["This is a replay: nothing can be asked or changed."], key
+        assert len(pilot.app.screen_stack) == 1
 
 
 async def test_its_keys_do_nothing_in_a_live_session(started: Started) -> None:

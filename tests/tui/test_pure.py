@@ -146,10 +146,10 @@ def test_an_expression_filters_by_numbers_states_and_tunables() -> None:
     timed = {number: row.time for number, row in rows.items() if row.time < float("inf")}
     limit = sorted(timed.values())[len(timed) // 2]
     assert timed
-    assert numbers_of(f"time < {limit} and status == ok") == [n for n, time in timed.items() if time < limit]
+    assert numbers_of(f"time < {limit} and state == ok") == [n for n, time in timed.items() if time < limit]
     assert numbers_of(f"speedup > {1 / limit}") == [n for n, time in timed.items() if 1 / time > 1 / limit]
     failed = [n for n, row in rows.items() if row.evaluation is not None and row.evaluation.failure is not None]
-    assert numbers_of("status == failed") == failed
+    assert numbers_of("state == failed") == numbers_of("status == failed") == failed
     assert set(numbers_of("reason == wrong_result")) <= set(failed)
     assert numbers_of("number in (1, 2)") == [n for n in rows if n in (1, 2)]
     unrolled = [n for n, row in rows.items() if row.configuration["unroll"] == 4]
@@ -169,6 +169,14 @@ def test_an_expression_filters_by_numbers_states_and_tunables() -> None:
 def test_an_expression_that_is_none_says_why(text: str, told: str) -> None:
     with pytest.raises(ExpressionError, match=re.escape(told)):
         RowFilter(text, ["block_size_x"])
+
+
+def test_how_far_a_time_is_from_the_best_is_in_percent_however_far() -> None:
+    times = [scripted.measured(scripted.TILES, 1, time) for time in (0.1, 0.2335, 0.711, 1.5)]
+    rows = [EvaluationRow(1, scripted.TILES.id, {}, each) for each in times]
+    change = next(column for column in EVALUATION_COLUMNS if column.name == "change")
+    words = [change.cell(row, EvaluationContext(best_ms=0.1)) for row in rows]
+    assert words == ["+0.0%", "+133.5%", "+611.0%", "+1,400%"]
 
 
 def test_an_order_that_is_turned_round_keeps_what_has_no_value_at_the_end() -> None:

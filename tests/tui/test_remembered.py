@@ -47,6 +47,24 @@ async def test_pane_order_chart_and_diff_stand_as_they_were_left(tmp_path: Path)
         assert notices(app) == []
 
 
+async def test_an_order_of_another_kind_of_session_turns_nothing_here_and_stays_remembered(tmp_path: Path) -> None:
+    file = tmp_path / "screen.json"
+    remember(file, left := Look(order="gain", turned=True))
+    app = app_with(file)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(pilot)
+        assert "[newest]" in screen_text(app)
+        app.exit()
+    assert remembered(file) == (left, "")
+    app = app_with(file)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(pilot)
+        await pilot.press("O")
+        assert "[newest ↑]" in screen_text(app)
+        await pilot.press("o")
+        assert "[fastest]" in screen_text(app), "another column is not turned round too"
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [("{", "it: Invalid JSON"), ('{"maximised": 9}', "maximised: Input should be less"), ("[]", "it: Input should be")],

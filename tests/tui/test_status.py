@@ -40,6 +40,22 @@ def test_the_header_never_overflows_and_keeps_kernel_speedup_and_cpu_label(
         assert "1.62x" in line.plain
 
 
+def test_a_question_to_the_model_is_under_way_until_it_is_answered_or_fails() -> None:
+    asked = [events.QuestionAsked(number=number, text="why?", elapsed=100.0 + number) for number in (1, 2)]
+    model = view_model_of([*scripted.opening(), *asked])
+
+    def line() -> str:
+        return fitting(status_parts(model, KernelView(), 108.0, None), Content(" · "), 200).plain
+
+    assert line().startswith("… model: your question 00:07, 0 tokens · … model: your question 00:06, 0 tokens · ")
+    model.apply(events.AnswerText(number=2, text="since " * 10, thinking="hm, " * 5))
+    assert "your question 00:06, 20 tokens" in line()
+    model.apply(events.AnswerReceived(number=2, text="since", tokens=20))
+    assert line().count("your question") == 1
+    model.apply(events.AnswerFailed(number=1, reason="no connection"))
+    assert "your question" not in line()
+
+
 def test_a_long_name_is_cut_in_the_header_and_takes_nothing_else_away() -> None:
     device = scripted.H200.model_copy(update={"name": "NVIDIA H200, " + "recorded before " * 20})
     line = header_line(view_model_of(scripted.opening(device)), KernelView(), 120)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from textual import on, work
+from textual.events import Key
 from textual.getters import query_one
 from textual.screen import Screen
 
@@ -13,10 +14,11 @@ from tui_tuner.session.controls import GoOn, Pause
 from tui_tuner.session.plan import Instruction
 from tui_tuner.strategies.steps import Decision, Proposal, Remedy
 from tui_tuner.text import in_line
-from tui_tuner.tui.approval import ApprovalDesk, QuestionLine
+from tui_tuner.tui.approval import ABOUT_A_SOURCE, ApprovalDesk, QuestionLine
 from tui_tuner.tui.dialogs.common import ModelDialog
 from tui_tuner.tui.dialogs.control_dialog import ControlDialog
 from tui_tuner.tui.dialogs.editing import FailedBuild, edited, failed_before, failed_build
+from tui_tuner.tui.notices import tell_once, withdraw
 from tui_tuner.tui.panes.benchmarks_pane import BenchmarksPane
 from tui_tuner.tui.panes.chat_pane import ChatPane
 from tui_tuner.tui.panes.common import PaneGrid
@@ -28,7 +30,7 @@ from tui_tuner.tui.texts import resume_command
 from tui_tuner.tui.view_model import ViewModel
 
 _OVER = "The session is over: nothing can be changed any more."
-_REPLAY = "This is a replay: it cannot be changed."
+_REPLAY = "This is a replay: nothing can be asked or changed."
 
 
 class AnsweringScreen(Screen[None]):
@@ -38,8 +40,12 @@ class AnsweringScreen(Screen[None]):
         view: how the session's subject is shown.
         desk: where the session's questions are answered.
         tell: hands an instruction to the session; False if it cannot be changed.
+
+    Attributes:
+        replayed: whether it is a replay: the clock stands, and the session hears nothing.
     """
 
+    replayed = False
     _panes = query_one(PaneGrid)
     _kernel = query_one(KernelPane)
     _chat = query_one(ChatPane)
@@ -54,10 +60,30 @@ class AnsweringScreen(Screen[None]):
         self._view = view
         self._desk = desk
 
+    def on_key(self, event: Key) -> None:
+        """Say why a key does nothing now that the help lists."""
+        known = self.active_bindings.get(event.key)
+        if known is not None and not known.enabled and (why := self._why_not(known.binding.action)):
+            event.stop()
+            tell_once(self.app, why)
+
+    def _why_not(self, action: str) -> str:
+        """Why an action that is not hidden does nothing now; empty where only a question is missing."""
+        if self.replayed:
+            return _REPLAY
+        if self.view_model.finished is not None:
+            return _OVER
+        question = self._desk.question
+        if question is None or action not in ABOUT_A_SOURCE:
+            return ""
+        return f"Step {question.step.id} comes without a {self._view.noun}: there is none to edit or to look at."
+
     def question_changed(self) -> None:
         """Show the question at the desk, or that there is none."""
         self.draw()
         question = self._desk.question
+        if question is None:
+            withdraw(self.app, self._unchanged)
         words = "" if question is None else self.question_words(question)
         self._question.ask(question or self._desk.trouble, words)
         self._tabs.awaiting = question is not None
@@ -131,14 +157,19 @@ class AnsweringScreen(Screen[None]):
         proposal, started = self._desk.question, self.view_model.started
         if not self._desk.listens or proposal is None or proposal.candidate is None or started is None:
             return
+        withdraw(self.app, self._unchanged)
         file = self._view.file_name(started.language)
         failed = self._failed_build(proposal) or failed_before(self.view_model, proposal.candidate)
         text, title = proposal.candidate.source, proposal.step.title
         source = await edited(self.app, text, title, started.language, file, failed)
         if source is None or source == proposal.candidate.source:
-            self.notify(f"The {self._view.noun} is unchanged; the step still awaits you.", markup=False)
+            tell_once(self.app, self._unchanged)
         elif self._desk.question is proposal:
             self._desk.answer(Decision(action="edit", source=source))
+
+    @property
+    def _unchanged(self) -> str:
+        return f"The {self._view.noun} is unchanged; the step still awaits you."
 
     def question_words(self, question: Proposal) -> str:
         """What is told beside the title of the step: before all else why an edit of the user's awaits them again."""

@@ -97,8 +97,7 @@ class TunerApp(InTurn[str]):
         self.title = run.title
         self.failure: BaseException | None = None
         self._run_shown = run
-        self._theme_wanted = theme
-        self._keymap_wanted = checked_keymap(keymap or {})
+        self._theme_wanted, self._keymap_wanted = theme, checked_keymap(keymap or {})
         self._grace_s, self._clock = grace_s, clock
         self._starting = starting
         self._engine: asyncio.Task[None] | None = None
@@ -175,7 +174,7 @@ class TunerApp(InTurn[str]):
             async for event in stream:
                 if self._broken is None:  # what comes later is taken by whoever goes on
                     self._told[type(event), len(self._told) if event.adds else 0] = event
-                self._over = self._over or getattr(event, "type", "") == "session_finished"
+                self._over |= getattr(event, "type", "") == "session_finished"
                 await self._show(event)
                 if self._over and self._broken is not None:
                     return  # nobody is there to compare anything

@@ -97,6 +97,8 @@ _GIVEN_BACK = "the device is given back"
 REMEDY = "remedy"
 ANSWERS = ("decide", "edit", "reject", "approve_all", "ask_again", "review", "facts", REMEDY)
 """The actions of the screen that have to do with the question."""
+ABOUT_A_SOURCE = ("edit", "review", "facts")
+"""Those that need one that is proposed."""
 
 Answer = Decision | Remedy
 
@@ -177,7 +179,7 @@ class ApprovalDesk:
         return self.awaits and self._clock() - self._asked_at >= self._grace_s
 
     def allows(self, action: str) -> bool | None:
-        """Whether one of the ANSWERS acts now; None if it is only greyed, False if it is hidden."""
+        """Whether one of the ANSWERS acts now; None if its key says why it does not, False if it is hidden."""
         question = self.question if self.awaits else None
         if action == REMEDY:
             return self.awaits and self.trouble is not None
@@ -187,9 +189,7 @@ class ApprovalDesk:
             return self.approves_all
         if action == "approve_all" and self.approves_all:
             return False
-        if action in ("review", "facts"):
-            return question is not None and question.candidate is not None
-        if action == "edit":
+        if action in ABOUT_A_SOURCE:
             return True if question is not None and question.candidate is not None else None
         return True if question is not None else None
 

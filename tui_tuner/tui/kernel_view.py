@@ -108,7 +108,7 @@ class EvaluationContents(BenchmarkContents):
     )  # fmt: skip
     curves = ("best so far", "best over time")
     compares = True
-    filter_words = "words, or: time < 0.2 and status == ok"
+    filter_words = "words, or: time < 0.2 and state == ok"
 
     def __init__(self) -> None:
         self.table: EvaluationTable = EvaluationTable()

@@ -42,7 +42,7 @@ def first_key(names: KeyNames, name: str) -> str:
 def key_of(screen: Screen[Any], name: str) -> str:
     """The first key of a binding by its name in the keymap where it acts now; empty where it does not."""
     for active in screen.active_bindings.values():
-        if active.binding.id == name:
+        if active.enabled and active.binding.id == name:
             return screen.app.get_key_display(active.binding)
     return ""
 

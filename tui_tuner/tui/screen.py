@@ -53,11 +53,9 @@ class SessionScreen(AnsweringScreen):
 
     Attributes:
         seen_as: tells what the run is where it is not driven from here; see `tui_tuner.tui.subject.EventSource`.
-        replayed: whether it is a replay: the clock stands, and the session hears nothing.
         keeps_device: tells whether the session is over and its device stays taken for comparisons.
     """
 
-    replayed = False
     HORIZONTAL_BREAKPOINTS = BREAKPOINTS
     VERTICAL_BREAKPOINTS = HEIGHTS
     BINDINGS: ClassVar[list[BindingType]] = [*SCREEN_BINDINGS]
@@ -87,7 +85,8 @@ class SessionScreen(AnsweringScreen):
         """Header, tabs, panes, the open question, status, keys."""
         know_size(self)
         pin, leave = (first_key(self._key_names, name) for name in ("compare", "quit"))
-        panes = [KernelPane(self._view), PlanPane(self._view), BenchmarksPane(self._view, pin), ChatPane(self._view)]
+        panes = [KernelPane(self._view), PlanPane(self._view), BenchmarksPane(self._view, pin)]
+        panes.append(ChatPane(self._view, replayed=self.replayed))
         yield HeaderLine(self._view)
         yield TabLine([pane.title for pane in panes])
         yield PaneGrid(panes)
@@ -248,7 +247,7 @@ class SessionScreen(AnsweringScreen):
     def _show_row(self, message: BenchmarksPane.RowChosen) -> None:
         started, given = self.view_model.started, self.view_model.baseline
         language = "" if started is None else started.language
-        dialog = RowDialog(message.title, message.text, message.source, given, language, proposes=self._takes_steps)
+        dialog = RowDialog(message.title, message.text, message.source, given, language, proposes=self._can_change)
         self.app.push_screen(dialog, self._propose)
 
     def _propose(self, step: AddStep | None) -> None:
@@ -266,10 +265,10 @@ class SessionScreen(AnsweringScreen):
     def action_open_step(self) -> None:
         """Change the words of the selected step, or read all about one that cannot be changed."""
         self.catch_up()
-        self._plan.open_step(changeable=self._takes_steps)
+        self._plan.open_step(changeable=self._can_change)
 
     @property
-    def _takes_steps(self) -> bool:
+    def _can_change(self) -> bool:
         return self.view_model.finished is None and not self.replayed
 
     @on(PlanPane.InstructionGiven)
@@ -298,25 +297,25 @@ class SessionScreen(AnsweringScreen):
     # --- keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Nothing acts before the panes stand."""
+        """Nothing acts before the panes stand; None where the key says why it does nothing, see `on_key`."""
         return self.is_mounted and self._allows(action, parameters)
 
     def _allows(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Answers act while a question is open; the plan's keys in the plan; maximising where there are more panes."""
-        over = self.view_model.finished is not None
         if action in ANSWERS:
-            return False if over and action == "ask_again" else self._desk.allows(action)
+            return self._desk.allows(action) if self._can_change else None
         if self.has_class("-help"):
             return action == "pane"
         if action in ("control", "pause", "tell"):
             answers = action == "control" and self._desk.trouble is not None  # its key does then
-            return not (over or self.replayed or answers)
+            return not answers and (self._can_change or None)
         if action == "change_plan":
-            return self._view.plans and self._panes.active == 2 and not (over or self.replayed)
+            return self._view.plans and self._panes.active == 2 and (self._can_change or None)
         if action == "open_step":
             return self._panes.active == 2
-        if action == "benchmarks" and parameters[0] in _IN_THE_TABLE:
-            return self._panes.active == 3 and (self._benchmarks.compares or parameters[0] != "pin")
+        if action == "benchmarks":
+            here = self._panes.active == 3 or parameters[0] not in _IN_THE_TABLE
+            return here and self._benchmarks.offers(parameters[0])  # type: ignore[arg-type]  # a binding's
         if action == "maximise":
             return not self.has_class("-narrow") or self.has_class("-tall")
         return action != "restore" or self._benchmarks.filters or self.has_class("-solo") or self.has_class("-review")

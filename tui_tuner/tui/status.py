@@ -110,8 +110,8 @@ def _doing(view_model: ViewModel, elapsed: float, spin: float | None) -> list[Pa
     parts: list[Part] = []
     if view_model.paused:
         parts.append((0, Content.styled("paused", "bold $text-warning")))
-    asked = view_model.under_way.asked
-    if asked is not None:
+    under_way = view_model.under_way
+    for asked in filter(None, (under_way.asked, *under_way.questions.values())):
         sign = "…" if spin is None else _SPINNER[int(spin * _A_SECOND) % len(_SPINNER)]
         tokens = thousands(asked.characters // _CHARACTERS)
         words = f"model: {asked.purpose} {timer(elapsed - asked.since)}, {tokens} tokens"
@@ -119,8 +119,8 @@ def _doing(view_model: ViewModel, elapsed: float, spin: float | None) -> list[Pa
     step = view_model.current_step
     if step is not None:
         parts.append((1, Content(f"step {view_model.order.index(step.id) + 1}/{len(view_model.order)}")))
-    if view_model.under_way.work:
-        parts.append((3, Content(view_model.under_way.work)))
+    if under_way.work:
+        parts.append((3, Content(under_way.work)))
     return parts
 
 

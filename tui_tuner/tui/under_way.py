@@ -13,6 +13,7 @@ class Asked:
     """A call of the model that is under way.
 
     Attributes:
+        call: its number, or that of the question.
         since: seconds since the session began.
         characters: of reply and thinking that have arrived.
     """
@@ -22,6 +23,10 @@ class Asked:
     since: float
     characters: int = 0
 
+    def heard(self, words: events.ModelText | events.AnswerText) -> Asked:
+        """With what has arrived by now."""
+        return replace(self, characters=self.characters + len(words.text) + len(words.thinking))
+
 
 @dataclass
 class UnderWay:
@@ -30,10 +35,12 @@ class UnderWay:
     Attributes:
         calls: of the model, the one under way included.
         asked: the call under way.
+        questions: of the user's that await an answer, by number.
     """
 
     calls: int = 0
     asked: Asked | None = None
+    questions: dict[int, Asked] = field(default_factory=dict)
     _search: tuple[int, int] | None = None  # evaluations that are done, and how many there are at most
     _evaluations: set[int] = field(default_factory=set)
     _apart: str = ""  # what the device does for no evaluation
@@ -82,9 +89,14 @@ class UnderWay:
                 self.calls = max(self.calls, event.call)
                 self.asked = Asked(event.call, event.purpose, event.elapsed)
             case events.ModelText() if self.asked is not None and event.call == self.asked.call:
-                heard = self.asked.characters + len(event.text) + len(event.thinking)
-                self.asked = replace(self.asked, characters=heard)
+                self.asked = self.asked.heard(event)
             case events.ReplyReceived() | events.CallFailed() if self.asked and event.call == self.asked.call:
                 self.asked = None
             case events.HelpAsked():
                 self.asked = None
+            case events.QuestionAsked():
+                self.questions[event.number] = Asked(event.number, "your question", event.elapsed)
+            case events.AnswerText() if event.number in self.questions:
+                self.questions[event.number] = self.questions[event.number].heard(event)
+            case events.AnswerReceived() | events.AnswerFailed():
+                self.questions.pop(event.number, None)

@@ -21,8 +21,10 @@ from tui_tuner.tensile.screen_table import SizeTable
 from tui_tuner.tui.app import TunerApp
 from tui_tuner.tui.dialogs.control_dialog import choices
 from tui_tuner.tui.dialogs.editing import EditorDialog
+from tui_tuner.tui.help import HelpPage
 from tui_tuner.tui.panes.kernel_pane import KernelPane
 from tui_tuner.tui.panes.review import proposal_facts
+from tui_tuner.tui.text.plain import Paragraphs
 
 
 def sizes_text(app: TunerApp) -> list[str]:
@@ -41,6 +43,17 @@ async def test_the_configuration_takes_the_kernels_place(started: Started) -> No
         await settled(pilot)
         assert pane.query_one("#view-best", TextArea).text == tensile_script.WIDER
         assert "in force since round 1" in screen_text(pilot.app)
+
+
+async def test_a_key_that_has_nothing_to_do_here_is_not_listed(started: Started) -> None:
+    async with started(tensile_run(tensile_script.two_runs(), stays=True)) as pilot:
+        await pilot.press("3")
+        assert not {"h", "equals_sign"} & pilot.app.screen.active_bindings.keys()
+        assert "chart" not in screen_text(pilot.app).split("\n")[-1]
+        await pilot.press("question_mark")
+        help_page = str(pilot.app.screen.query_one(HelpPage).query_one(Paragraphs)._content)
+        assert "Sort the benchmarks" in help_page
+        assert "next chart" not in help_page
 
 
 async def test_before_the_first_results_there_is_no_configuration_in_force(started: Started) -> None:

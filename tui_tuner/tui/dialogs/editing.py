@@ -15,6 +15,7 @@ from textual import on
 from textual.app import App, ComposeResult, SuspendNotSupported
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.events import Unmount
 from textual.widgets import OptionList, Static, TextArea
 
 from tui_tuner.evaluate.results import Failure, FailureKind
@@ -24,6 +25,7 @@ from tui_tuner.subjects import Source
 from tui_tuner.text import clean
 from tui_tuner.tui.dialogs.dialog import Dialog
 from tui_tuner.tui.moving import Menu
+from tui_tuner.tui.notices import FORGETS, tell_once, withdraw
 from tui_tuner.tui.text.highlighting import apply_language, apply_theme
 from tui_tuner.tui.text.plain import one_line
 from tui_tuner.tui.text.source_views import LinedArea
@@ -220,4 +222,10 @@ class EditorDialog(Dialog[str | None]):
             self.dismiss(None)
         else:
             self._given_up = text
-            self.notify("Esc again forgets your changes.", markup=False)
+            tell_once(self.app, FORGETS)
+
+    @on(TextArea.Changed)
+    @on(Unmount)
+    def _keep_changes(self) -> None:
+        """Esc would have to be pressed twice again."""
+        withdraw(self.app, FORGETS)

@@ -34,13 +34,16 @@ from tui_tuner.tui.view_model import EvaluationRow, ViewModel
 
 _TALLEST = 14
 """Lines of a chart that is no curve, at most."""
-
+_CORNERS = 6
+"""Cells of a border that no words have."""
 
 _MANY = 5000
 """Rows; more are filtered once the typing pauses."""
 _TYPING_S = 0.25
 
 TableAction = Literal["next_order", "turn_order", "next_chart", "filter", "pin"]
+_NOT_EVERYWHERE: dict[str, TableAction] = {"compare": "pin", "chart": "next_chart"}
+"""Names of keys that some sessions have not, with what they do."""
 
 
 class FilterInput(Input):
@@ -68,8 +71,8 @@ class BenchmarksPane(Pane):
 
 ★ is the incumbent. `{sort}` goes on to the next order, `{turn_order}` turns it round; so does a click on a heading.
 `{filter}` filters by words such as `block_size_x=64`, `wrong result` or a step's title, or by an expression such as
-`time < 0.2 and status == ok`: it may name tunables, number, time, low, high, speedup, roofline, registers, spill,
-shared, status (ok, failed, running), reason (compile_error, wrong_result, ...) and candidate. Esc shows all rows again.
+`time < 0.2 and state == ok`: it may name tunables, number, time, low, high, speedup, roofline, registers, spill,
+shared, state (ok, failed, running), reason (compile_error, wrong_result, ...) and candidate. Esc shows all rows again.
 Enter shows everything about a row: log, source and diff, to copy, or to have a step that starts from there.
 
 `{compare}` pins a row, and on another row has both timed in turns on fresh data: while the session runs as soon as the
@@ -105,12 +108,12 @@ incumbent's) over its values, each with the number of its failures; equal height
         self._contents = view.contents()
         self._turned: dict[str, RowOrder[Any]] = {}
         self._pins = Pins()
-        self._titled = ""
+        self._titled = self._words_below = ""
         self._wanted = ""
         text = view.table_help or self.HELP
         self.HELP = f"{text}\n{columns_help(self._contents.table.all_columns)}"  # type: ignore[misc]  # one pane's own
         self._contents.table.add_class("benchmark-table")
-        self.unused = frozenset() if self._contents.compares else frozenset(("compare",))
+        self.unused = frozenset(name for name, what in _NOT_EVERYWHERE.items() if not self.offers(what))
 
     def compose(self) -> ComposeResult:
         """The curve, the filter (hidden until it is wanted) and the table."""
@@ -121,6 +124,7 @@ incumbent's) over its values, each with the number of its failures; equal height
             yield Static(id="filter-fault", markup=False)
         yield PinLines()
         yield self._contents.table
+        yield Static(id="below-table", markup=False)
 
     def on_mount(self) -> None:
         """No filter yet."""
@@ -133,16 +137,17 @@ incumbent's) over its values, each with the number of its failures; equal height
     def _line(self) -> Horizontal:
         return self.query_one("#filter-line", Horizontal)
 
-    @property
-    def compares(self) -> bool:
-        """Whether two rows can be timed in turns."""
-        return self._contents.compares
+    def offers(self, what: TableAction) -> bool:
+        """Whether a key does anything with what this session measures."""
+        if what == "pin":
+            return self._contents.compares
+        return what != "next_chart" or len(self._contents.charts) > 1
 
     @property
     def _order(self) -> RowOrder[Any]:
         """The present one; tunables offer some once they are known."""
         order = next(one for one in self._contents.orders if one.name == self._order_name)
-        if not self.turned:
+        if not self._is_turned:
             return order
         return self._turned.setdefault(order.name, order.turned())
 
@@ -151,6 +156,11 @@ incumbent's) over its values, each with the number of its failures; equal height
         """Its name while it is not turned round."""
         orders = self._contents.orders
         return self.order if self.order in [one.name for one in orders] else orders[0].name
+
+    @property
+    def _is_turned(self) -> bool:
+        """Whether that is turned round; an order of another kind of session was remembered with its own direction."""
+        return self.turned and self.order == self._order_name
 
     @property
     def look(self) -> Look:
@@ -182,18 +192,16 @@ incumbent's) over its values, each with the number of its failures; equal height
 
     def copied_text(self) -> tuple[str, str]:
         """All about the selected row."""
-        key = self._contents.table.selected_key
-        parts = () if key is None else self._contents.about(self._view_model, key)
-        return "\n".join(part.plain for part in parts), "the row"
+        return self.selected_words, "the row"
 
     def do(self, what: TableAction) -> None:
         """What a key or a click wants."""
         match what:
             case "next_order":
                 names = [order.name for order in self._contents.orders]
-                self.order = names[(names.index(self._order_name) + 1) % len(names)]
+                self.turned, self.order = False, names[(names.index(self._order_name) + 1) % len(names)]
             case "turn_order":
-                self.turned = not self.turned
+                self.turned, self.order = not self._is_turned, self._order_name
             case "next_chart":
                 charts = self._contents.charts
                 self.chart = charts[(charts.index(self._chart_name) + 1) % len(charts)]
@@ -290,13 +298,15 @@ incumbent's) over its values, each with the number of its failures; equal height
 
     @property
     def selected_words(self) -> str:
-        """All there is to say about the row under the cursor, as text; empty where there is none."""
+        """What the row under the cursor is and all there is to say about it, as text; empty where there is none."""
         key = self._contents.table.selected_key
-        return "" if key is None else self._contents.about(self._view_model, key)[1].plain
+        parts = () if key is None else self._contents.about(self._view_model, key)
+        return "\n".join(part.plain for part in parts)
 
     def on_resize(self, _event: Resize) -> None:
-        """Draw the curve in the new width."""
+        """Draw in the new width what depends on it."""
         self._draw_chart()
+        self._tell_below()
 
     def show(self, view_model: ViewModel, news: Sequence[events.Event]) -> None:
         """Draw the rows if any of them is new or changed."""
@@ -306,10 +316,20 @@ incumbent's) over its values, each with the number of its failures; equal height
             self._draw_chart()
 
     def _draw(self) -> None:
-        self.write_below(self._contents.draw(self._view_model, self._wanted, self._order))
+        words = self._contents.draw(self._view_model, self._wanted, self._order)
+        if words != self._words_below:
+            self._words_below = words
+            self._tell_below()
         if self._titled != self._order.title:  # one that is remembered may be known only now
             self.refresh_title()
         self.query_one(PinLines).show(self._pinned_rows, self._view_model, self._pin_key)
+
+    def _tell_below(self) -> None:
+        """Tell of the table in the border below it; where that is too short, in lines over it."""
+        words, below = one_line(self._words_below), self.query_one("#below-table", Static)
+        below.display = words.cell_length > max(0, self.outer_size.width - _CORNERS)
+        self.write_below("" if below.display else self._words_below)
+        below.update(words)
 
     def _draw_chart(self) -> None:
         chart, name = self.query_one("#best-chart", Static), self._chart_name

@@ -106,7 +106,8 @@ class Scatter:
         if not measured:
             return Content.styled(f"{title}: nothing measured yet", "$foreground-muted")
         low, high = min(measured), max(measured)
-        ends = f"{milliseconds(high)} {unit}", f"{milliseconds(low)} {unit}"
+        slowest, fastest = (f"{milliseconds(time)} {unit}" for time in (high, low))
+        ends = "" if slowest == fastest else slowest, fastest
         side = max(len(ends[0]), len(ends[1]), min(len(title), width // 3)) + 1
         strips = self._strips(width - side)
         cells, rows = (width - side) // len(strips), height - 1

@@ -30,6 +30,7 @@ from tui_tuner.session.events import (
 )
 from tui_tuner.story import pair_line
 from tui_tuner.strategies.steps import Decision
+from tui_tuner.text import in_line
 from tui_tuner.tui.panes.cards import parsed_reply, reply_content
 from tui_tuner.tui.subject import SubjectView
 from tui_tuner.tui.text.plain import Paragraphs, plain
@@ -68,8 +69,8 @@ def _line(event: Event, view: SubjectView) -> Content | None:
         case UserSaid():
             return _STEER + plain(event.text)
         case QuestionAsked():
-            about = f"  (about {counted(len(event.about.splitlines()), 'selected line')})" if event.about else ""
-            return _YOU + plain(event.text) + Content.styled(about, "$foreground-muted")
+            about = f"  (about {_about(event.about)})" if event.about else ""
+            return _YOU + plain(event.text) + plain(about, "$foreground-muted")
         case SessionFinished():
             return _note(f"{event.status.replace('_', ' ')}: {event.reason}")
     return _other_line(event)
@@ -91,6 +92,14 @@ def _other_line(event: Event) -> Content | None:
         case PairCompared():
             return _note(pair_line(event))
     return None
+
+
+def _about(selected: str) -> str:
+    """What a question is about: some lines of a diff, else what their first one says, as in `evaluation 31`."""
+    lines = selected.splitlines()
+    if all(line[:1] in ("+", "-", " ", "") for line in lines):
+        return f"{counted(len(lines), 'line')} of the diff"
+    return in_line(lines[0])
 
 
 def _note(text: str, *, warning: bool = False) -> Content:

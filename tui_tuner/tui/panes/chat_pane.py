@@ -182,9 +182,9 @@ resumed.
 
         reason: str
 
-    def __init__(self, view: SubjectView) -> None:
+    def __init__(self, view: SubjectView, *, replayed: bool = False) -> None:
         super().__init__(4, "Chat")
-        self._view = view
+        self._view, self._replayed = view, replayed
         self._steers = ["/hint", *(["/try"] if view.plans else []), "/stop"]
         self._replies: dict[tuple[str, int], ReplyEntry] = {}
         self._best = ""
@@ -207,6 +207,8 @@ resumed.
         super().on_mount()
         self._log.anchor()
         self._open(self._say)
+        if self._replayed:
+            self._close("a replay: nothing can be asked or changed")
 
     def focus_target(self) -> Widget:
         """The entries."""
@@ -240,12 +242,12 @@ resumed.
         """Empty the line of words for the model: they are told."""
         self._say.value = ""
 
-    def _end(self) -> None:
-        """Take no more words: the session is over."""
+    def _close(self, why: str) -> None:
+        """Take no words."""
         if self._say.has_focus:
             self._log.focus()
         self._open(self._say)
-        self._say.value, self._say.placeholder, self._say.disabled = "", "the session is over", True
+        self._say.value, self._say.placeholder, self._say.disabled = "", why, True
         self._lines[self._say].sign(Content())
 
     def _open(self, entry: ChatInput) -> None:
@@ -293,7 +295,7 @@ resumed.
         best = self._view.best(view_model) or view_model.baseline
         self._best = "" if best is None else best.source
         if view_model.finished is not None and not self._say.disabled:
-            self._end()
+            self._close("the session is over")
         self._next = next((step.id for step in view_model.plan if step.state is StepState.PROPOSED), None)
         entries: list[Widget] = []
         words: dict[tuple[str, int], tuple[str, str]] = {}

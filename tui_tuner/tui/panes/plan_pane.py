@@ -80,7 +80,13 @@ class FrozenTunablesLine(Widget):
 
 
 class StepList(SelectableLines, Choices):
-    """A step an option; Enter is left to the screen, which knows what to do with the selected step."""
+    """A step an option; Enter is left to the screen, which knows what to do with the selected step.
+
+    Attributes:
+        wanted: title of a step that the user added, which is selected once it is there; empty for none.
+    """
+
+    wanted = ""
 
     def __init__(self) -> None:
         super().__init__(id="steps", compact=True, markup=False)
@@ -114,6 +120,7 @@ class StepList(SelectableLines, Choices):
         """
         changed = [step for step in plan if self._steps.get(step.id) is not step]
         ordered = list(self._steps) == [step.id for step in plan]
+        new = [step for step in plan if step.by_user and step.id not in self._steps and step.title == self.wanted]
         selected, self._steps = self.selected, {step.id: step for step in plan}
         if not ordered:
             self._fill(selected)
@@ -122,6 +129,9 @@ class StepList(SelectableLines, Choices):
                 self.replace_option_prompt(str(step.id), step_lines(step, self._line_width))
         for step in changed:
             self._follow(step)
+        for step in new:
+            self._select(step)
+            self.wanted = ""
         if changed:
             self.refresh(layout=True)  # lines may have become more or fewer
         if changed and not self.has_focus:
@@ -283,6 +293,7 @@ thaw one to search it again.
     def _add(self, selected: int | None) -> None:
         def add(words: StepWords | None) -> None:
             if words is not None:
+                self._list.wanted = words.title
                 self.post_message(self.InstructionGiven(added(self._view_model.plan, selected, words)))
 
         self.app.push_screen(StepDialog(Content("A step of your own"), StepWords()), add)

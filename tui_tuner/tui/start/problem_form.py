@@ -23,6 +23,7 @@ from tui_tuner.format import counted
 from tui_tuner.text import clean
 from tui_tuner.tui.dialogs.dialog import Dialog
 from tui_tuner.tui.in_turn import InTurn
+from tui_tuner.tui.notices import FORGETS, tell_once, withdraw
 from tui_tuner.tui.text.highlighting import apply_theme, style_of
 from tui_tuner.tui.text.plain import one_line
 from tui_tuner.tui.text.source_views import LinedArea
@@ -123,6 +124,7 @@ class ProblemForm(Dialog[FormResult | None]):
 
     @on(TextArea.Changed)
     def _judge(self) -> None:
+        withdraw(self.app, FORGETS)
         text = self.query_one(TextArea).text
         self._fault, self._line = fault_in(self._file, text)
         self._guesses = sum(sureness_of(line) == _GUESS for line in text.split("\n"))
@@ -194,7 +196,7 @@ class ProblemForm(Dialog[FormResult | None]):
             self._close(None)
         else:
             self._given_up = text
-            self.notify("Esc again forgets your changes.", markup=False)
+            tell_once(self.app, FORGETS)
 
     def _close(self, chosen: FormResult | None) -> None:
         self._chosen = chosen
@@ -202,6 +204,7 @@ class ProblemForm(Dialog[FormResult | None]):
 
     def on_unmount(self) -> None:
         """Nobody waits for a choice that cannot come any more."""
+        withdraw(self.app, FORGETS)
         if self._chosen is None:
             self._gone()
 

@@ -101,7 +101,7 @@ class Tunables:
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """A few letters for each name: initials of its words, or its start; whole names where that is ambiguous."""
+    """A few letters for each name: initials of its words, or its start; whole where that is short or ambiguous."""
     short = [_short(name) for name in names]
     seen = Counter(short)
     return [brief if seen[brief] == 1 else name for brief, name in zip(short, names, strict=True)]
@@ -109,7 +109,13 @@ def short_names(names: Sequence[str]) -> list[str]:
 
 def _short(name: str) -> str:
     words = [word for word in name.split("_") if word]
-    return name[:3] if len(words) < 2 else "".join(word[0] for word in words)
+    if len(words) < 2:
+        return name if len(name) <= _SHORT else name[:3]
+    return "".join(word[0] for word in words)
+
+
+_SHORT = 4
+"""Letters of a word that is not worth a legend."""
 
 
 class TunableWidths:
@@ -181,16 +187,12 @@ def _time(row: EvaluationRow, _context: EvaluationContext) -> str:
 
 
 def _change(row: EvaluationRow, context: EvaluationContext) -> str:
-    """By how much more time it takes than the best, in percent; far off as a factor."""
+    """By how much more time it takes than the best; in percent however far off: a factor is a speed-up."""
     best = context.best_ms
     if best is None or not math.isfinite(row.time) or best <= 0:
         return ""
-    ratio = row.time / best
-    return f"{ratio:.3g}x" if ratio >= _FAR else f"{100 * (ratio - 1):+.1f}%"
-
-
-_FAR = 3.0
-"""Times the best from which a change is told as a factor."""
+    more = 100 * (row.time / best - 1)
+    return f"{more:+,.0f}%" if more >= 1000 else f"{more:+.1f}%"
 
 
 def _interval(row: EvaluationRow, _context: EvaluationContext) -> str:

@@ -35,7 +35,7 @@ def _as_name(kind: FailureKind) -> str:
     return kind.value.replace(" ", "_").replace("-", "_")
 
 
-def _status(row: EvaluationRow) -> str:
+def _state(row: EvaluationRow) -> str:
     if row.evaluation is None:
         return "running"
     return "ok" if row.evaluation.failure is None else "failed"
@@ -48,7 +48,8 @@ def _of(value: Callable[[Evaluation], object]) -> Callable[[EvaluationRow], obje
 _MEASURES: dict[str, Callable[[EvaluationRow], object]] = {
     "number": lambda row: row.number,
     "candidate": lambda row: row.candidate,
-    "status": _status,
+    "state": _state,
+    "status": _state,  # what it was called before
     "reason": _of(lambda evaluation: "" if evaluation.failure is None else _as_name(evaluation.failure.kind)),
     "time": _of(lambda evaluation: evaluation.timing and evaluation.timing.median),
     "low": _of(lambda evaluation: evaluation.timing and evaluation.timing.low),
@@ -60,7 +61,7 @@ _MEASURES: dict[str, Callable[[EvaluationRow], object]] = {
 }
 """Names that an expression may read, beside those of tunables and `speedup`; times in ms."""
 _WORDS = frozenset({"ok", "failed", "running", *map(_as_name, FailureKind)})
-"""Names that stand for themselves, as in `status == ok`."""
+"""Names that stand for themselves, as in `state == ok`."""
 _SPEEDUP = "speedup"
 _EXPRESSION = re.compile(r"[<>]|==|!=|\bin\s*\(")
 """What is in no word to search for, and makes a text an expression."""
@@ -70,7 +71,7 @@ class RowFilter:
     """Which rows are wanted: by words that they contain, or by an expression over their numbers.
 
     Args:
-        text: as in `wrong result` or `time < 0.2 and status == ok`.
+        text: as in `wrong result` or `time < 0.2 and state == ok`.
         tunables: their names, where an expression is to be refused that names what there is not.
         short: short names of tunables -> their names, as the table has them over its values.
 
