@@ -260,6 +260,29 @@ async def test_whether_a_run_that_is_at_work_shall_be_deleted_is_not_asked() -> 
 
 
 @pytest.mark.usefixtures("_here")
+async def test_of_several_kernels_the_one_that_enter_tunes_is_drafted_and_the_frame_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    two = "__global__ void one(float *x) { x[threadIdx.x] = 1; }\n" + Path("other.cu").read_text()
+    Path("other.cu").write_text(two)
+    drafted, may_begin = overview._drafted, asyncio.Event()
+
+    async def held_up(kernel: Path) -> str:
+        await may_begin.wait()
+        return await drafted(kernel)
+
+    monkeypatch.setattr(overview, "_drafted", held_up)
+    async with shown() as pilot:
+        await pilot.press("down", "i")
+        assert await reached(lambda: "drafting a problem file" in screen_text(pilot.app))
+        may_begin.set()
+        assert await reached(lambda: isinstance(pilot.app.screen, ProblemForm))
+        await pilot.pause()
+        assert 'name = "scale"' in pilot.app.screen.query_one(TextArea).text
+        assert not pilot.app.query_one("#kernels").border_subtitle
+
+
+@pytest.mark.usefixtures("_here")
 async def test_the_form_checks_as_it_is_typed_and_keeps_the_comments() -> None:
     async with shown() as pilot:
         await pilot.press("down", "i")

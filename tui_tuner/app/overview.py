@@ -163,15 +163,13 @@ async def problem_text(kernel: Path) -> tuple[Path, str]:
 
 async def _drafted(kernel: Path) -> str:
     """A first text, with what came of trying it above."""
-    from tui_tuner.app.amending import draft_of
-    from tui_tuner.app.drafting import confirmed
-    from tui_tuner.problem.draft.problem_file import scaffold
+    from tui_tuner.app.drafting import confirmed, drafted, unconfirmed
     from tui_tuner.session_options import SessionOptions
     from tui_tuner.settings import load_settings
 
-    text = scaffold(kernel, None)
+    _, _, text = unconfirmed(kernel, None)
     try:
-        held = await confirmed(draft_of(kernel, None), SessionOptions(llm="none"), load_settings(beside=kernel))
+        held = await confirmed(drafted(kernel, None), SessionOptions(llm="none"), load_settings(beside=kernel))
         text, said = held.text, held.doubts
     except ProblemError as error:
         said = (f"it does not hold yet: {error.message}",)

@@ -266,14 +266,14 @@ class StartApp(InTurn[list[str]]):
         given = self._file
         if given is None or self._world is None:
             return
-        self._kernels.loading = True  # a draft is run on the emulator first, which takes seconds
+        self._kernels.border_subtitle = "drafting a problem file, trying it"  # on the emulator, for seconds
         try:
             file, text = await self._world.scaffold(given.path)
         except UserError as error:
             self.notify(str(error), severity="error", markup=False)
             return
         finally:
-            self._kernels.loading = False
+            self._kernels.border_subtitle = ""
         from tui_tuner.tui.start.problem_form import ProblemForm
 
         if await self.push_screen_wait(ProblemForm(file, text)):
