@@ -85,7 +85,7 @@ async def test_another_pane_takes_the_place_of_the_facts_and_an_answer_ends_the_
         await settled(pilot)
         assert run.decisions == [Decision(action="approve")]
         assert not pilot.app.screen.has_class("-review")
-        assert pilot.app.screen.check_action("facts", ()) is False
+        assert not pilot.app.screen.check_action("facts", ()), "without a question there are none"
 
 
 async def test_two_keys_go_to_the_hunks_and_a_question_is_about_the_chosen_one(started: Started) -> None:
