@@ -7,7 +7,7 @@ import pytest
 
 from tests.structures import ARGUMENTS, STRUCTURES
 from tui_tuner.errors import ProblemError
-from tui_tuner.problem.by_value import alignment_of, in_one_block
+from tui_tuner.problem.by_value import Field, Unknown, alignment_of, fields_of, in_one_block
 from tui_tuner.problem.inputs import call_reference, make_arguments
 from tui_tuner.problem.load import load_problem
 from tui_tuner.prompts import argument_facts
@@ -115,3 +115,28 @@ def test_the_arguments_of_a_launch_lie_in_one_block_each_at_its_alignment():
     assert len(block) == 80
     assert [alignment_of(one.dtype) for one in (np.int16(0), two, four)] == [2, 8, 16]
     assert [argument.name for argument in ARGUMENTS] == ["two", "four"]
+
+
+@pytest.mark.parametrize(
+    ("stated", "extent", "count"),
+    [
+        ("#define N 32u\n", "N / 2", 16),
+        ("#define M 4\n#define N (2 * M)\n", "N + 1", 9),
+        ("const int K = 3;\n", "K", 3),
+        ("", "sizeof(int)", None),
+        ("#define N N + N + N\n", "N", None),
+        ("#define N " + "N + " * 5000 + "1\n", "N", None),
+    ],
+)
+def test_an_extent_may_be_arithmetic_over_what_the_code_states(stated, extent, count):
+    fields = fields_of("S", f"{stated}struct S {{ int at[{extent}]; }};", "cuda")
+    if count is None:
+        assert isinstance(fields, Unknown)
+        assert fields.reason == f"has an extent that no number is known for: {extent}"
+    else:
+        assert fields == (Field("at", "int32", count),)
+
+
+@pytest.mark.parametrize("base", ["Base", "Base<int>", "public a::Base<int, 2>", "Base<int>, Other"])
+def test_a_structure_that_is_derived_of_another_is_no_plain_data(base):
+    assert fields_of("S", f"struct S : {base} {{ int n; }};", "cuda") == Unknown("", "is no plain data")

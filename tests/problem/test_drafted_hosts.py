@@ -214,7 +214,7 @@ CASES = {
     "pointers to void that the kernel takes for structures, also of its template, and for numbers": (
         "#define N 32\ntypedef struct { half d; uint8_t q[N / 2]; } Packed;\n"
         "template <typename P> __global__ void k(float *to, const void *__restrict__ x, void *y, int n) {"
-        f" {ONE} const P *packed = (const P *) x; if (i < n) to[i] = packed[i].q[1] * static_cast<double *>(y)[i]; }}\n"
+        f" {ONE} const P *packed = (P const *) x; if (i < n) to[i] = packed[i].q[1] * static_cast<double *>(y)[i]; }}\n"
         "int main() { int n = 8192; cudaMalloc(&to, n * 4); cudaMalloc(&x, (size_t)n / N * sizeof(Packed));"
         " cudaMalloc(&y, n * sizeof(double)); k<Packed><<<(n + 127) / 128, 128>>>(to, x, y, n); }",
         {"x": ["n // 32", 18], "y": ["n"]},

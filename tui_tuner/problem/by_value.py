@@ -21,6 +21,8 @@ MOST_ELEMENTS = 64
 """Of all members together; CUDA passes 4 KB at most."""
 _DEEPEST = 8
 """Structures within each other: a source may have one hold itself, which no compiler takes."""
+_LONGEST_EXTENT = 200
+"""Characters: names that stand for names, each several times, would fill the memory."""
 _VECTOR = re.compile(r"u?(?:char|short|int|long|longlong|float|double|half)(?P<width>[234])")
 
 
@@ -161,9 +163,11 @@ def _extent(text: str, code: str, deepest: int = 4) -> int:
         return f"({found[1] or found[2]})" if found else word[0]
 
     for _ in range(deepest):
+        if len(text) > _LONGEST_EXTENT:
+            return 0
         text = re.sub(r"\b[A-Za-z_]\w*", stated, text)
     try:
-        number = evaluate(text.replace("/", "//"), {})
+        number = evaluate(re.sub(r"\b(\d+)[uUlL]+\b", r"\1", text).replace("/", "//"), {})
     except ExpressionError:
         return 0
     return number if isinstance(number, int) and number > 0 else 0

@@ -122,11 +122,11 @@ def _other_kernels(code: str, kernel: str) -> Iterator[tuple[int, int]]:
 
 def _without_idle_macros(code: str) -> str:
     """Code with the text of those macros alone that it uses, also by others: those of a host may say `at::`."""
-    plain = _DIRECTIVE.sub("", code)
+    parts = [_DIRECTIVE.sub("", code)]
     macros = {found[1]: found[0] for found in _MACRO.finditer(code)}
-    while used := macros.keys() & set(_WORD.findall(plain)):
-        plain += "\n".join(macros.pop(name) for name in used)
-    return plain
+    while used := macros.keys() & set(_WORD.findall(parts[-1])):
+        parts.append("\n".join(macros.pop(name) for name in used))
+    return "\n".join(parts)
 
 
 def _without(include: re.Match[str], idle: str) -> str:

@@ -130,6 +130,7 @@ def find_kernel(source: str, language: Language, name: str) -> KernelSignature:
     return _instantiated(kernel, [a.strip() for a in arguments.strip().removesuffix(">").split(",")], source, language)
 
 
+@lru_cache(maxsize=32)  # a kernel has one text and many configurations
 def in_namespaces(name: str, source: str, language: Language) -> str:
     """A kernel's name with the namespaces that it stands in, where it is written without; template arguments stay."""
     code = code_only(source)

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from tui_tuner.problem.syntax import closing, name_in, split_list
 
+_WORDS = r"(?:[^;{}()=<>:]|::)*"
 _HEAD = re.compile(
-    r"(?P<typedef>\btypedef\s+)?\b(?:struct|class)\b(?P<head>[^;{}()=<>]*(?:\([^;{}]*\)[^;{}()=<>]*)?(?::[^;{}()]*)?)\{"
+    rf"(?P<typedef>\btypedef\s+)?\b(?:struct|class)\b(?P<head>{_WORDS}(?:\([^;{{}}]*\){_WORDS})?(?:(?<!:):(?!:)[^;{{}}()]*)?)\{{"
 )
 _BASES = re.compile(r":.*", re.DOTALL)
-_METHOD = re.compile(r"[^;]*\([^;]*\)[^;]*;")
 _INITIAL = re.compile(r"(?<!operator)(?<![=!<>+*/-])=(?!=)\s*[^;,{}]*(?:\([^;]*\))?")
 _ACCESS = re.compile(r"\b(?:public|private|protected)\s*:")
 _ATTRIBUTE = re.compile(r"\b(?:__align__|alignas|__attribute__)\s*\(+[^()]*\)+")
@@ -60,11 +60,12 @@ def _members(body: str) -> list[Member] | None:
         return None
     while (shorter := re.sub(r"\{[^{}]*\}", ";", body)) != body:
         body = shorter
-    body = _METHOD.sub("", _ACCESS.sub("", _INITIAL.sub("", body)))
+    body = _ACCESS.sub("", _INITIAL.sub("", body))
     members: list[Member] = []
     for line in body.split(";"):
         words = " ".join(line.split())
-        if not words or words.startswith(("static", "using", "typedef", "friend")):
+        is_method = "(" in re.sub(r"\[[^][]*\]", "", words)
+        if not words or is_method or words.startswith(("static", "using", "typedef", "friend")):
             continue
         first, *more = words.split(",")
         declared = re.fullmatch(r"(?P<type>[\w\s:]+?)\s+(?P<name>\w+)(?P<extents>(?:\s*\[[^\]]+\])*)", first.strip())

@@ -20,7 +20,7 @@ from tui_tuner.problem.structures import structures
 from tui_tuner.problem.syntax import closing, code_only, name_in, split_list
 
 _MOST_CALLS = 4
-_POINTED = r"(?:const\s+)?([A-Za-z_][\w ]*?)\s*(?:const\s*)?\*\s*(?:__restrict(?:__)?\s*)?"
+_POINTED = r"(?:const\s+)?([A-Za-z_](?:[\w ]*\w)?)\s*\*\s*(?:__restrict(?:__)?\s*)?"
 
 
 def understood(
@@ -47,7 +47,7 @@ def _with_casts(signature: KernelSignature, code: str, language: Language, given
         name = re.escape(parameter.name or "?")
         casts = rf"(?:\(\s*{_POINTED}\)|_cast\s*<\s*{_POINTED}>)\s*\(?\s*{name}\b"
         for found in re.finditer(casts, signature.body):
-            written = (found[1] or found[2]).strip()
+            written = re.sub(r"\s*\bconst\b", "", found[1] or found[2])
             kind = given.get(written, written)
             dtype, width = dtype_of(kind, language, aliases)
             if dtype is not None or isinstance(fields_of(kind, code, language), tuple):
