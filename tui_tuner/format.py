@@ -8,7 +8,7 @@ of prompts are part of the keys of recorded sessions: what a function for prompt
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 
 def milliseconds(value: float, like: float | None = None) -> str:
@@ -184,3 +184,12 @@ def seconds_of(text: str) -> float:
     if match is None:
         raise ValueError(f"'{text}' is no time; write 90s, 20m or 2h")
     return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]
+
+
+LIMITS: dict[str, Callable[[str], float]] = {
+    "max_evaluations": int,
+    "max_calls": int,
+    "max_seconds": seconds_of,
+    "max_cost": float,
+}
+"""What a session may spend, with how each is read as people type it; ValueError of what is none."""

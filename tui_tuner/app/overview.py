@@ -8,15 +8,15 @@ from __future__ import annotations
 import asyncio
 import shutil
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from tui_tuner.errors import JournalError, ProblemError, SettingsError
-from tui_tuner.format import seconds_of, tunable_value
+from tui_tuner.format import LIMITS, tunable_value
 from tui_tuner.journal import Journal
 from tui_tuner.journal.reading import FILE, RUNS, header_of
 from tui_tuner.journal.runs import is_driven, kernel_of, result_of, speedup_of
@@ -232,28 +232,23 @@ def _automatic(languages: Sequence[CompiledLanguage], report: DeviceReport, read
     return ", ".join(f"{title}: {what}" if len(told) > 1 else what for title, what in told.items())
 
 
-class _Limit(NamedTuple):
-    option: str
-    read: Callable[[str], float]
-    what: str
-
-
-_LIMITS = {
-    "max_evaluations": _Limit("max_evaluations", int, "number of evaluations; as in 200"),
-    "max_time": _Limit("max_seconds", seconds_of, "time; as in 90s, 20m or 2h"),
-    "max_cost": _Limit("max_cost", float, "cost in $; as in 2.5"),
+_TYPED = {
+    "max_evaluations": ("max_evaluations", "number of evaluations; as in 200"),
+    "max_time": ("max_seconds", "time; as in 90s, 20m or 2h"),
+    "max_cost": ("max_cost", "cost in $; as in 2.5"),
 }
+"""The limits of the start screen: the option that each is, and what it is in words."""
 
 
 def fault_of(name: str, text: str) -> str:
     """What is wrong with what is typed for a limit; empty where nothing is."""
     from tui_tuner.session_options import SessionOptions
 
-    limit = _LIMITS[name]
+    option, what = _TYPED[name]
     try:
-        SessionOptions.model_validate({limit.option: limit.read(text)})
+        SessionOptions.model_validate({option: LIMITS[option](text)})
     except ValueError:
-        return f"'{text}' is no {limit.what}"
+        return f"'{text}' is no {what}"
     return ""
 
 
@@ -265,9 +260,9 @@ def save_choices(choices: Mapping[str, str]) -> Path:
     """
     from tui_tuner.settings import save_settings
 
-    typed = {name: value for name, value in choices.items() if name in _LIMITS}
+    typed = {name: value for name, value in choices.items() if name in _TYPED}
     if faults := "; ".join(filter(None, (fault_of(name, value) for name, value in typed.items()))):
         raise SettingsError(f"cannot be saved: {faults}", file=settings_file())
-    limits = {_LIMITS[name].option: _LIMITS[name].read(value) for name, value in typed.items()}
-    picked = {name: value for name, value in choices.items() if name not in _LIMITS}
+    limits = {option: LIMITS[option](typed[name]) for name, (option, _) in _TYPED.items() if name in typed}
+    picked = {name: value for name, value in choices.items() if name not in _TYPED}
     return save_settings({f"session.{name}": value for name, value in {**picked, **limits}.items()})

@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tui_tuner.format import dollar_words, time_is_up_words
+from tui_tuner.format import LIMITS, dollar_words, time_is_up_words
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.strategies.base import BudgetSpent
-
-_LIMITS = ("max_evaluations", "max_calls", "max_seconds", "max_cost")
 
 
 class Budget:
@@ -31,7 +29,7 @@ class Budget:
     @property
     def limits(self) -> dict[str, Any]:
         """What may be spent: evaluations, calls of the model, seconds and US dollars by the names of the options."""
-        return self._options.model_dump(include=set(_LIMITS))
+        return self._options.model_dump(include=set(LIMITS))
 
     def raise_to(self, **wanted: float | None) -> None:
         """Raise limits; one that is None, lower than now, or that there is not, stays."""

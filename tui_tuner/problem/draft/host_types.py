@@ -12,6 +12,7 @@ from tui_tuner.problem.draft.c_expressions import SIZEOF
 from tui_tuner.problem.draft.host_launches import HostLaunch
 from tui_tuner.problem.draft.host_memory import named
 from tui_tuner.problem.draft.host_program import HostProgram
+from tui_tuner.problem.draft.worked_out import names, with_numbers
 from tui_tuner.problem.signature import KernelSignature
 from tui_tuner.problem.structures import structures
 from tui_tuner.problem.syntax import name_in
@@ -84,12 +85,8 @@ def _plain(kind: str) -> str:
 
 def with_structures(node: ast.expr, code: str) -> ast.expr:
     """Arithmetic with the bytes of the structures of code as numbers."""
-
-    class Bytes(ast.NodeTransformer):
-        def visit_Name(self, node: ast.Name) -> ast.expr:
-            is_size = node.id.startswith(SIZEOF)
-            fields = fields_of(node.id.removeprefix(SIZEOF), code, "cuda") if is_size else None
-            return ast.Constant(structure_bytes(fields)) if isinstance(fields, tuple) else node
-
-    found: ast.expr = Bytes().visit(node)
-    return found
+    asked = [name for name in names(node) if name.startswith(SIZEOF)]
+    known = {name: fields_of(name.removeprefix(SIZEOF), code, "cuda") for name in asked}
+    return with_numbers(
+        node, {name: structure_bytes(fields) for name, fields in known.items() if isinstance(fields, tuple)}
+    )

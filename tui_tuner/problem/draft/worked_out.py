@@ -31,13 +31,8 @@ def finished(node: ast.expr) -> ast.expr:
     Raises:
         NotArithmetic: a problem file cannot say it.
     """
-
-    class Bytes(ast.NodeTransformer):
-        def visit_Name(self, node: ast.Name) -> ast.expr:
-            size = bytes_of(node.id.removeprefix(SIZEOF))
-            return ast.Constant(size) if node.id.startswith(SIZEOF) else node
-
-    node = folded(Bytes().visit(node))
+    asked = [name for name in names(node) if name.startswith(SIZEOF)]
+    node = with_numbers(node, {name: bytes_of(name.removeprefix(SIZEOF)) for name in asked})
     try:
         check_expression(ast.unparse(node), names(node))
     except ExpressionError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -15,7 +15,7 @@ from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 
 from tui_tuner.errors import UserError
-from tui_tuner.format import brief_duration, seconds_of
+from tui_tuner.format import LIMITS, brief_duration
 from tui_tuner.session.controls import AskAbout, GoOn, Pause, RaiseBudget, SkipStep, Stop, UseModel, UseStrategy
 from tui_tuner.session.plan import Instruction
 from tui_tuner.strategies import PLACES
@@ -51,8 +51,8 @@ def choices(view_model: ViewModel, *, plans: bool) -> list[Choice]:
     paused = view_model.paused
     levels = [level for level in ApprovalLevel if level is not view_model.level]
     levels = [level for level in levels if plans or level is not ApprovalLevel.ACCEPT]
-    in_force = {} if view_model.started is None else view_model.started.model_dump(include=set(_OPTIONS))
-    limits = "  ".join(f"{name} {limit.example}" for name, limit in _LIMITS.items())
+    in_force = {} if view_model.started is None else view_model.started.model_dump(include=set(LIMITS))
+    limits = "  ".join(f"{name} {example}" for name, (_, example) in _LIMITS.items())
     other = Choice("another strategy once this step is done", _other_strategy, ", ".join(PLACES))
     return [
         Choice("go on", lambda _: GoOn()) if paused else Choice("pause: begin nothing new", lambda _: Pause()),
@@ -74,19 +74,13 @@ _ABOUT = {
 }
 
 
-class _Limit(NamedTuple):
-    option: str
-    read: Callable[[str], float]
-    example: str
-
-
 _LIMITS = {
-    "evals": _Limit("max_evaluations", int, "200"),
-    "calls": _Limit("max_calls", int, "150"),
-    "time": _Limit("max_seconds", seconds_of, "30m"),
-    "cost": _Limit("max_cost", float, "5"),
+    "evals": ("max_evaluations", "200"),
+    "calls": ("max_calls", "150"),
+    "time": ("max_seconds", "30m"),
+    "cost": ("max_cost", "5"),
 }
-_OPTIONS = {limit.option for limit in _LIMITS.values()}
+"""Limits as they are typed: the option that each is, and an example of it."""
 
 
 def raised_budget(text: str, in_force: Mapping[str, float | None]) -> RaiseBudget:
@@ -102,14 +96,14 @@ def raised_budget(text: str, in_force: Mapping[str, float | None]) -> RaiseBudge
     pairs = dict(zip(words[::2], words[1::2], strict=False))
     if not pairs or len(words) % 2 or not pairs.keys() <= _LIMITS.keys():
         raise ValueError(f"write a limit and a number: {', '.join(_LIMITS)}")
-    wanted = {_LIMITS[name].option: _raised(name, value, in_force) for name, value in pairs.items()}
+    wanted = {_LIMITS[name][0]: _raised(name, value, in_force) for name, value in pairs.items()}
     return RaiseBudget.model_validate(wanted)
 
 
 def _raised(name: str, text: str, in_force: Mapping[str, float | None]) -> float:
-    option, read, example = _LIMITS[name]
+    option, example = _LIMITS[name]
     try:
-        value = read(text)
+        value = LIMITS[option](text)
     except ValueError:
         value = 0
     if not 0 < value < math.inf:
