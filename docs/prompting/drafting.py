@@ -30,6 +30,7 @@ def drafting_prompts(problem: Problem) -> list[Prompt]:
         source,
         "",
         draft,
+        problem,
         lambda _: problem_in_text(draft, file.with_suffix(".toml")),
     )
     requests: list[Request] = []

@@ -594,7 +594,9 @@ def test_a_run_is_gone_on_with_in_the_draft_that_it_began_with(gather, tmp_path)
     assert as_begun(gather, tmp_path) is None
 
 
-@pytest.mark.parametrize("more", [[], [{"name": "p.wide", "value": "32"}], [{"name": "p", "value": "1"}]])
+@pytest.mark.parametrize(
+    "more", [[], [{"name": "p.wide", "value": "32"}], [{"name": "p", "value": "1"}], [{"name": "wide", "value": "32"}]]
+)
 def test_a_model_need_not_say_what_a_structure_that_is_passed_by_value_holds(tmp_path, more):
     file = tmp_path / "gather.cu"
     file.write_text(
@@ -605,14 +607,15 @@ def test_a_model_need_not_say_what_a_structure_that_is_passed_by_value_holds(tmp
     kernel = _to_draft(file, problem_of(file))
     said = DraftReply.model_validate(text)
     assert faults_of(said, kernel) == []
-    (given,) = [one.members for one in kernel.problem_of(facts_of(said)).arguments if one.members]
-    assert [one.value for one in given] == [32 if more and "." in more[0]["name"] else 1, 1.5]
+    (given,) = [one.members for one in kernel.problem_of(facts_of(said, kernel)).arguments if one.members]
+    assert [one.value for one in given] == [32 if more and "wide" in more[0]["name"] else 1, 1.5]
 
 
 def test_what_the_host_says_stays_whatever_a_model_says(tmp_path):
     file = tmp_path / "gather.cu"
     file.write_text(GATHER + "int main() { int count = 5000; gather<<<count, 64>>>(a, b, c, count, 32); }\n")
-    written = draft_of(file, None, facts=facts_of(DraftReply.model_validate_json(reply(tests=[7]))))
+    kernel = _to_draft(file, problem_of(file))
+    written = draft_of(file, None, facts=facts_of(DraftReply.model_validate_json(reply(tests=[7])), kernel))
     assert written.problem.sizes["rows"] == 5000
     assert written.problem.default_configuration == {"block_size_x": 64}
     assert "rows = 5000  # as the host has it" in written.text

@@ -470,6 +470,20 @@ CASES = {
         " k<<<grid, block>>>(a, c, 1024); }",
         {"outputs": ["c"], "grid_div_x": ["16 * block_size_x // 32"]},
     ),
+    "elements that are counted with numbers of the device code": (
+        "#define BATCH 64\n#define ROWS 2048\n#define COLS 1024\n"
+        "__global__ void k(float *y, const float *a) { int row = blockIdx.x * blockDim.x + threadIdx.x;"
+        " if (row < ROWS) for (int j = 0; j < COLS; j++) y[blockIdx.y * ROWS + row] += a[row * COLS + j]; }\n"
+        "int main() { const size_t all = (size_t)BATCH * ROWS * COLS, ny = (size_t)BATCH * ROWS;"
+        " cudaMalloc(&a, all * sizeof(float)); cudaMalloc(&y, ny * sizeof(float));"
+        " k<<<dim3((ROWS + 255) / 256, BATCH), 256>>>(y, a); }",
+        {
+            "sizes": {"BATCH": 64},
+            "problem_size": ["2048", "BATCH"],
+            "a": ["BATCH * 2048 * 1024"],
+            "y": ["BATCH * 2048"],
+        },
+    ),
 }
 
 

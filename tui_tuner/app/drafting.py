@@ -252,7 +252,7 @@ async def _by_model(
             said = "; ".join(error.problems) if isinstance(error, NoUsableReply) else str(error)
             return None, (f"{model.name} gave no draft ({_line(said)}): drafted by rules alone",)
         try:
-            held = await Amending(file, first, trials, facts_of(reply.value)).held()
+            held = await Amending(file, first, trials, facts_of(reply.value, kernel)).held()
         except ProblemError as error:
             before, reason = reply.transcript, error.message
             continue
@@ -269,8 +269,8 @@ def _to_draft(file: Path, first: Written) -> KernelToDraft:
         source,
         "" if first.host is None else text_of(first.host),
         first.text,
+        first.problem,
         lambda facts: draft_of(file, name.partition("<")[0], first.host, facts=replace(facts, tests=())).problem,
-        frozenset(one.name for one in first.problem.arguments if one.dtype == "struct"),
     )
 
 

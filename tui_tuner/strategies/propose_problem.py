@@ -96,8 +96,8 @@ class KernelToDraft:
         source: the text of its file, host code and all.
         host: the text of another file with the host's code; empty where there is none.
         draft: the problem file as the rules have it.
+        problem: what the draft comes to.
         problem_of: makes the problem of what is proposed, merged with what the rules found.
-        by_value: parameters that are structures passed by value; members are proposed by names like `p.width`.
     """
 
     signature: KernelSignature
@@ -105,8 +105,20 @@ class KernelToDraft:
     source: str
     host: str
     draft: str
+    problem: Problem
     problem_of: Callable[[ProposedFacts], Problem]
-    by_value: frozenset[str] = frozenset()
+
+    @property
+    def by_value(self) -> dict[str, list[str]]:
+        """Parameters that are structures passed by value, each with the names of its members."""
+        structures = (one for one in self.problem.arguments if one.dtype == "struct")
+        return {one.name: [member.name for member in one.members or ()] for one in structures}
+
+    def whole_name(self, scalar: str) -> str:
+        """`p.width` for the `width` of a structure, as far as that is clear; every other name as it is."""
+        owners = [name for name, members in self.by_value.items() if scalar in members]
+        is_own = any(one.name == scalar for one in self.signature.parameters)
+        return f"{owners[0]}.{scalar}" if len(owners) == 1 and not is_own else scalar
 
 
 async def propose_problem(
@@ -147,7 +159,7 @@ def _shown(text: str) -> str:
     return text if len(text) <= _MOST_SHOWN else f"{text[:half]}\n[... left out ...]\n{text[-half:]}"
 
 
-def facts_of(reply: DraftReply) -> ProposedFacts:
+def facts_of(reply: DraftReply, kernel: KernelToDraft) -> ProposedFacts:
     """The reply as facts of a draft; its tests are still to be run."""
     launch = reply.launch
     keys: dict[str, list[str] | str] = {"problem_size": launch.problem_size}
@@ -160,7 +172,7 @@ def facts_of(reply: DraftReply) -> ProposedFacts:
         sizes={size.name: size.value for size in reply.sizes},
         keys=keys,
         shapes={one.name: one.elements for one in reply.arrays},
-        values={one.name: _number(one.value) for one in reply.scalars},
+        values={kernel.whole_name(one.name): _number(one.value) for one in reply.scalars},
         outputs=frozenset(one.name for one in reply.arrays if one.output),
         fills=fills,
         tests=[{size.name: size.value for size in test.sizes} for test in reply.tests],
@@ -183,7 +195,7 @@ def faults_of(reply: DraftReply, kernel: KernelToDraft) -> list[str]:
     faults = faults or [*_faults_of_expressions(reply)]
     if faults:
         return faults
-    facts = facts_of(reply)
+    facts = facts_of(reply, kernel)
     try:
         problem = kernel.problem_of(facts)
     except ProblemError as error:
@@ -195,14 +207,15 @@ def _faults_of_names(reply: DraftReply, kernel: KernelToDraft) -> Iterator[str]:
     parameters = kernel.signature.parameters
     pointers = [one.name for one in parameters if one.pointer]
     scalars = [one.name for one in parameters if not one.pointer and one.name not in kernel.by_value]
-    given_scalars = [one.name for one in reply.scalars if one.name.partition(".")[0] not in kernel.by_value]
+    given = [kernel.whole_name(one.name) for one in reply.scalars]
+    given_scalars = [name for name in given if name.partition(".")[0] not in kernel.by_value]
     for what, listed, wanted in (
         ("arrays", [one.name for one in reply.arrays], pointers),
         ("scalars", given_scalars, scalars),
     ):
         if sorted(listed) != sorted(wanted):
-            given = ", ".join(listed) or "none"
-            yield f"{what}: wanted are {', '.join(wanted) or 'none'}, each once; these are {given}"
+            these = ", ".join(listed) or "none"
+            yield f"{what}: wanted are {', '.join(wanted) or 'none'}, each once; these are {these}"
     names = [size.name for size in reply.sizes]
     for name in names:
         reason = "is reserved for the block" if name in _BLOCK else why_no_size(name)

@@ -120,9 +120,14 @@ class LaunchReading:
             return self._root(name, None)
         finally:
             self._resolving.pop()
-        if elements is not None or (isinstance(value, ast.Constant) and self._stated_seen > stated):
+        is_stated = self._stated_seen > stated and (isinstance(value, ast.Constant) or not self._is_passed(name))
+        if elements is not None or is_stated:
             return value  # it is no name of a size, or made of what the kernel's text states
         return self._kept(name, place, value, before)
+
+    def _is_passed(self, name: str) -> bool:
+        """Whether the kernel is told what a name stands for."""
+        return any(name in re.findall(r"\w+", given) for _, _, given in self.scalars())
 
     def _kept(self, name: str, place: int, value: ast.expr, before: dict[str, int | None]) -> ast.expr:
         """What stands for a name of this value: itself, if nothing in the value is known yet."""
