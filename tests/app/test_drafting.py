@@ -508,7 +508,7 @@ def test_a_model_says_what_rules_guess_and_the_machine_decides_what_of_it_is_bel
     assert problem.sizes == {"rows": 4096, "width": 256}
     assert (problem.launch.problem_size, problem.launch.grid_div_x) == (["rows"], ["1"])
     assert problem.arguments[2].high == "rows"
-    assert [test.sizes for test in problem.tests][1:] == [{"rows": 7}]
+    assert [test.sizes for test in problem.tests][1:] == [{"rows": 7}, {"rows": 1535, "width": 191}]
     assert problem.work.bytes == "4 * rows * width + 8 * rows"
     assert 'grid_div_x = ["1"]  # a guess: the model\'s, check' in written.text
     assert GATHER.strip() in model.asked[0]

@@ -717,6 +717,22 @@ def test_numbers_that_the_source_states_are_smaller_on_the_emulator_where_that_i
     assert all(test.sizes == problem.sizes for test in problem.tests)
 
 
+def test_what_divides_another_size_where_the_emulator_tests_it_does_so_where_a_gpu_does(tmp_path):
+    """A kernel of groups of channels leaves elements unwritten where the groups do not divide the channels."""
+    problem, text = drafted(
+        tmp_path,
+        f"__global__ void k(float *to, int frames, int channels, int side, int groups) {{ {ONE}"
+        " for (int c = 0; c < channels / groups; c++) if (i < side) to[i + c * groups * frames] = 0; }\n"
+        "int main() { int frames = 16, channels = 256, side = 56, groups = 32;"
+        " cudaMalloc(&to, (size_t)frames * channels * side * side * 4);"
+        " k<<<frames * groups, 256>>>(to, frames, channels, side, groups); }",
+    )
+    larger, small = (test.sizes for test in problem.tests)
+    assert (small, text) == (problem.on_emulator().tests[0].sizes, text)
+    assert small == {"frames": 16, "channels": 23, "side": 41, "groups": 23}
+    assert larger == {**small, "channels": 92}
+
+
 def test_a_kernel_of_a_single_block_is_not_the_first_choice(tmp_path):
     kernel = tmp_path / "kernel.cu"
     loops = "for (int i = 0; i < 9; i++) for (int j = 0; j < 9; j++) a[i] = j;"

@@ -211,15 +211,21 @@ def zeros(noise: np.ndarray, domain: Domain, _: np.random.Generator) -> np.ndarr
     """Zeros with the signs of noise, where it may be negative: what orders numbers by their bits tells them apart."""
     if not domain.holds_zero():
         return None
-    signs = domain.is_real and noise.dtype.kind == "f"
-    return np.copysign(0, noise).astype(noise.dtype) if signs else np.zeros_like(noise)
+    values = np.zeros_like(noise)
+    if domain.is_real and noise.dtype.kind == "f":
+        flat, drawn = values.reshape(-1), noise.reshape(-1)
+        in_blocks(flat.size, lambda part: np.copysign(flat[part], drawn[part], out=flat[part]))
+    return values
 
 
 def tiny(noise: np.ndarray, domain: Domain, _: np.random.Generator) -> np.ndarray | None:
     """Noise that is nearly nothing."""
     if domain.is_whole or not (domain.is_real or domain.holds_zero()):
         return None
-    return np.asarray(noise * _factor(noise.dtype, TINY))
+    values, factor = np.empty_like(noise), _factor(noise.dtype, TINY)
+    flat, drawn = values.reshape(-1), noise.reshape(-1)
+    in_blocks(flat.size, lambda part: np.multiply(drawn[part], factor, out=flat[part]))
+    return values
 
 
 def large(noise: np.ndarray, domain: Domain, _: np.random.Generator) -> np.ndarray | None:
@@ -232,16 +238,21 @@ def large(noise: np.ndarray, domain: Domain, _: np.random.Generator) -> np.ndarr
         return _furthest(noise, domain)
     if not domain.is_real:
         return None
-    factor = _factor(noise.dtype, LARGE)
-    values = np.asarray(noise * factor)
+    values, factor = np.empty_like(noise), _factor(noise.dtype, LARGE)
     rows, drawn = (values, noise) if noise.ndim > 1 else (_in_thirds(values), _in_thirds(noise))
-    if not rows.size:
-        return values
-    large, negative = rows[0::3], rows[1::3]
-    large[..., -1] = np.max(np.abs(large)) + factor
-    negative[...] = -(np.abs(negative) + factor)
-    negative[..., 0] = np.multiply(factor, -0.5)
-    rows[2::3] = drawn[2::3] * noise.dtype.type(MODERATE)
+    if noise.ndim == 1:
+        np.multiply(noise[rows.size :], factor, out=values[rows.size :])
+
+    def fill(number: int) -> None:
+        part = rows[number::3]
+        np.multiply(drawn[number::3], noise.dtype.type(MODERATE) if number == 2 else factor, out=part)
+        if number == 0:
+            part[..., -1] = max(part.max(), -part.min()) + factor
+        elif number == 1:
+            np.negative(np.add(np.abs(part, out=part), factor, out=part), out=part)
+            part[..., 0] = np.multiply(factor, -0.5)
+
+    in_threads(fill, 3 if rows.size else 0)
     return values
 
 

@@ -17,6 +17,8 @@ Tested = Literal["", "odd", "half", "same"]
 _LEAST = 4096
 """A host's launch of fewer threads over fewer elements says nothing of the sizes that matter."""
 _MOST_ELEMENTS, _MOST_GUESSED = 2**29, 2**24
+_MOST_TESTED = 2**22
+"""Elements at a test: many inputs are drawn there, of each texture some."""
 _USUAL = {1: 2**20, 2: 1024}
 """Sizes that the host does not say, by how many there are."""
 _EMULATED_THREADS, _EMULATED_ELEMENTS = 2**14, 2**20
@@ -94,8 +96,10 @@ def drafted_sizes(
     for _ in range(amendments.halvings):
         _halved(launch, emulated)
     how = amendments.tested or ("odd" if is_guarded(signature) else "half")
-    sizes = (timed, _tested(launch, timed, how), emulated, _tested(launch, emulated, how))
-    return DraftedSizes(*(_whole(launch, one) for one in sizes))
+    small = _tested(launch, emulated, how)
+    is_scaled = has_emulator and how != "same"
+    tested = _enlarged(launch, small, emulated, timed) if is_scaled else _tested(launch, timed, how)
+    return DraftedSizes(*(_whole(launch, one) for one in (timed, tested, emulated, small)))
 
 
 def _whole(launch: DraftedLaunch, sizes: Mapping[str, int]) -> dict[str, int]:
@@ -172,6 +176,21 @@ def _tested(launch: DraftedLaunch, sizes: Mapping[str, int], how: Tested) -> dic
     extents = _extents(launch)
     same = {name for name, number in launch.sizes.items() if number is not None and name not in extents}
     return {name: value if name in same | launch.stated.keys() else other(value) for name, value in sizes.items()}
+
+
+def _enlarged(
+    launch: DraftedLaunch, tested: Mapping[str, int], emulated: Mapping[str, int], timed: Mapping[str, int]
+) -> dict[str, int]:
+    """What the emulator is tested at, with what it has halved doubled again: what divides what does so here too."""
+    halvings = {name: (timed[name] // emulated[name]).bit_length() - 1 for name in tested}
+    stated = {name: timed[name] for name in launch.stated}
+    found = {**tested, **stated}
+    for most in range(1, max(halvings.values(), default=0) + 1):
+        larger = {name: size << min(most, halvings[name]) for name, size in tested.items()} | stated
+        if _is_large(launch, larger, math.inf, _MOST_TESTED):
+            break
+        found = larger
+    return found
 
 
 def _halved(launch: DraftedLaunch, sizes: dict[str, int], but: Collection[str] = ()) -> bool:

@@ -123,6 +123,9 @@ def _checks(draft: Draft) -> Iterator[str]:
         yield "[[tests]]"
         yield f"sizes = {_inline(test)}  # the model's, run on the emulator"
     if COMPILED_LANGUAGES[draft.language].has_emulator:
+        if sizes.emulated_test != sizes.tested and not (draft.launch and draft.launch.stated):
+            yield "[[tests]]"
+            yield f"sizes = {_inline(sizes.emulated_test)}  # the emulator's"
         yield ""
         yield "[emulator]  # smaller sizes for machines without a GPU"
         yield f"sizes = {_inline(sizes.emulated)}"
