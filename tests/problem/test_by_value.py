@@ -95,7 +95,10 @@ def test_members_that_are_not_the_kernels_are_refused(tmp_path, old, new, messag
 @pytest.mark.parametrize(
     ("declared", "message"),
     [
-        ("double *by;", "is a Two by value, and its member 'by' is a pointer: take a pointer, or scalars"),
+        (
+            "double *by[2];",
+            "is a Two by value, and its member 'by' is an array of pointers: take a pointer, or scalars",
+        ),
         ("double by;", 'is a Two by value: it needs dtype = "struct" with members mark, by, at'),
     ],
 )

@@ -141,7 +141,7 @@ def test_a_kernel_that_cannot_be_tuned_is_refused_with_the_reason(tmp_path, sour
             "take n as scalars and arrays in its place",
         ),
         (
-            "struct Box { float *v; int n; };\n__global__ void k(float *a, Box p) { a[0] = p.v[p.n]; }",
+            "struct Box { float *v[2]; int n; };\n__global__ void k(float *a, Box p) { a[0] = p.v[0][p.n]; }",
             "holds the device pointer 'v', which only a host can set",
             "take v, n as arrays and scalars of the kernel's own in place of 'p'",
         ),

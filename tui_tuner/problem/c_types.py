@@ -65,8 +65,10 @@ def dtype_of(type_text: str, language: Language, aliases: Mapping[str, str]) -> 
         aliases: what type names of the source stand for.
 
     Returns:
-        (None, 1) for a type that is not known.
+        (None, 1) for a type that is not known, or for a pointer.
     """
+    if "*" in type_text:
+        return None, 1
     words = type_words(type_text)
     for _ in range(len(aliases)):
         if len(words) != 1 or words[0] not in aliases:
@@ -129,6 +131,8 @@ def _plain_structs(code: str) -> Iterator[tuple[str, str]]:
 
 def _packed_of(member: Member, known: Mapping[str, str]) -> tuple[str, int, int]:
     """The type of the numbers that a member is made of, how many, and to how many it is aligned; 0 for others."""
+    if "*" in member.type_text:
+        return "", 0, 1
     words = type_words(member.type_text)
     written = known.get(words[0], words[0]) if len(words) == 1 else " ".join(words)
     extents = [int(one) if one.isdecimal() else 0 for one in member.extents]

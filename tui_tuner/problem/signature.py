@@ -55,6 +55,7 @@ class KernelParameter:
         dtype: NumPy's name of one element; None for a type that is not known.
         width: elements of a vector type, 4 for float4.
         members: of a structure that is passed by value, where they are known; none of one that only has functions.
+        behind: the member of such a structure that points to it, as in "p.rows"; empty for what is a parameter.
     """
 
     name: str
@@ -64,6 +65,7 @@ class KernelParameter:
     dtype: str | None
     width: int = 1
     members: tuple[Field, ...] | None = None
+    behind: str = ""
 
     @property
     def local(self) -> bool:
@@ -95,6 +97,19 @@ class KernelSignature:
     launch_bounds: str | None = None
     body: str = ""
     work_group: str | None = None
+
+
+def pointed_array(name: str, pointee: str, code: str, language: Language, behind: str) -> KernelParameter:
+    """The array that a member of a structure points to, as if it were a parameter.
+
+    Args:
+        pointee: the member's type, as in "const float *".
+        code: without comments, with what its type names stand for.
+        behind: the member, as in "p.rows".
+    """
+    element = pointee.partition("*")[0]
+    dtype, width = dtype_of(element, language, type_aliases(code))
+    return KernelParameter(name, pointee, True, "const" in element.split(), dtype, width, behind=behind)
 
 
 @lru_cache(maxsize=32)  # asked for one text over and over

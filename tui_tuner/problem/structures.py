@@ -14,11 +14,14 @@ _HEAD = re.compile(
 _BASES = re.compile(r":.*", re.DOTALL)
 _INITIAL = re.compile(r"(?<!operator)(?<![=!<>+*/-])=(?!=)\s*[^;,{}]*(?:\([^;]*\))?")
 _ACCESS = re.compile(r"\b(?:public|private|protected)\s*:")
+_STARS = r"(?:\*\s*(?:(?:const|volatile|__restrict__|__restrict|restrict)\b\s*)*)*"
+_TYPE = re.compile(r"\s*(?P<type>[\w\s:]*[\w:])(?=\s*\*|\s+\w+\s*(?:\[|$))")
+_DECLARED = re.compile(rf"\s*(?P<stars>{_STARS})(?P<name>[A-Za-z_]\w*)(?P<extents>(?:\s*\[[^\]]+\])*)\s*")
 _ATTRIBUTE = re.compile(r"\b(?:__align__|alignas|__attribute__)\s*\(+[^()]*\)+")
 
 
 class Member(NamedTuple):
-    """A member: its type as written, its name, and the extents of an array, as written."""
+    """A member: its type as written, as in "const float *", its name, and the extents of an array, as written."""
 
     type_text: str
     name: str
@@ -64,16 +67,15 @@ def _members(body: str) -> list[Member] | None:
     members: list[Member] = []
     for line in body.split(";"):
         words = " ".join(line.split())
-        is_method = "(" in re.sub(r"\[[^][]*\]", "", words)
+        is_method = "(" in re.sub(r"\[[^][]*\]|\(\s*\*\s*\w+\s*\)", "", words)
         if not words or is_method or words.startswith(("static", "using", "typedef", "friend")):
             continue
         first, *more = words.split(",")
-        declared = re.fullmatch(r"(?P<type>[\w\s:]+?)\s+(?P<name>\w+)(?P<extents>(?:\s*\[[^\]]+\])*)", first.strip())
-        if declared is None:
-            return None
-        for text in (f"{declared['name']}{declared['extents']}", *more):
-            one = re.fullmatch(r"\s*(\w+)((?:\s*\[[^\]]+\])*)\s*", text)
-            if one is None:
+        kind = _TYPE.match(first)
+        for text in (first[kind.end() :] if kind else "", *more):
+            one = _DECLARED.fullmatch(text)
+            if kind is None or one is None:
                 return None
-            members.append(Member(declared["type"], one[1], tuple(re.findall(r"\[\s*([^\]]+?)\s*\]", one[2]))))
+            pointed = f"{kind['type']} {' '.join('*' * one['stars'].count('*'))}".strip()
+            members.append(Member(pointed, one["name"], tuple(re.findall(r"\[\s*([^\]]+?)\s*\]", one["extents"]))))
     return members

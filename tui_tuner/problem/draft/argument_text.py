@@ -78,7 +78,8 @@ def _arguments(draft: Draft) -> Iterator[str]:
     written = _written(draft)
     for position, parameter in enumerate(draft.signature.parameters, 1):
         yield ""
-        yield f"[[arguments]]  # {parameter.type_text}"
+        behind = f", which {parameter.behind} points to" if parameter.behind else ""
+        yield f"[[arguments]]  # {parameter.type_text}{behind}"
         yield f'name = "{parameter.name or f"argument_{position}"}"'
         if parameter.members is None:
             yield f'dtype = "{parameter.dtype or "float32"}"{"" if parameter.dtype else CHECK}'
@@ -138,6 +139,12 @@ def _members(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
         return
     yield "members = [  # by value, in the order of its declaration"
     for member in parameter.members:
+        if member.pointee:
+            array = next(
+                one.name for one in draft.signature.parameters if one.behind == f"{parameter.name}.{member.name}"
+            )
+            yield f'    {{ name = "{member.name}", dtype = "{member.dtype}", value = "{array}" }},'
+            continue
         names = [f"{member.name}[{index}]" for index in range(member.count)] if member.count else [member.name]
         said = [_valued(f"{parameter.name}.{name}", name, member.dtype, draft) for name in names]
         values = ", ".join(value for value, _ in said)

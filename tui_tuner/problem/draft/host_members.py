@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from tui_tuner.problem.signature import KernelParameter
 from tui_tuner.problem.structures import structures
 from tui_tuner.problem.syntax import closing, split_list
 
@@ -35,6 +36,23 @@ class HostMembers:
         values = self._code[last.end() : closing(self._code, last.end() - 1, "(){}") - 1]
         named = last["vector"] or last["made"]
         return named or (self._type_of(variable, path, start, end) if path else last["type"]), values, last.start()
+
+    def passed(self, given: Sequence[str], parameters: Sequence[KernelParameter]) -> Iterator[str]:
+        """What a launch passes for each parameter and each array behind one; nothing where it is of another version."""
+        own = [one for one in parameters if not one.behind]
+        by_name = {one.name: (text, one) for text, one in zip(given, own, strict=False)}
+        for parameter in parameters if len(given) == len(own) else ():
+            structure, _, path = parameter.behind.partition(".")
+            text, whole = by_name[structure or parameter.name]
+            yield self.of_passed(text, whole, path) if path else text
+
+    def of_passed(self, given: str, structure: KernelParameter, path: str) -> str:
+        """What a member is of a structure that a launch passes as this text."""
+        whole = re.sub(r"^\s*\*\s*|^\s*\w+\s*\{\s*(\w+)\s*\}\s*$", r"\1", given)
+        values, kind = listed(whole), re.findall(r"\w+", structure.type_text.partition("<")[0])[-1]
+        if values is None:
+            return f"{whole}.{path}"
+        return self.picked(kind, values, path.split(".")) or "0"
 
     def picked(self, kind: str, values: str, path: Sequence[str]) -> str | None:
         """What stands for a member, or one of a structure within it, among the values listed for a type."""

@@ -50,6 +50,14 @@ class HostMemory:
                 return found
         return None
 
+    def is_divided(self, pointer: str, place: int) -> bool:
+        """Whether the host makes several arrays of the memory that a pointer is taken from, as by `all + n`."""
+        name, place = list(self._followed(pointer, place))[-1]
+        function = self._program.function_at(place)
+        start, end = (0, len(self._code)) if function is None else (function.start, function.end)
+        divided = re.compile(rf"(?<![\w.]){re.escape(name)}\b[\s)]*\+\s*\w")
+        return divided.search(self._code, start, end) is not None
+
     def elements(self, name: str, place: int) -> Taken | None:
         """What `x.size()` is for a vector `x`, or a member of an object; None for any other name."""
         asked = re.fullmatch(r"(\w+)(?:\.|->)size\(\)", name)
@@ -151,7 +159,8 @@ class HostMemory:
 
     def _vector(self, name: str, place: int, steps: int = 3) -> tuple[Taken, str] | None:
         """The elements of a vector, and their type: as many as it is made with, or as another has."""
-        declared = re.compile(rf"{_VECTOR}(?P<before>[^;()]*(?:\([^;()]*\)[^;()]*)*?)(?<![\w.])\b{re.escape(name)}\b")
+        others = r"[^;()]*(?:\((?:[^;()]|\([^;()]*\))*\)[^;()]*)*?"
+        declared = re.compile(rf"{_VECTOR}{others}(?<![\w.])\b{re.escape(name)}\b")
         for start, end in self._spans(name, place):
             for found in reversed(list(declared.finditer(self._code, start, end))):
                 behind = re.match(r"\s*([=({])\s*", self._code[found.end() :])

@@ -121,6 +121,9 @@ class HostProgram:
                     kind, values, where = made
                     picked = self.members.picked(kind, values, path[depth:])
                     return None if picked is None else (picked, where)
+            whole = self._set_between(variable, start, place)
+            if whole is not None and whole[0].isidentifier():  # a copy of another structure
+                return ".".join((whole[0], *path)), whole[1]
             bare, bracket, index = variable.partition("[")
             if function is None or bare not in function.parameters:
                 default = self.members.default(variable, path, start, place)

@@ -222,6 +222,9 @@ def _why_no_structure(parameter: KernelParameter, signature: KernelSignature, co
         )
         return f"is of type {parameter.type_text}, passed by value", there
     found = fields_of(parameter.type_text, code, "cuda")
+    if parameter.pointer and parameter.members is None and isinstance(found, tuple):
+        pointer = next((one.name for one in found if one.pointee), "")
+        found = Unknown(pointer, "is a pointer", holds_pointer=True) if pointer else None
     if not isinstance(found, Unknown):
         return None
     used = list(

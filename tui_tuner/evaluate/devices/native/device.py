@@ -285,7 +285,7 @@ class NativeDevice(Device):
             message = f"{geometry.shared_bytes} bytes of dynamic shared memory: a block has {_SHARED_BYTES_OPTIN}"
             raise DeviceFault(FailureKind.LAUNCH, message)
         shared: _SharedArguments = buffers.handle
-        return NativeLaunch(shared.values, shared.memory, geometry, order, alone, self.constants)
+        return NativeLaunch(shared.values, shared.memory, geometry, order, alone, self.placement)
 
     def _executor(self, library: _Library, launches: Sequence[NativeLaunch], timeout_s: float) -> Executor:
         once = list(dict.fromkeys(launches))
