@@ -52,7 +52,10 @@ def amended_for(made: Amendments, reason: str, problem: Problem) -> Amendments |
         grown = _grown(argument, int(found["bytes"] or found["first"]), problem)
         return None if grown is None else replace(made, shapes={**made.shapes, argument.name: grown})
     if found := _BEFORE.search(reason):
-        return _all_grown(made, problem.arguments[int(found[2]) - 1], problem)
+        grown_all = _all_grown(made, problem.arguments[int(found[2]) - 1], problem)
+        if grown_all is None and not made.positive:  # it may make an index of a fraction
+            return replace(made, positive=True, shapes={})
+        return grown_all
     if (found := _UNWRITTEN.search(reason) or NOT_FINITE.search(reason)) and found[1] not in made.filled:
         return replace(made, filled=made.filled | {found[1]})
     if NOT_FINITE.search(reason) and not made.positive:

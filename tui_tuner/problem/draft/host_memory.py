@@ -185,6 +185,9 @@ class HostMemory:
         found = re.search(rf"(?:{element}|{loop}|{generated})\s*{_RANDOM}\s*;", self._code)
         if found is not None:
             return self._numbers(found)
+        for written in re.finditer(rf"{element}([^;]*);", self._code):
+            if count := _remainders(written[1]):
+                return Drawn(0, count, written.start())
         made = re.search(rf"\b{array}\s*=\s*(?:\([^()]*\)\s*)?(?P<by>\w+)\s*\(", self._code)
         function = next((one for one in self._program.functions if made and one.name == made["by"]), None)
         if made is None or function is None:
@@ -196,6 +199,18 @@ class HostMemory:
         low = self._program.text[found.start("low") : found.end("low")] if found["low"] else "0"
         count = found["count"] if found["by"] == "%" else f"({found['count']} + 1)"
         return Drawn(ord(low[1]) if low.startswith("'") else int(low), count, found.start())
+
+
+def _remainders(text: str) -> str:
+    """How many numbers there are, from 0 on, that text may come to: what remains of a division, or is taken off."""
+    text = text.strip()
+    while (plain := re.sub(r"^\((.*)\)$", r"\1", _CAST.sub("", text))) != text and plain.count("(") == plain.count(")"):
+        text = plain.strip()
+    outside = re.sub(r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)", lambda held: "_" * len(held[0]), text)
+    if remainder := re.fullmatch(r"[\w\s.*/]*%\s*(\w+)\s*", outside):
+        return text[remainder.start(1) : remainder.end(1)]
+    taken_off = re.fullmatch(r"(\w+)\s*-\s*[\w\s.*/]*%[\w\s]+", outside)
+    return f"({taken_off[1]} + 1)" if taken_off else ""
 
 
 def in_elements(
