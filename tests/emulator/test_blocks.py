@@ -196,3 +196,20 @@ def test_a_structure_holds_the_addresses_of_arrays_that_lie_between_guards(
             device.launch(kernel, buffers, one, 100)
             assert np.array_equal(device.download(buffers, 0), np.arange(1, 41, dtype=np.float32))
         device.free(buffers)
+
+
+COUNTER = """
+__global__ void last(float *out, unsigned *counter) {
+    if (threadIdx.x == 0 && atomicInc(counter, gridDim.x - 1) == gridDim.x - 1) *out = gridDim.x;
+}
+"""
+
+
+def test_blocks_that_are_tried_alone_leave_a_counter_as_it_was(emulator: Bench) -> None:
+    kernel, geometry, device = emulator.load(COUNTER, "last"), Geometry((5, 1, 1), (2, 1, 1)), emulator.device
+    buffers = device.allocate([np.zeros(1, np.float32), np.zeros(1, np.uint32)], frozenset({0}))
+    assert device.race(kernel, buffers, geometry) is None
+    assert device.changed(buffers, [1]) is None
+    device.launch(kernel, buffers, geometry, 100)
+    assert device.download(buffers, 0).tolist() == [5]
+    device.free(buffers)

@@ -199,3 +199,61 @@ def test_a_draft_with_pointers_in_a_structure_is_run_and_its_arrays_grown(tmp_pa
     told = "\n".join(assumptions(written))
     assert "run on the emulator as given" in told
     assert {one.name: one.shape for one in written.problem.arguments}["w_out_data"] == ["2 * n"]
+
+
+REDUCE = """\
+namespace mini {
+struct Sum { template <typename T> __device__ T operator()(const T &a, const T &b) const { return a + b; } };
+template <typename In, typename Out> struct Cast {
+  const In *p;
+  __device__ Out operator[](int i) const { return (Out)p[i]; }
+};
+template <int THREADS, typename It, typename T, typename Op>
+__global__ void reduce(It in, int n, T init, Op op, T *partial, unsigned *counter, T *out)
+{
+    __shared__ T part[THREADS];
+    __shared__ bool last;
+    T sum = init;
+    for (int i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS) sum = op(sum, in[i]);
+    part[threadIdx.x] = sum;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        for (int t = 1; t < THREADS; t++) sum = op(sum, part[t]);
+        partial[blockIdx.x] = sum;
+        __threadfence();
+        last = atomicInc(counter, gridDim.x - 1) == gridDim.x - 1;
+        if (last) {
+            T all = init;
+            for (unsigned i = 0; i < gridDim.x; i++) all = op(all, partial[i]);
+            *out = all;
+        }
+    }
+}
+template <typename It, typename T, typename Op>
+void run(It in, T *out, int n, Op op, T init, T *partial, unsigned *counter, int blocks)
+{
+    reduce<64><<<blocks, 64>>>(in, n, init, op, partial, counter, out);
+}
+}
+int main()
+{
+    const int n = 9000, blocks = 16;
+    float *d; double *out, *partial; unsigned *counter;
+    cudaMalloc(&d, n * sizeof(float)); cudaMalloc(&out, sizeof(double)); cudaMalloc(&counter, sizeof(unsigned));
+    cudaMalloc(&partial, blocks * sizeof(double));
+    mini::run(mini::Cast<float, double>{d}, out, n, mini::Sum(), 0.0, partial, counter, blocks);
+}
+"""
+
+
+def test_iterators_and_objects_that_a_host_template_is_given_are_passed_and_a_counter_is_no_output(tmp_path):
+    file = tmp_path / "reduce.cu"
+    file.write_text(REDUCE)
+    written = asyncio.run(confirmed(problem_of(file), SessionOptions(device="emulator"), Settings()))
+    given = written.problem
+    assert given.kernel.name == "reduce<block_size_x,mini::Cast<float,double>,double,mini::Sum>"
+    assert [one.name for one in given.arguments] == ["in", "in_p", "n", "init", "op", "partial", "counter", "out"]
+    arguments = {one.name: one for one in given.arguments}
+    assert (arguments["in_p"].shape, arguments["op"].members) == (["n"], [])
+    assert [name for name, one in arguments.items() if one.output] == ["partial", "out"]
+    assert arguments["counter"].fill == "zeros"

@@ -60,10 +60,9 @@ def amended_for(made: Amendments, reason: str, problem: Problem) -> Amendments |
         return replace(made, filled=made.filled | {found[1]})
     if NOT_FINITE.search(reason) and not made.positive:
         return replace(made, positive=True)
-    if _TOO_MUCH_SHARED.search(reason) and problem.sizes and made.halvings < MOST_HALVINGS:
-        return replace(made, halvings=made.halvings + 1)
-    if is_late(reason) and problem.sizes and made.halvings < MOST_HALVINGS:
-        return replace(made, halvings=made.halvings + 2)
+    halvings = 1 if _TOO_MUCH_SHARED.search(reason) else 2 if is_late(reason) else 0
+    if halvings and problem.sizes and made.halvings < MOST_HALVINGS:
+        return replace(made, halvings=made.halvings + halvings)
     return None
 
 

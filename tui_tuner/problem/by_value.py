@@ -78,7 +78,7 @@ def fields_of(
         deepest: how many structures may be within each other.
     """
     bare, _, given = type_text.partition("<")
-    words = type_words(bare)
+    words = type_words(re.sub(r"\w+\s*::\s*", "", bare))  # of whatever namespace
     if len(words) != 1:
         return None
     if vector := _VECTOR.fullmatch(words[0]):

@@ -27,6 +27,7 @@ from tui_tuner.problem.syntax import (
     name_in,
     parameters_of,
     parse_code,
+    split_list,
     strip_definitions,
 )
 from tui_tuner.text import nearest
@@ -142,7 +143,7 @@ def find_kernel(source: str, language: Language, name: str) -> KernelSignature:
     kernel = kernels[bare]
     if not arguments:
         return kernel
-    return _instantiated(kernel, [a.strip() for a in arguments.strip().removesuffix(">").split(",")], source, language)
+    return _instantiated(kernel, split_list(arguments.strip().removesuffix(">")), source, language)
 
 
 @lru_cache(maxsize=32)  # a kernel has one text and many configurations
@@ -265,7 +266,8 @@ def _instantiated(kernel: KernelSignature, arguments: list[str], source: str, la
     aliases = type_aliases(code_only(source)) | dict(zip(names, values, strict=True))
 
     known = structures(code_only(source))
-    classes = {name: value for name, value in zip(names, values, strict=True) if value.partition("<")[0] in known}
+    given = zip(names, values, strict=True)
+    classes = {name: value for name, value in given if value.partition("<")[0].rpartition("::")[2] in known}
 
     def bound(parameter: KernelParameter) -> KernelParameter:
         dtype, width = dtype_of(re.split(r"[*&\[]", parameter.type_text)[0], language, aliases)

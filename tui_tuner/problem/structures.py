@@ -59,6 +59,7 @@ def template_of(structure: str, code: str) -> list[str]:
 
 def _members(body: str) -> list[Member] | None:
     """What a structure's body declares, but for its functions."""
+    body = re.sub(r"\btemplate\s*<[^<>{}]*>", "", body)  # of functions
     if re.search(r"\b(?:union|virtual|struct|class|template)\b", body):
         return None
     while (shorter := re.sub(r"\{[^{}]*\}", ";", body)) != body:

@@ -16,6 +16,7 @@ from tui_tuner.problem.draft.guesses import (
     array_shape,
     arrays_of_offsets,
     as_factor,
+    counts_blocks,
     dimensions,
     divided_by,
     is_written,
@@ -100,7 +101,9 @@ def _array(parameter: KernelParameter, written: Mapping[str, bool], draft: Draft
     extents, said = _shape(parameter, draft)
     yield f"shape = {json.dumps(extents)}{said}"
     proposed = draft.facts.fills.get(parameter.name)
-    if parameter.name in written and not parameter.const:
+    if counts_blocks(parameter.name, draft.signature):
+        yield 'fill = "zeros"  # blocks count in it, and the last one sets it back: no output'
+    elif parameter.name in written and not parameter.const:
         certain = is_written(parameter.name, draft.signature)
         said = "  # the text writes it" if certain else draft.mark(parameter.name, draft.facts.outputs)
         yield f"output = true{said}"

@@ -13,7 +13,7 @@ from tui_tuner.problem.c_types import dtype_of
 from tui_tuner.problem.draft.c_expressions import SIZEOF, NotArithmetic, arithmetic, folded, is_called_by_name
 from tui_tuner.problem.draft.host_answers import told_of_device
 from tui_tuner.problem.draft.host_loops import raised
-from tui_tuner.problem.draft.host_members import HostMembers
+from tui_tuner.problem.draft.host_members import HostMembers, listed
 from tui_tuner.problem.draft.worked_out import finished
 from tui_tuner.problem.structures import enumerators, structures
 from tui_tuner.problem.syntax import closing, constant_of, name_in, spaces, split_list, with_macros
@@ -129,6 +129,10 @@ class HostProgram:
                 default = self.members.default(variable, path, start, place)
                 return None if default is None else (default, place)
             passed = self._passed(function, function.parameters.index(bare))
+            if passed is not None and (values := listed(passed[0])) is not None:
+                kind = re.findall(r"\w+", re.split(r"[<{(]", passed[0])[0])
+                picked = self.members.picked(kind[-1] if kind else "", values, path)
+                return None if picked is None else (picked, passed[1])
             if passed is None or not re.fullmatch(r"&?\s*\w+", passed[0]):
                 return None
             variable, place = passed[0].lstrip("& ") + bracket + index, passed[1]
@@ -141,7 +145,7 @@ class HostProgram:
         """
         text = re.sub(r"^\((.*)\)$", r"\1", text)  # as a macro has it that was put in
         plain = re.sub(r"^(un)?signed(?=\w)", r"\g<0> ", text)
-        is_known = text.partition("<")[0] in structures(self.code)
+        is_known = text.partition("<")[0].rpartition("::")[2] in structures(self.code)
         is_known |= any(
             text in names for names in (*enumerators(self.code).values(), [one.name for one in self.functions])
         )
