@@ -130,8 +130,10 @@ def _fields(
     member: Declared, code: str, language: Language, aliases: dict[str, str], deepest: int
 ) -> tuple[Field, ...] | Unknown:
     """A member as what it holds: itself, or the members of the structure that it is."""
-    kind = type_words(member.type_text)[-1]
+    kind = type_words(member.type_text.partition("<")[0])[-1]
     if "*" in member.type_text or kind not in structures(code):
+        if not member.name:
+            return Unknown("", "is no plain data")
         field = _field(member, code, language, aliases)
         return field if isinstance(field, Unknown) else (field,)
     if deepest == 0:
@@ -139,11 +141,19 @@ def _fields(
     within = fields_of(member.type_text, code, language, deepest - 1) if not member.extents else None
     if isinstance(within, Unknown):
         return replace(within, member=".".join(filter(None, (member.name, within.member))))
+    if within and not member.name:
+        return within if _fills_all(within) else Unknown("", "is derived of what leaves bytes free at its end")
     if not within:
         return Unknown(member.name, f"is {'an array of' if member.extents else 'of type'} {member.type_text}")
     alignment = max(one.lies_at for one in within)
     first = within[0] if alignment == within[0].lies_at else replace(within[0], alignment=alignment)
     return tuple(replace(one, name=f"{member.name}.{one.name}") for one in (first, *within[1:]))
+
+
+def _fills_all(fields: Sequence[Field]) -> bool:
+    """Whether a structure has no bytes behind its last member, where what is derived of it may have some of its own."""
+    more = Field("more", "int8")
+    return structure_bytes((*fields, more)) > structure_bytes(fields)
 
 
 def _field(member: Declared, code: str, language: Language, aliases: dict[str, str]) -> Field | Unknown:
@@ -221,7 +231,10 @@ def layout(members: Sequence[Member]) -> np.dtype:
 
 def structure_bytes(fields: Sequence[Field]) -> int:
     """What `sizeof` says of a structure with these members."""
-    members = [Member(name=one.name, dtype=one.dtype, count=one.count, alignment=one.alignment) for one in fields]  # type: ignore[arg-type]
+    members = [
+        Member(name=one.name, dtype=stored_as(one.dtype).name, count=one.count, alignment=one.alignment)  # type: ignore[arg-type]
+        for one in fields
+    ]
     return layout(members).itemsize
 
 

@@ -161,3 +161,17 @@ def without_aliases(written: str, code: str) -> str:
             said = "".join(given.get(str(word), str(word)) for word in re.split(r"(\w+)", meaning))
             written = said.join(re.split(rf"\b{name}\s*<{re.escape(used)}>", written))
     return written
+
+
+def alias_in(code: str, name: str) -> str | None:
+    """What the last `typedef` or `using` of a name says it is, as "typename Pixel<n>::type"; None where none does."""
+    plain = re.escape(name)
+    found = re.findall(rf"\btypedef\s+([^;{{}}]+?)\s+{plain}\s*;|\busing\s+{plain}\s*=\s*([^;{{}}]+?)\s*;", code)
+    return (found[-1][0] or found[-1][1]) if found else None
+
+
+def member_type(code: str, structure: str, arguments: str, name: str) -> str | None:
+    """A type that a class template names where it is specialised for these arguments."""
+    said = r"\s*,\s*".join(re.escape(one.strip()) for one in arguments.split(","))
+    special = re.search(rf"\bstruct\s+{re.escape(structure)}\s*<\s*{said}\s*>\s*\{{([^{{}}]*)\}}", code)
+    return None if special is None else alias_in(special[1], name)

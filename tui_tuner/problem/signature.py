@@ -272,6 +272,8 @@ def _instantiated(kernel: KernelSignature, arguments: list[str], source: str, la
     def bound(parameter: KernelParameter) -> KernelParameter:
         dtype, width = dtype_of(re.split(r"[*&\[]", parameter.type_text)[0], language, aliases)
         written = re.sub(r"\w+", lambda word: classes.get(word[0], word[0]), parameter.type_text)
+        of_class = dict(zip(names, values, strict=True)) if "<" in written else {}
+        written = re.sub(r"\w+", lambda word: of_class.get(word[0], word[0]), written)
         return replace(parameter, dtype=dtype, width=width, type_text=written)
 
     return replace(kernel, parameters=tuple(bound(parameter) for parameter in kernel.parameters))

@@ -11,6 +11,7 @@ _WORDS = r"(?:[^;{}()=<>:]|::)*"
 _HEAD = re.compile(
     rf"(?P<typedef>\btypedef\s+)?\b(?:struct|class)\b(?P<head>{_WORDS}(?:\([^;{{}}]*\){_WORDS})?(?:(?<!:):(?!:)[^;{{}}()]*)?)\{{"
 )
+_BASE = re.compile(r"(?<!:):(?!:)\s*(?:(?:public|private|protected)\s+)?([\w:]+\s*(?:<[^<>]*>)?)\s*$")
 _BASES = re.compile(r":.*", re.DOTALL)
 _INITIAL = re.compile(r"(?<!operator)(?<![=!<>+*/-])=(?!=)\s*[^;,{}]*(?:\([^;]*\))?")
 _ACCESS = re.compile(r"\b(?:public|private|protected)\s*:")
@@ -21,7 +22,10 @@ _ATTRIBUTE = re.compile(r"\b(?:__align__|alignas|__attribute__)\s*\(+[^()]*\)+")
 
 
 class Member(NamedTuple):
-    """A member: its type as written, as in "const float *", its name, and the extents of an array, as written."""
+    """A member: its type as written, as in "const float *", its name, and the extents of an array, as written.
+
+    What a structure is derived of is its first member, without a name.
+    """
 
     type_text: str
     name: str
@@ -36,7 +40,11 @@ def structures(code: str) -> dict[str, list[Member] | None]:
         behind = re.match(r"\s*(\w+)\s*;", code[end:]) if one["typedef"] else None
         own = re.findall(r"\w+", _ATTRIBUTE.sub("", _BASES.sub("", one["head"])))[-1:]
         names = [*own, *(behind.groups() if behind else ())]
-        members = None if ":" in one["head"] or _ATTRIBUTE.search(one["head"]) else _members(code[one.end() : end - 1])
+        base = _BASE.search(one["head"])
+        is_plain = base is not None or ":" not in one["head"].replace("::", "")
+        members = _members(code[one.end() : end - 1]) if is_plain and not _ATTRIBUTE.search(one["head"]) else None
+        if base is not None and members is not None:
+            members.insert(0, Member(base[1], ""))
         found |= dict.fromkeys(names, members)
     return found
 
@@ -55,6 +63,16 @@ def template_of(structure: str, code: str) -> list[str]:
     """The names of the parameters of a class template; none of a class that is no template."""
     listed = re.search(rf"\btemplate\s*<([^<>{{}}]*)>\s*(?:struct|class)\s+{re.escape(structure)}\b", code)
     return [name_in(one) for one in split_list(listed[1])] if listed else []
+
+
+def spaced(structure: str, code: str) -> str:
+    """A structure's name with the namespaces that it is declared in, where it is written without any."""
+    declared = re.search(rf"\b(?:struct|class)\s+{re.escape(structure.partition('<')[0])}\b[^;{{}}()]*\{{", code)
+    if declared is None or "::" in structure.partition("<")[0]:
+        return structure
+    spaces = re.finditer(r"\bnamespace\s+(\w+)\s*\{", code[: declared.start()])
+    around = [one[1] for one in spaces if closing(code, one.end() - 1, "{}") > declared.start()]
+    return "".join(f"{one}::" for one in around) + structure
 
 
 def _members(body: str) -> list[Member] | None:

@@ -199,7 +199,7 @@ def _written(draft: Draft) -> dict[str, bool]:
 
     What the text writes is one for certain; where it writes none itself, what is proposed is.
     """
-    read = outputs(draft.signature)
+    read = {one: reads for one, reads in outputs(draft.signature).items() if one not in draft.amendments.unwritten}
     writable = {one.name for one in draft.signature.parameters if one.is_array and not one.const}
     proposed = {name: name in draft.facts.fills for name in sorted(draft.facts.outputs & writable)}
     certain = {name: reads for name, reads in read.items() if is_written(name, draft.signature)}

@@ -10,7 +10,8 @@ from typing import NamedTuple
 from tui_tuner.problem.by_value import structure_bytes
 from tui_tuner.problem.c_types import dtype_of
 from tui_tuner.problem.draft.c_expressions import SIZEOF, factors
-from tui_tuner.problem.draft.host_objects import HostObjects, Taken, put_in
+from tui_tuner.problem.draft.host_members import put_in
+from tui_tuner.problem.draft.host_objects import HostObjects, Taken
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.worked_out import scaled
 from tui_tuner.problem.signature import KernelParameter
@@ -83,7 +84,7 @@ class HostMemory:
         """A pointer's name, and what it stands for in callers."""
         for _ in range(_MOST_STEPS):
             name = named(pointer)
-            if not re.fullmatch(r"\w+(?:(?:\.|->)\w+)*", name):
+            if not re.fullmatch(r"\w+(?:(?:\[\w+\])?(?:\.|->)\w+)*", name):
                 return
             yield name, place
             meaning = self._program.meaning(name, place)
@@ -251,4 +252,4 @@ def named(pointer: str) -> str:
     if (inner := re.fullmatch(r"(?:thrust\s*::\s*)?raw_pointer_cast\s*\(\s*(.*?)\s*\)|\((.*)\)", text)) is not None:
         return named(inner[1] or inner[2])
     text = re.sub(r"^&\s*", "", text)
-    return re.sub(r"\s*\[.*|\s*(?:\.|->)\s*\w+\s*(?:<[^<>]*>)?\s*\(\s*\)$", "", text)
+    return re.sub(r"\s*\[.*\]$|\s*(?:\.|->)\s*\w+\s*(?:<[^<>]*>)?\s*\(\s*\)$", "", text)
