@@ -612,6 +612,23 @@ def test_a_model_need_not_say_what_a_structure_that_is_passed_by_value_holds(tmp
     assert [one.value for one in given] == [32 if more and "." in more[0]["name"] else 1, 1.5]
 
 
+@pytest.mark.parametrize("listed", [True, False])
+def test_a_model_says_of_arrays_that_a_structure_points_to_what_it_says_of_others(tmp_path, listed):
+    file = tmp_path / "gather.cu"
+    source = GATHER.replace("const float *table", "P p").replace("table[", "p.table[")
+    file.write_text("struct P { const float *table; };\n" + source)
+    text = json.loads(reply())
+    for one in text["arrays"]:
+        one["name"] = one["name"].replace("table", "p_table")
+    text["arrays"] = [one for one in text["arrays"] if listed or one["name"] != "p_table"]
+    kernel = _to_draft(file, problem_of(file))
+    said = DraftReply.model_validate(text)
+    assert faults_of(said, kernel) == []
+    shapes = {one.name: one.shape for one in kernel.problem_of(facts_of(said)).arguments}
+    assert (shapes["p_table"] == ["rows"]) is listed
+    assert shapes["places"] == ["rows"]
+
+
 def test_what_the_host_says_stays_whatever_a_model_says(tmp_path):
     file = tmp_path / "gather.cu"
     file.write_text(GATHER + "int main() { int count = 5000; gather<<<count, 64>>>(a, b, c, count, 32); }\n")

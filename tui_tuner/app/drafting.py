@@ -271,6 +271,7 @@ def _to_draft(file: Path, first: Written) -> KernelToDraft:
         first.text,
         lambda facts: draft_of(file, name.partition("<")[0], first.host, facts=replace(facts, tests=())).problem,
         frozenset(one.name for one in first.problem.arguments if one.dtype == "struct"),
+        frozenset(member.array for one in first.problem.arguments for member in one.members or () if member.array),
     )
 
 

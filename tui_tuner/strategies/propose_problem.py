@@ -98,6 +98,7 @@ class KernelToDraft:
         draft: the problem file as the rules have it.
         problem_of: makes the problem of what is proposed, merged with what the rules found.
         by_value: parameters that are structures passed by value; members are proposed by names like `p.width`.
+        behind: arrays that these point to, by their names in the draft.
     """
 
     signature: KernelSignature
@@ -107,6 +108,7 @@ class KernelToDraft:
     draft: str
     problem_of: Callable[[ProposedFacts], Problem]
     by_value: frozenset[str] = frozenset()
+    behind: frozenset[str] = frozenset()
 
 
 async def propose_problem(
@@ -196,8 +198,9 @@ def _faults_of_names(reply: DraftReply, kernel: KernelToDraft) -> Iterator[str]:
     pointers = [one.name for one in parameters if one.pointer]
     scalars = [one.name for one in parameters if not one.pointer and one.name not in kernel.by_value]
     given_scalars = [one.name for one in reply.scalars if one.name.partition(".")[0] not in kernel.by_value]
+    given_arrays = [one.name for one in reply.arrays if one.name not in kernel.behind]
     for what, listed, wanted in (
-        ("arrays", [one.name for one in reply.arrays], pointers),
+        ("arrays", given_arrays, pointers),
         ("scalars", given_scalars, scalars),
     ):
         if sorted(listed) != sorted(wanted):
