@@ -388,7 +388,10 @@ def test_what_running_a_draft_says_amends_it(problem, reason, amendments):
 
 def test_arrays_that_are_large_already_are_not_grown_for_an_index_that_is_wrong(problem):
     large = problem.model_copy(update={"sizes": {"n": 4096, "m": 4096}})
-    assert amended_for(Amendments(), "touched memory 9 bytes before the start of argument 1 (block", large) is None
+    before = "touched memory 9 bytes before the start of argument 1 (block"
+    positive = amended_for(Amendments(shapes={"to": "9 * n"}), before, large)
+    assert positive == Amendments(positive=True)  # of a fraction below zero it may make an index
+    assert amended_for(positive, before, large) is None
 
 
 NOTHING = "at n=9 a kernel that computes nothing would pass the check of '{}'"
@@ -609,6 +612,23 @@ def test_a_model_need_not_say_what_a_structure_that_is_passed_by_value_holds(tmp
     assert faults_of(said, kernel) == []
     (given,) = [one.members for one in kernel.problem_of(facts_of(said, kernel)).arguments if one.members]
     assert [one.value for one in given] == [32 if more and "wide" in more[0]["name"] else 1, 1.5]
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_a_model_says_of_arrays_that_a_structure_points_to_what_it_says_of_others(tmp_path, listed):
+    file = tmp_path / "gather.cu"
+    source = GATHER.replace("const float *table", "P p").replace("table[", "p.table[")
+    file.write_text("struct P { const float *table; };\n" + source)
+    text = json.loads(reply())
+    for one in text["arrays"]:
+        one["name"] = one["name"].replace("table", "p_table")
+    text["arrays"] = [one for one in text["arrays"] if listed or one["name"] != "p_table"]
+    kernel = _to_draft(file, problem_of(file))
+    said = DraftReply.model_validate(text)
+    assert faults_of(said, kernel) == []
+    shapes = {one.name: one.shape for one in kernel.problem_of(facts_of(said, kernel)).arguments}
+    assert (shapes["p_table"] == ["rows"]) is listed
+    assert shapes["places"] == ["rows"]
 
 
 def test_what_the_host_says_stays_whatever_a_model_says(tmp_path):

@@ -22,6 +22,7 @@ from tui_tuner.evaluate.tolerance import Bound, compare
 from tui_tuner.problem.candidate import Geometry
 from tui_tuner.problem.inputs import scalar_of
 from tui_tuner.problem.model import Argument
+from tui_tuner.problem.placement import Placement
 
 ONE = Geometry((1, 1, 1), (1, 1, 1))
 ALL = frozenset({0})
@@ -68,17 +69,34 @@ class Scenarios:
 
     def constants(self) -> dict[str, Any]:
         kernel = self.device.load(self.cubin, "weighted")
-        self.device.constants = {1: "weights", 2: "offset"}
+        self.device.placement = Placement({1: "weights", 2: "offset"})
         weights = np.arange(1, 5, dtype=np.float32)
         buffers = self.device.allocate([np.zeros(64, np.float32), weights, np.float32(0.5)], ALL)
         self.device.launch(kernel, buffers, Geometry((1, 1, 1), (4, 1, 1)), LIMIT_S)
         values = self.device.download(buffers, 0)[:4].tolist()
-        self.device.constants = {1: "nowhere"}
+        self.device.placement = Placement({1: "nowhere"})
         try:
             self.device.launch(kernel, buffers, Geometry((1, 1, 1), (4, 1, 1)), LIMIT_S)
         except DeviceFault as fault:
             return {"values": values, "fault": fault.message, "fatal": fault.fatal}
         return {"values": values}
+
+    def pointers(self) -> dict[str, Any]:
+        kernel = self.device.load(self.cubin, "copy_behind")
+        self.device.placement = Placement({}, {0: {8: 1, 16: 3}})
+        outcome: dict[str, Any] = {"values": []}
+        for count in (64, 64, 65):
+            held = np.array((count, 0, 0), [("n", "i8"), ("from", "u8"), ("to", "u8")])[()]
+            values = [held, np.arange(64, dtype=np.float32), np.float32(0.5), np.zeros(64, np.float32)]
+            buffers = self.device.allocate(values, frozenset({3}))
+            try:
+                self.device.launch(kernel, buffers, Geometry((1, 1, 1), (128, 1, 1)), LIMIT_S)
+            except DeviceFault as fault:
+                return {**outcome, "fault": fault.kind.name}
+            outcome["values"].append(bool(np.array_equal(self.device.download(buffers, 3), values[1] + values[2])))
+            outcome["violation"] = self.device.guard_violation(buffers)
+            self.device.free(buffers)
+        return outcome
 
     def read_past_end(self) -> dict[str, Any]:
         arguments = [np.zeros(64, np.float32), np.zeros(64, np.float32), np.int32(64)]

@@ -14,6 +14,7 @@ from tui_tuner.evaluate.devices.cuda.driver import Driver
 from tui_tuner.evaluate.devices.cuda.timing import ClockSampler
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind
 from tui_tuner.problem.candidate import Geometry
+from tui_tuner.problem.placement import Placement
 
 ONE = Geometry((2, 1, 1), (32, 1, 1))
 
@@ -75,7 +76,7 @@ def test_constant_memory_is_filled_before_launches_and_is_no_argument(device, dr
     backend.variables = {"weights": (weights, 16), "_ZL6offset": (offset, 4)}
     seen = []
     backend.kernels["run"] = lambda *given: seen.append((len(given), *floats(weights, 4), *floats(offset, 1)))
-    device.constants = {0: "weights", 2: "offset"}
+    device.placement = Placement({0: "weights", 2: "offset"})
     values = [np.arange(4, dtype=np.float32), np.zeros(8, np.float32), np.float32(0.5)]
     buffers = device.allocate(values, frozenset({1}))
     kernel = device.load(cubin(tmp_path), "run")
@@ -87,6 +88,28 @@ def test_constant_memory_is_filled_before_launches_and_is_no_argument(device, dr
     del backend.variables["weights"]
     with pytest.raises(DeviceFault, match="which the built kernel does not have"):
         device.time(kernel, buffers, ONE, 3, 1.0)
+
+
+def test_a_structure_holds_the_addresses_of_its_arrays_which_are_no_arguments(device, backend, tmp_path):
+    seen = []
+
+    def read(held, more):
+        offsets = np.frombuffer(held.tobytes(), np.uint64)
+        seen.append((floats(int(offsets[1]), 3).tolist(), floats(int(offsets[2]), 2).tolist(), int(offsets[0]), more))
+        floats(int(offsets[2]), 2)[:] = 5
+
+    backend.kernels["run"] = read
+    device.placement = Placement({}, {0: {8: 3, 16: 1}})
+    held = np.array((9, 0, 0), [("n", "u8"), ("from", "u8"), ("to", "u8")])[()]
+    values = [held, np.zeros(2, np.float32), np.int32(4), np.arange(3, dtype=np.float32)]
+    buffers = device.allocate(values, frozenset({1}))
+    kernel = device.load(cubin(tmp_path), "run")
+    for _ in range(2):  # what it wrote is restored
+        device.launch(kernel, buffers, ONE, 1.0)
+    assert seen == [([0, 1, 2], [0, 0], 9, 4)] * 2
+    assert device.download(buffers, 1).tolist() == [5, 5]
+    assert device.changed(buffers, [3]) is None
+    assert device.guard_violation(buffers) is None
 
 
 @pytest.mark.parametrize(

@@ -181,6 +181,10 @@ def test_constant_memory_is_filled_before_a_launch(run):
     assert outcome["fatal"] is False
 
 
+def test_a_structure_holds_the_addresses_of_its_arrays_which_end_where_their_memory_does(run):
+    assert run("pointers") == {"values": [True, True], "violation": None, "fault": "ILLEGAL_ACCESS"}
+
+
 def test_the_gpu_decides_as_the_host_does(run):
     outcome = run("checks")
     assert outcome["different"] == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import re
 import subprocess
@@ -22,6 +23,7 @@ from tui_tuner.evaluate.results import DeviceInfo, FailureKind
 from tui_tuner.evaluate.toolkit import toolkit_program
 from tui_tuner.problem.candidate import Candidate, Geometry
 from tui_tuner.problem.model import Argument, Kernel, Launch, Problem
+from tui_tuner.problem.placement import Placement
 
 MEMCHECK = """========= COMPUTE-SANITIZER
 words of the program itself
@@ -161,6 +163,8 @@ class OneContext(FakeDriver):
     def __init__(self) -> None:
         super().__init__()
         self.launched: list[tuple[object, ...]] = []
+        self.given: list[list[int]] = []
+        self.behind: list[list[float]] = []
 
     def load_module(self, image: bytes) -> int:
         return 5
@@ -174,6 +178,9 @@ class OneContext(FakeDriver):
     def call(self, name: str, *arguments: object) -> None:
         if name == "cuLaunchKernel":
             self.launched.append(arguments[:8])
+            slots = [ctypes.string_at(one, 16) for one in arguments[9]]  # type: ignore[attr-defined]
+            self.given.append([int.from_bytes(slot[:8], "little") for slot in slots])
+            self.behind = [np.frombuffer(ctypes.string_at(self.given[-1][-1], 8), np.float32).tolist()]
         elif name == "cuFuncSetAttribute":
             self.launched.append(("shared", *arguments))
         elif name not in ("cuDevicePrimaryCtxRetain", "cuCtxSetCurrent"):
@@ -198,6 +205,27 @@ def test_the_child_launches_what_it_is_told(
     assert sanitized_child.LAUNCHED in capfd.readouterr().out
 
 
+def test_the_child_puts_the_addresses_of_arrays_into_structures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = OneContext()
+    monkeypatch.setattr(driver, "Driver", lambda: fake)
+    monkeypatch.setattr(sanitized_child, "die_with_parent", lambda: None)
+    monkeypatch.setattr(sys, "argv", ["", str(tmp_path)])
+    cubin = tmp_path / "k.cubin"
+    cubin.write_bytes(b"cubin")
+    held = np.array((0,), [("from", "u8")])[()]
+    arguments = [np.float32([3, 4]), np.int32(4), held]
+    geometry, placement = Geometry((1, 1, 1), (2, 1, 1)), Placement({}, {2: {0: 0}})
+    launch = WatchedLaunch("n=2", arguments, frozenset(), geometry, placement=placement)
+    sanitizer.write_job(tmp_path, cubin, "k", [launch], "gpu-b", 1.0)
+    sanitized_child.main()
+    ((number, address),) = fake.given
+    assert number == 4
+    assert address
+    assert fake.behind == [[3, 4]]
+
+
 def test_racecheck_gets_the_two_smallest_launches_and_those_of_few_blocks() -> None:
     launches = [
         WatchedLaunch(str(n), [], frozenset(), Geometry((n, 2, 1), (32, 1, 1)), frozenset()) for n in (9, 9, 4, 5)
@@ -205,10 +233,10 @@ def test_racecheck_gets_the_two_smallest_launches_and_those_of_few_blocks() -> N
     assert [launch.label for launch in few_blocks(launches)] == ["9", "9", "4"]
 
 
-FAULTY = """__global__ void watched(float* x, int which) {
+FAULTY = """struct Held { const float* more; }; __global__ void watched(float* x, int which, Held held) {
     __shared__ float tile[64];
     int t = threadIdx.x;
-    tile[t] = x[t];
+    tile[t] = x[t] + held.more[t];
     if (which != 1) __syncthreads();
     float other = tile[t ^ 33];
     if (which == 2) other += x[t + 64];
@@ -242,8 +270,10 @@ def test_faults_of_a_kernel_on_a_gpu(
     built = subprocess.run(recipe.command, cwd=tmp_path, check=True, capture_output=True, text=True)
     unit = driver.Driver().uuid(driver.Driver().device(0))
     unwritten = frozenset({0}) if which == 3 else frozenset[int]()
-    values = [np.ones(64, np.float32), np.int32(which)]
-    launch = WatchedLaunch("n=64", values, frozenset({0}), Geometry((1, 1, 1), (64, 1, 1)), unwritten)
+    held = np.array((0,), [("more", "u8")])[()]
+    values = [np.ones(64, np.float32), np.int32(which), held, np.ones(64, np.float32)]
+    geometry, placement = Geometry((1, 1, 1), (64, 1, 1)), Placement({}, {2: {0: 3}})
+    launch = WatchedLaunch("n=64", values, frozenset({0}), geometry, unwritten, placement)
     symbol = compiler.symbol(candidate, built.stdout + built.stderr)
     said = ""
     try:

@@ -10,6 +10,7 @@ from tests.structures import STRUCTURES
 from tests.waiting import processor_s
 from tui_tuner.evaluate.devices.base import DeviceFault, LoadedKernel
 from tui_tuner.problem.candidate import Geometry
+from tui_tuner.problem.placement import Placement
 
 SOURCE = (KERNELS / "blocks.cu").read_text()
 Load = Callable[[str], LoadedKernel]
@@ -154,7 +155,7 @@ def test_constant_memory_is_filled_anew_for_each_launch_and_is_no_argument(
     emulator: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kernel, four = emulator.load(CONSTANTS, "weighted"), Geometry((1, 1, 1), (4, 1, 1))
-    monkeypatch.setattr(emulator.device, "constants", {0: "weights", 2: "offset"}, raising=False)
+    monkeypatch.setattr(emulator.device, "placement", Placement({0: "weights", 2: "offset"}))
     device, sets = emulator.device, [np.arange(4, dtype=np.float32), np.full(4, 7, np.float32)]
     jobs = [(device.allocate([w, np.zeros(4, np.float32), np.float32(0.5)], frozenset({1})), four) for w in sets]
     for (buffers, _), weights, _ in zip(jobs, sets, device.launch_each(kernel, jobs, 100), strict=True):
@@ -163,8 +164,52 @@ def test_constant_memory_is_filled_anew_for_each_launch_and_is_no_argument(
         ({0: "nowhere"}, "does not have"),
         ({1: "offset"}, "'offset' has 4 bytes, and the launch fills it with 16"),
     ):
-        monkeypatch.setattr(device, "constants", wrong)
+        monkeypatch.setattr(device, "placement", Placement(wrong))
         with pytest.raises(DeviceFault, match=words):
             device.launch(kernel, jobs[0][0], four, 100)
     for buffers, _ in jobs:
         device.free(buffers)
+
+
+POINTERS = """
+struct Data { int n; const float *from; float *to; };
+__global__ void copied(Data d, int more) {
+    for (int i = threadIdx.x; i < d.n + more; i += blockDim.x) d.to[i] = d.from[i] + 1;
+}
+"""
+
+
+def test_a_structure_holds_the_addresses_of_arrays_that_lie_between_guards(
+    emulator: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(emulator.device, "placement", Placement({}, {1: {8: 3, 16: 0}}))
+    held = np.zeros((), {"names": ["n"], "formats": ["i4"], "offsets": [0], "itemsize": 24})
+    held["n"] = 40
+    kernel, one, device = emulator.load(POINTERS, "copied"), Geometry((1, 1, 1), (32, 1, 1)), emulator.device
+    for more in (0, 1):
+        arguments = [np.zeros(40, np.float32), held[()], np.int32(more), np.arange(40, dtype=np.float32)]
+        buffers = device.allocate(arguments, frozenset({0}))
+        if more:
+            with pytest.raises(DeviceFault, match=r"touched memory 0 bytes past the end of argument [14]"):
+                device.launch(kernel, buffers, one, 100)
+        else:
+            device.launch(kernel, buffers, one, 100)
+            assert np.array_equal(device.download(buffers, 0), np.arange(1, 41, dtype=np.float32))
+        device.free(buffers)
+
+
+COUNTER = """
+__global__ void last(float *out, unsigned *counter) {
+    if (threadIdx.x == 0 && atomicInc(counter, gridDim.x - 1) == gridDim.x - 1) *out = gridDim.x;
+}
+"""
+
+
+def test_blocks_that_are_tried_alone_leave_a_counter_as_it_was(emulator: Bench) -> None:
+    kernel, geometry, device = emulator.load(COUNTER, "last"), Geometry((5, 1, 1), (2, 1, 1)), emulator.device
+    buffers = device.allocate([np.zeros(1, np.float32), np.zeros(1, np.uint32)], frozenset({0}))
+    assert device.race(kernel, buffers, geometry) is None
+    assert device.changed(buffers, [1]) is None
+    device.launch(kernel, buffers, geometry, 100)
+    assert device.download(buffers, 0).tolist() == [5]
+    device.free(buffers)

@@ -13,6 +13,7 @@ from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.candidate import Geometry
 from tui_tuner.problem.inputs import scalar_of
 from tui_tuner.problem.model import Argument
+from tui_tuner.problem.placement import Placement
 
 SOURCE = """
 #include <omp.h>
@@ -69,6 +70,14 @@ def test_a_structure_within_a_structure_keeps_what_lies_free_behind_it(cpu: Benc
     scene = scalar_of(Argument.model_validate({"name": "s", "dtype": "struct", "members": members}), {})
     (out,) = cpu.run(cpu.load(source, "k"), np.zeros(3), scene)
     assert out.tolist() == [2, 3, 4]
+
+
+def test_a_structure_holds_the_addresses_of_arrays_for_a_c_kernel(cpu: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = "struct Data { double by; float *to; };\nvoid k(struct Data d, int n) { while (n--) d.to[n] *= d.by; }"
+    monkeypatch.setattr(cpu.device, "placement", Placement({}, {0: {8: 2}}))
+    held = np.array((0.5, 0), [("by", "f8"), ("to", "u8")])[()]
+    (out,) = cpu.run(cpu.load(source, "k"), held, np.int32(3), np.arange(3, dtype=np.float32))
+    assert out.tolist() == [0, 0.5, 1]
 
 
 def test_a_half_scalar_is_refused_since_c_has_none(cpu: Bench) -> None:

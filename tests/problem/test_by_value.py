@@ -7,7 +7,7 @@ import pytest
 
 from tests.structures import ARGUMENTS, STRUCTURES
 from tui_tuner.errors import ProblemError
-from tui_tuner.problem.by_value import Field, Unknown, alignment_of, fields_of, in_one_block
+from tui_tuner.problem.by_value import Field, Unknown, alignment_of, fields_of, in_one_block, structure_bytes
 from tui_tuner.problem.inputs import call_reference, make_arguments
 from tui_tuner.problem.load import load_problem
 from tui_tuner.prompts import argument_facts
@@ -95,7 +95,10 @@ def test_members_that_are_not_the_kernels_are_refused(tmp_path, old, new, messag
 @pytest.mark.parametrize(
     ("declared", "message"),
     [
-        ("double *by;", "is a Two by value, and its member 'by' is a pointer: take a pointer, or scalars"),
+        (
+            "double *by[2];",
+            "is a Two by value, and its member 'by' is an array of pointers: take a pointer, or scalars",
+        ),
         ("double by;", 'is a Two by value: it needs dtype = "struct" with members mark, by, at'),
     ],
 )
@@ -137,6 +140,20 @@ def test_an_extent_may_be_arithmetic_over_what_the_code_states(stated, extent, c
         assert fields == (Field("at", "int32", count),)
 
 
-@pytest.mark.parametrize("base", ["Base", "Base<int>", "public a::Base<int, 2>", "Base<int>, Other"])
-def test_a_structure_that_is_derived_of_another_is_no_plain_data(base):
+BASE = "namespace a { template <typename T> struct Base { T *data; T scale[2]; }; }\n"
+
+
+def test_a_structure_that_is_derived_of_another_begins_with_its_members():
+    whole = fields_of("S", f"{BASE}struct S : public a::Base<double> {{ char kind; int n; }};", "cuda")
+    assert isinstance(whole, tuple)
+    assert [(one.words(), one.pointee) for one in whole] == [
+        ("pointer data", "double *"), ("float64 scale[2]", ""), ("int8 kind", ""), ("int32 n", "")
+    ]  # fmt: skip
+    assert structure_bytes(whole) == 32
+    free = fields_of("S", f"{BASE}struct S : a::Base<char> {{ int n; }};", "cuda")
+    assert free == Unknown("", "is derived of what leaves bytes free at its end")
+
+
+@pytest.mark.parametrize("base", ["Base", "Base<int>", "public a::Base<int, 2>", "Base<int>, Other", "virtual Base"])
+def test_a_structure_that_is_derived_of_what_is_not_known_is_no_plain_data(base):
     assert fields_of("S", f"struct S : {base} {{ int n; }};", "cuda") == Unknown("", "is no plain data")

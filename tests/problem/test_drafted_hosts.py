@@ -540,7 +540,7 @@ def test_a_barrier_of_the_whole_grid_is_refused_with_the_way_out(tmp_path, barri
 def test_a_pointer_in_what_a_structure_is_derived_of_is_told_though_the_kernel_calls_it(tmp_path):
     source = (
         "template <typename T> struct Step { T *data; size_t step; };\n"
-        "template <typename T> struct Sized : public Step<T> { int rows; T &operator()(int y, int x); };\n"
+        "template <typename T> struct Sized : public Step<T>, Other { int rows; T &operator()(int y, int x); };\n"
         "template <typename T> __global__ void k(const Sized<T> from, float *to) { to[0] = from(0, 1); }\n"
     )
     with pytest.raises(ProblemError, match="holds the device pointer 'data'"):

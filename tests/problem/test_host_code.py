@@ -207,6 +207,9 @@ def test_of_several_launches_the_largest_is_the_one():
     ("filled", "bounds"),
     [
         ("for (int i = 0; i < n; i++) h[i] = rand() % BINS;", (0, "BINS")),
+        ("for (int i = 0; i < n; i++) h[i] = (int)(((long long)i * 7 + rand()) % BINS);", (0, "BINS")),
+        ("for (int i = 0; i < n; i++) h[i] = BINS - (i * 37) % (BINS / 2);", (0, "BINS + 1")),
+        ("for (int i = 0; i < n; i++) h[i] = i % BINS - 5;", None),
         ("generate(begin(h), end(h), []() { return 'a' + (rand() % 26); });", (97, "123")),
         ("for (int i = 0; i < n; i++) h[i] = i;", None),
     ],

@@ -141,7 +141,7 @@ def test_a_kernel_that_cannot_be_tuned_is_refused_with_the_reason(tmp_path, sour
             "take n as scalars and arrays in its place",
         ),
         (
-            "struct Box { float *v; int n; };\n__global__ void k(float *a, Box p) { a[0] = p.v[p.n]; }",
+            "struct Box { float *v[2]; int n; };\n__global__ void k(float *a, Box p) { a[0] = p.v[0][p.n]; }",
             "holds the device pointer 'v', which only a host can set",
             "take v, n as arrays and scalars of the kernel's own in place of 'p'",
         ),
@@ -149,6 +149,12 @@ def test_a_kernel_that_cannot_be_tuned_is_refused_with_the_reason(tmp_path, sour
             "struct Box { float *v; int n; };\n__global__ void k(float *a, const Box *p) { a[0] = p[1].v[p->n]; }",
             "holds the device pointer 'v', which only a host can set",
             "take v, n as arrays and scalars of the kernel's own in place of 'p' and read them there",
+        ),
+        (
+            "struct Read { cudaTextureObject_t t; };\n__global__ void k(float *a, Read r) { a[0] = r.t; }",
+            "passed by value: its member 't' is of type cudaTextureObject_t, which only a host can make",
+            "leave 'r' out, and read from an array instead, as in: const float *image, int width, with "
+            "image[y * width + x] for tex2D() and image[i] for tex1Dfetch()",
         ),
         (
             "template <typename F> __global__ void k(float *a, F f) { a[0] = f(a[1]); }",

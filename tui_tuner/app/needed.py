@@ -10,6 +10,7 @@ from itertools import combinations_with_replacement
 
 from tui_tuner.evaluate.trials import is_late
 from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words
+from tui_tuner.problem.draft.guesses import is_written
 from tui_tuner.problem.draft.sizes import Amendments
 from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.inputs import shape_of
@@ -52,16 +53,26 @@ def amended_for(made: Amendments, reason: str, problem: Problem) -> Amendments |
         grown = _grown(argument, int(found["bytes"] or found["first"]), problem)
         return None if grown is None else replace(made, shapes={**made.shapes, argument.name: grown})
     if found := _BEFORE.search(reason):
-        return _all_grown(made, problem.arguments[int(found[2]) - 1], problem)
+        grown_all = _all_grown(made, problem.arguments[int(found[2]) - 1], problem)
+        if grown_all is None and not made.positive:  # it may make an index of a fraction
+            return replace(made, positive=True, shapes={})
+        return grown_all
     if (found := _UNWRITTEN.search(reason) or NOT_FINITE.search(reason)) and found[1] not in made.filled:
         return replace(made, filled=made.filled | {found[1]})
+    if (found := _NOTHING.search(reason)) and found[1] in made.filled and not _is_written(found[1], problem):
+        return replace(made, filled=made.filled - {found[1]}, unwritten=made.unwritten | {found[1]})
     if NOT_FINITE.search(reason) and not made.positive:
         return replace(made, positive=True)
-    if _TOO_MUCH_SHARED.search(reason) and problem.sizes and made.halvings < MOST_HALVINGS:
-        return replace(made, halvings=made.halvings + 1)
-    if is_late(reason) and problem.sizes and made.halvings < MOST_HALVINGS:
-        return replace(made, halvings=made.halvings + 2)
+    halvings = 1 if _TOO_MUCH_SHARED.search(reason) else 2 if is_late(reason) else 0
+    if halvings and problem.sizes and made.halvings < MOST_HALVINGS:
+        return replace(made, halvings=made.halvings + halvings)
     return None
+
+
+def _is_written(name: str, problem: Problem) -> bool:
+    """Whether the kernel's text writes an output, or there is no other."""
+    kernel = find_kernel(problem.source_text, problem.language, problem.kernel.name)
+    return is_written(name, kernel) or sum(argument.output for argument in problem.arguments) == 1
 
 
 def _all_grown(made: Amendments, argument: Argument, problem: Problem) -> Amendments | None:

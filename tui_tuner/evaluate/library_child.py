@@ -28,7 +28,7 @@ from tui_tuner.evaluate.tolerance import bound, compare
 from tui_tuner.problem.expressions import evaluate
 from tui_tuner.problem.inputs import call_reference, label_of, make_arguments
 from tui_tuner.problem.model import Problem
-from tui_tuner.problem.reference import find_library, load_function, outputs_of, plain_scalar
+from tui_tuner.problem.reference import find_library, load_function, outputs_of, plain_scalar, with_arrays
 from tui_tuner.processes.parent import die_with_parent
 
 _WARM_UP = 5
@@ -106,10 +106,11 @@ class TorchLibrary:
         return measure(calls, Patience(), best_ms=None, cpu=False)
 
     def _on_device(self, arguments: list[np.ndarray | np.generic]) -> dict[str, Any]:
-        return {
+        named = {
             a.name: self._torch.from_numpy(value).cuda() if isinstance(value, np.ndarray) else plain_scalar(value)
             for a, value in zip(self._problem.arguments, arguments, strict=True)
         }
+        return with_arrays(self._problem, named)
 
     def _on_host(self, returned: object, named: Mapping[str, Any]) -> object:
         if returned is None:

@@ -11,6 +11,8 @@ from tui_tuner.problem.languages import TABLE
 type_names = Literal[
     "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64"
 ]
+POINTER = "pointer"
+"""The dtype of a member that holds an address."""
 Expression = str | int
 """Arithmetic over sizes and tunables; read only by `tui_tuner.problem.expressions`."""
 Fill = Literal["normal", "uniform", "integers", "arange", "zeros", "ones"]
@@ -28,7 +30,9 @@ class Member(BaseModel):
     """One member of a structure: of one that is passed by value with its value, of those in an array with a fill.
 
     Attributes:
-        value: a number or an expression over sizes; a list of them for an array or a vector.
+        dtype: of one element; "pointer" for the address of an array.
+        value: a number or an expression over sizes; a list of them for an array or a vector; of a pointer the name of
+            the array, or 0 for none.
         alignment: bytes, where it is more than that of the dtype, as of a float4.
         count: elements of an array or a vector, in an array of structures.
         fill: as that of an array, in an array of structures; `low` and `high` likewise.
@@ -37,7 +41,7 @@ class Member(BaseModel):
     model_config = TABLE
 
     name: str
-    dtype: type_names
+    dtype: Literal[type_names, "pointer"]
     value: Expression | float | list[Expression | float] | None = None
     alignment: Literal[2, 4, 8, 16] | None = None
     count: Annotated[int, Field(ge=1)] | None = None
@@ -49,6 +53,17 @@ class Member(BaseModel):
     def elements(self) -> int | None:
         """Of an array or a vector; None for a single number."""
         return len(self.value) if isinstance(self.value, list) else self.count
+
+    @property
+    def array(self) -> str | None:
+        """The name of the array whose address it holds; None where it holds none."""
+        return self.value if self.dtype == POINTER and isinstance(self.value, str) else None
+
+    @model_validator(mode="after")
+    def _address_or_number(self) -> Member:
+        if self.dtype == POINTER and ((self.array is None and self.value != 0) or self.alignment is not None):
+            raise ValueError(f"member '{self.name}' is a pointer: its value is the name of an array, or 0 for none")
+        return self
 
     @model_serializer(mode="wrap")
     def _as_ever(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -127,6 +142,8 @@ class Argument(BaseModel):
             ValueError: in words.
         """
         if self.holds_structures:
+            if any(one.dtype == POINTER for one in members):
+                raise ValueError(f"argument '{self.name}' is an array of structures that hold pointers, which none can")
             if self.dtype != "uint8" or self.value is not None or self.fill is not None or self.function is not None:
                 raise ValueError(f"argument '{self.name}' holds structures: it needs dtype = \"uint8\" and no fill")
             if not members or any(one.value is not None for one in members):

@@ -6,11 +6,12 @@ import ctypes
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from tui_tuner.problem.argument import POINTER
 from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words
 from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.model import Language, Member
@@ -32,14 +33,17 @@ class Field:
 
     Attributes:
         name: the member's; of one in a structure within it with that one's before it, as in "camera.width".
+        dtype: of one element; "pointer" for an address.
         count: elements of an array or a vector; None for a single number.
         alignment: bytes, where it is more than that of the dtype; else None.
+        pointee: the type of a pointer, as in "const float *".
     """
 
     name: str
     dtype: str
     count: int | None = None
     alignment: int | None = None
+    pointee: str = field(default="", compare=False)
 
     def words(self) -> str:
         """As a declaration, with NumPy's name of the type."""
@@ -48,7 +52,7 @@ class Field:
     @property
     def lies_at(self) -> int:
         """Bytes of which its place is a multiple."""
-        return self.alignment or np.dtype(self.dtype).itemsize
+        return self.alignment or stored_as(self.dtype).itemsize
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,7 @@ def fields_of(
         deepest: how many structures may be within each other.
     """
     bare, _, given = type_text.partition("<")
-    words = type_words(bare)
+    words = type_words(re.sub(r"\w+\s*::\s*", "", bare))  # of whatever namespace
     if len(words) != 1:
         return None
     if vector := _VECTOR.fullmatch(words[0]):
@@ -82,8 +86,7 @@ def fields_of(
     known, aliases = structures(code), type_aliases(code)
     if words[0] not in known:
         return None
-    aliases |= _given_to(words[0], given, code)
-    members = known[words[0]]
+    meant, members = _given_to(words[0], given, code), known[words[0]]
     if members is None:
         pointer = _pointer_in(words[0], code)
         if pointer:
@@ -92,7 +95,8 @@ def fields_of(
     fields: list[Field] = []
     behind = 1  # what a structure within this one fills up to before the next member
     for member in members:
-        found = _fields(member, code, language, aliases, deepest)
+        said = re.sub(r"\w+", lambda word: meant.get(word[0], word[0]), member.type_text)
+        found = _fields(member._replace(type_text=said), code, language, aliases, deepest)
         if isinstance(found, Unknown):
             return found
         first = found[0]
@@ -126,8 +130,10 @@ def _fields(
     member: Declared, code: str, language: Language, aliases: dict[str, str], deepest: int
 ) -> tuple[Field, ...] | Unknown:
     """A member as what it holds: itself, or the members of the structure that it is."""
-    kind = type_words(member.type_text)[-1]
-    if kind not in structures(code):
+    kind = type_words(member.type_text.partition("<")[0])[-1]
+    if "*" in member.type_text or kind not in structures(code):
+        if not member.name:
+            return Unknown("", "is no plain data")
         field = _field(member, code, language, aliases)
         return field if isinstance(field, Unknown) else (field,)
     if deepest == 0:
@@ -135,6 +141,8 @@ def _fields(
     within = fields_of(member.type_text, code, language, deepest - 1) if not member.extents else None
     if isinstance(within, Unknown):
         return replace(within, member=".".join(filter(None, (member.name, within.member))))
+    if within and not member.name:
+        return within if _fills_all(within) else Unknown("", "is derived of what leaves bytes free at its end")
     if not within:
         return Unknown(member.name, f"is {'an array of' if member.extents else 'of type'} {member.type_text}")
     alignment = max(one.lies_at for one in within)
@@ -142,7 +150,18 @@ def _fields(
     return tuple(replace(one, name=f"{member.name}.{one.name}") for one in (first, *within[1:]))
 
 
+def _fills_all(fields: Sequence[Field]) -> bool:
+    """Whether a structure has no bytes behind its last member, where what is derived of it may have some of its own."""
+    more = Field("more", "int8")
+    return structure_bytes((*fields, more)) > structure_bytes(fields)
+
+
 def _field(member: Declared, code: str, language: Language, aliases: dict[str, str]) -> Field | Unknown:
+    if "*" in member.type_text:
+        if member.extents or language == "opencl":
+            what = "is an array of pointers" if member.extents else "is a pointer"
+            return Unknown(member.name, what, holds_pointer=True)
+        return Field(member.name, POINTER, pointee=member.type_text)
     dtype, width = dtype_of(member.type_text, language, aliases)
     if dtype is None:
         return Unknown(member.name, f"is of type {member.type_text}")
@@ -185,13 +204,18 @@ def _pointer_in(structure: str, code: str, deepest: int = _DEEPEST) -> str:
     return pointer[1] if pointer else ""
 
 
+def stored_as(dtype: str) -> np.dtype:
+    """What a member lies in memory as: an address as a whole number."""
+    return np.dtype("uint64" if dtype == POINTER else dtype)
+
+
 def layout(members: Sequence[Member]) -> np.dtype:
     """How the members lie in memory: each at a multiple of its alignment, as C has it."""
     offset, largest = 0, 1
     offsets: list[int] = []
     formats: list[Any] = []
     for member in members:
-        dtype = np.dtype(member.dtype)
+        dtype = stored_as(member.dtype)
         alignment = member.alignment or dtype.itemsize
         offset = -(-offset // alignment) * alignment
         offsets.append(offset)
@@ -207,7 +231,10 @@ def layout(members: Sequence[Member]) -> np.dtype:
 
 def structure_bytes(fields: Sequence[Field]) -> int:
     """What `sizeof` says of a structure with these members."""
-    members = [Member(name=one.name, dtype=one.dtype, count=one.count, alignment=one.alignment) for one in fields]  # type: ignore[arg-type]
+    members = [
+        Member(name=one.name, dtype=stored_as(one.dtype).name, count=one.count, alignment=one.alignment)  # type: ignore[arg-type]
+        for one in fields
+    ]
     return layout(members).itemsize
 
 

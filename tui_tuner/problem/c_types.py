@@ -65,8 +65,10 @@ def dtype_of(type_text: str, language: Language, aliases: Mapping[str, str]) -> 
         aliases: what type names of the source stand for.
 
     Returns:
-        (None, 1) for a type that is not known.
+        (None, 1) for a type that is not known, or for a pointer.
     """
+    if "*" in type_text:
+        return None, 1
     words = type_words(type_text)
     for _ in range(len(aliases)):
         if len(words) != 1 or words[0] not in aliases:
@@ -129,6 +131,8 @@ def _plain_structs(code: str) -> Iterator[tuple[str, str]]:
 
 def _packed_of(member: Member, known: Mapping[str, str]) -> tuple[str, int, int]:
     """The type of the numbers that a member is made of, how many, and to how many it is aligned; 0 for others."""
+    if "*" in member.type_text:
+        return "", 0, 1
     words = type_words(member.type_text)
     written = known.get(words[0], words[0]) if len(words) == 1 else " ".join(words)
     extents = [int(one) if one.isdecimal() else 0 for one in member.extents]
@@ -157,3 +161,17 @@ def without_aliases(written: str, code: str) -> str:
             said = "".join(given.get(str(word), str(word)) for word in re.split(r"(\w+)", meaning))
             written = said.join(re.split(rf"\b{name}\s*<{re.escape(used)}>", written))
     return written
+
+
+def alias_in(code: str, name: str) -> str | None:
+    """What the last `typedef` or `using` of a name says it is, as "typename Pixel<n>::type"; None where none does."""
+    plain = re.escape(name)
+    found = re.findall(rf"\btypedef\s+([^;{{}}]+?)\s+{plain}\s*;|\busing\s+{plain}\s*=\s*([^;{{}}]+?)\s*;", code)
+    return (found[-1][0] or found[-1][1]) if found else None
+
+
+def member_type(code: str, structure: str, arguments: str, name: str) -> str | None:
+    """A type that a class template names where it is specialised for these arguments."""
+    said = r"\s*,\s*".join(re.escape(one.strip()) for one in arguments.split(","))
+    special = re.search(rf"\bstruct\s+{re.escape(structure)}\s*<\s*{said}\s*>\s*\{{([^{{}}]*)\}}", code)
+    return None if special is None else alias_in(special[1], name)

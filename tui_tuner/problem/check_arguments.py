@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 from tui_tuner.errors import ProblemError
@@ -10,9 +11,9 @@ from tui_tuner.problem.c_types import type_words
 from tui_tuner.problem.check_inputs import at_sizes, check_test_inputs, fill_fault
 from tui_tuner.problem.check_launch import every_run
 from tui_tuner.problem.expressions import ExpressionError, check_expression
-from tui_tuner.problem.inputs import array_bytes, check_value, constants_of
+from tui_tuner.problem.inputs import array_bytes, check_value
 from tui_tuner.problem.model import Argument, Expression, Member, Problem
-from tui_tuner.problem.signature import KernelParameter, KernelSignature
+from tui_tuner.problem.signature import KernelParameter, KernelSignature, pointed_array
 from tui_tuner.problem.structures import structures
 from tui_tuner.problem.syntax import code_only, declares_constant
 from tui_tuner.problem.toml_file import KeyLocations
@@ -28,10 +29,11 @@ def check_arguments(problem: Problem, signature: KernelSignature, place: KeyLoca
         ProblemError: for the first that does not fit.
     """
     _check_constants(problem, place)
-    _check_listing(problem, signature, place)
+    pointed = _check_pointers(problem, signature, place)
+    _check_listing(problem, signature, pointed, place)
     parameters = iter(signature.parameters)
     for index, argument in enumerate(problem.arguments):
-        parameter = None if argument.constant else next(parameters)
+        parameter = None if argument.constant or argument.name in pointed else next(parameters)
         if parameter is not None and _check_structure(argument, index, parameter, problem, place):
             parameter = None  # more than its members is not to be held against it
         found = None if parameter is None else _unlike(argument, parameter)
@@ -69,7 +71,10 @@ def _check_integers(outputs: Sequence[Argument], place: KeyLocations) -> None:
 
 def _check_constants(problem: Problem, place: KeyLocations) -> None:
     """Whether the source has the constant memory that is to be filled."""
-    for index, name in constants_of(problem).items():
+    for index, argument in enumerate(problem.arguments):
+        name = argument.name
+        if not argument.constant:
+            continue
         if problem.language != "cuda":
             message = f"argument '{name}': only CUDA has constant memory that the host fills"
             raise place.error(message, "arguments", index, "constant", hint="leave out constant = true")
@@ -79,9 +84,34 @@ def _check_constants(problem: Problem, place: KeyLocations) -> None:
             raise place.error(message, "arguments", index, "name", hint=hint)
 
 
-def _check_listing(problem: Problem, signature: KernelSignature, place: KeyLocations) -> None:
+def _check_pointers(problem: Problem, signature: KernelSignature, place: KeyLocations) -> frozenset[str]:
+    """The names of the arrays whose addresses structures hold.
+
+    Raises:
+        ProblemError: one of them is no array of its own.
+    """
+    arguments = {argument.name: argument for argument in problem.arguments}
+    held = [
+        (index, number, member.array)
+        for index, argument in enumerate(problem.arguments)
+        for number, member in enumerate(argument.members or ())
+        if member.array is not None
+    ]
+    for index, number, name in held:
+        path, array = ("arguments", index, "members", number), arguments.get(name)
+        if array is None or array.shape is None or array.constant:
+            why = "there is no argument" if array is None else "no array in device memory is called"
+            hint = f"give the array a table of its own: [[arguments]] with name = {json.dumps(name)} and shape"
+            raise place.error(f"{why} '{name}', whose address this member holds", *path, hint=hint)
+        if name in [parameter.name for parameter in signature.parameters]:
+            hint = "an array that a structure points to needs a name that no parameter has"
+            raise place.error(f"'{name}' is a parameter of the kernel", *path, hint=hint)
+    return frozenset(name for _, _, name in held)
+
+
+def _check_listing(problem: Problem, signature: KernelSignature, pointed: frozenset[str], place: KeyLocations) -> None:
     """Refuse arguments with other names, or in another order; a parameter without a name may have any."""
-    places = [index for index, argument in enumerate(problem.arguments) if not argument.constant]
+    places = [i for i, one in enumerate(problem.arguments) if not one.constant and one.name not in pointed]
     given = [problem.arguments[index].name for index in places]
     expected = [p.name or name for p, name in zip(signature.parameters, given, strict=False)]
     expected += [parameter.name for parameter in signature.parameters[len(given) :]]
@@ -151,14 +181,29 @@ def _check_structure(
         raise place.error(message, "arguments", index, "members", hint=f"the kernel has: {_declared(parameter)}")
     if isinstance(fields, Unknown):
         message = f"argument '{argument.name}': {fields.words()}"
-        raise place.error(message, "arguments", index, "members", hint="only numbers, arrays and vectors can be passed")
+        hint = "only numbers, arrays, vectors and addresses of arrays can be passed"
+        raise place.error(message, "arguments", index, "members", hint=hint)
     given = [_as_field(member) for member in argument.members]
     if fields is not None and given != list(fields):  # None: it is declared in a header
         first = next((i for i, one in enumerate(given) if i >= len(fields) or one != fields[i]), len(fields) - 1)
         message = f"the members of '{argument.name}' are not those of {' '.join(type_words(parameter.type_text))}"
         hint = f"the source declares: {', '.join(one.words() for one in fields)}"
         raise place.error(message, "arguments", index, "members", min(first, len(given) - 1), hint=hint)
+    for member, field in zip(argument.members, fields or (), strict=fields is not None):
+        if member.array is not None:
+            _check_pointed(member.array, field.pointee, f"{argument.name}.{member.name}", problem, place)
     return True
+
+
+def _check_pointed(name: str, pointee: str, member: str, problem: Problem, place: KeyLocations) -> None:
+    """Hold an array against the type of the member that points to it."""
+    index = [argument.name for argument in problem.arguments].index(name)
+    parameter = pointed_array(name, pointee, code_only(problem.source_text), problem.language, member)
+    found = _unlike(problem.arguments[index], parameter)
+    if found is not None and not (found[0] == "dtype" and _may_be_bytes(parameter, problem)):
+        key, reason = found
+        hint = f"the source has: {pointee} {member}"
+        raise place.error(f"argument '{name}' {reason}", "arguments", index, key, hint=hint)
 
 
 def _as_field(member: Member) -> Field:
@@ -192,6 +237,7 @@ def _check_argument_names(argument: Argument, index: int, problem: Problem, plac
     expressions += [(key, 0, value) for key in ("value", "high") if (value := getattr(argument, key)) is not None]
     for number, member in enumerate(argument.members or []):
         values = member.value if isinstance(member.value, list) else [member.value, member.high]
+        values = [] if member.array is not None else values
         expressions += [("members", number, value) for value in values if value is not None]
     for key, position, expression in expressions:
         try:

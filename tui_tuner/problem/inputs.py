@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from tui_tuner.errors import ProblemError
+from tui_tuner.problem.argument import POINTER
 from tui_tuner.problem.blocks import BLOCK, filled, in_threads
 from tui_tuner.problem.by_value import layout
 from tui_tuner.problem.expressions import ExpressionError, evaluate
@@ -57,6 +58,8 @@ def scalar_of(argument: Argument, sizes: Mapping[str, int]) -> np.generic:
 def _structure(members: Sequence[Member], sizes: Mapping[str, int]) -> np.void:
     held = np.zeros((), layout(members))  # what lies between the members as well
     for member in members:
+        if member.dtype == POINTER:
+            continue  # an address is known when the arrays are on a device
         given = member.value if isinstance(member.value, list) else [member.value or 0]
         values = [_number(one, sizes) for one in given]
         for value in values:
@@ -142,11 +145,6 @@ def poisoned(argument: Argument) -> bool:
     """Whether the argument is an output that starts with values that no kernel computes."""
     made = argument.function is not None or argument.holds_structures
     return argument.output and argument.fill is None and not made
-
-
-def constants_of(problem: Problem) -> dict[int, str]:
-    """The `__constant__` variables that are filled for a launch, by their place among the arguments."""
-    return {index: argument.name for index, argument in enumerate(problem.arguments) if argument.constant}
 
 
 def array_bytes(problem: Problem, sizes: Mapping[str, int]) -> int:

@@ -7,6 +7,7 @@ beside the reference make inputs that no fill can.
 from __future__ import annotations
 
 import ast
+import functools
 import importlib.util
 import sys
 import traceback
@@ -20,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from tui_tuner.errors import ProblemError
+from tui_tuner.problem.argument import POINTER
 from tui_tuner.problem.blocks import copied
 from tui_tuner.problem.by_value import layout
 from tui_tuner.problem.model import Argument, Problem
@@ -142,7 +144,7 @@ def call_reference(problem: Problem, arguments: Sequence[np.ndarray | np.generic
     """
     reference = find_reference(problem)
     given = zip(problem.arguments, arguments, strict=True)
-    named = {a.name: _given(_in_structures(a, value)) for a, value in given if a.local is None}
+    named = with_arrays(problem, {a.name: _given(_in_structures(a, value)) for a, value in given if a.local is None})
     outputs = {a.name: np.shape(value) for a, value in zip(problem.arguments, arguments, strict=True) if a.output}
     return outputs_of(reference, lambda: _in_bytes(load_function(reference)(**named)), outputs)
 
@@ -240,6 +242,17 @@ def plain_scalar(value: np.generic) -> object:
             there = there.__dict__.setdefault(one, SimpleNamespace())
         setattr(there, own, value[name].tolist())
     return held
+
+
+def with_arrays(problem: Problem, named: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a function by name, the pointers in their structures as the arrays that they point to."""
+    for argument in problem.arguments:
+        for member in () if argument.holds_structures else argument.members or ():
+            *within, own = member.name.split(".")
+            if member.dtype == POINTER:
+                held = functools.reduce(getattr, within, named[argument.name])
+                setattr(held, own, None if member.array is None else named[member.array])
+    return named
 
 
 def _given(value: np.ndarray | np.generic) -> object:

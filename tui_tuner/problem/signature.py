@@ -27,6 +27,7 @@ from tui_tuner.problem.syntax import (
     name_in,
     parameters_of,
     parse_code,
+    split_list,
     strip_definitions,
 )
 from tui_tuner.text import nearest
@@ -55,6 +56,7 @@ class KernelParameter:
         dtype: NumPy's name of one element; None for a type that is not known.
         width: elements of a vector type, 4 for float4.
         members: of a structure that is passed by value, where they are known; none of one that only has functions.
+        behind: the member of such a structure that points to it, as in "p.rows"; empty for what is a parameter.
     """
 
     name: str
@@ -64,6 +66,7 @@ class KernelParameter:
     dtype: str | None
     width: int = 1
     members: tuple[Field, ...] | None = None
+    behind: str = ""
 
     @property
     def local(self) -> bool:
@@ -97,6 +100,19 @@ class KernelSignature:
     work_group: str | None = None
 
 
+def pointed_array(name: str, pointee: str, code: str, language: Language, behind: str) -> KernelParameter:
+    """The array that a member of a structure points to, as if it were a parameter.
+
+    Args:
+        pointee: the member's type, as in "const float *".
+        code: without comments, with what its type names stand for.
+        behind: the member, as in "p.rows".
+    """
+    element = pointee.partition("*")[0]
+    dtype, width = dtype_of(element, language, type_aliases(code))
+    return KernelParameter(name, pointee, True, "const" in element.split(), dtype, width, behind=behind)
+
+
 @lru_cache(maxsize=32)  # asked for one text over and over
 def find_kernels(source: str, language: Language) -> tuple[KernelSignature, ...]:
     """The kernels defined in the source, each name once, in the order of the source.
@@ -127,7 +143,7 @@ def find_kernel(source: str, language: Language, name: str) -> KernelSignature:
     kernel = kernels[bare]
     if not arguments:
         return kernel
-    return _instantiated(kernel, [a.strip() for a in arguments.strip().removesuffix(">").split(",")], source, language)
+    return _instantiated(kernel, split_list(arguments.strip().removesuffix(">")), source, language)
 
 
 @lru_cache(maxsize=32)  # a kernel has one text and many configurations
@@ -250,11 +266,14 @@ def _instantiated(kernel: KernelSignature, arguments: list[str], source: str, la
     aliases = type_aliases(code_only(source)) | dict(zip(names, values, strict=True))
 
     known = structures(code_only(source))
-    classes = {name: value for name, value in zip(names, values, strict=True) if value.partition("<")[0] in known}
+    given = zip(names, values, strict=True)
+    classes = {name: value for name, value in given if value.partition("<")[0].rpartition("::")[2] in known}
 
     def bound(parameter: KernelParameter) -> KernelParameter:
         dtype, width = dtype_of(re.split(r"[*&\[]", parameter.type_text)[0], language, aliases)
         written = re.sub(r"\w+", lambda word: classes.get(word[0], word[0]), parameter.type_text)
+        of_class = dict(zip(names, values, strict=True)) if "<" in written else {}
+        written = re.sub(r"\w+", lambda word: of_class.get(word[0], word[0]), written)
         return replace(parameter, dtype=dtype, width=width, type_text=written)
 
     return replace(kernel, parameters=tuple(bound(parameter) for parameter in kernel.parameters))

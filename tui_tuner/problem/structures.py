@@ -11,14 +11,21 @@ _WORDS = r"(?:[^;{}()=<>:]|::)*"
 _HEAD = re.compile(
     rf"(?P<typedef>\btypedef\s+)?\b(?:struct|class)\b(?P<head>{_WORDS}(?:\([^;{{}}]*\){_WORDS})?(?:(?<!:):(?!:)[^;{{}}()]*)?)\{{"
 )
+_BASE = re.compile(r"(?<!:):(?!:)\s*(?:(?:public|private|protected)\s+)?([\w:]+\s*(?:<[^<>]*>)?)\s*$")
 _BASES = re.compile(r":.*", re.DOTALL)
 _INITIAL = re.compile(r"(?<!operator)(?<![=!<>+*/-])=(?!=)\s*[^;,{}]*(?:\([^;]*\))?")
 _ACCESS = re.compile(r"\b(?:public|private|protected)\s*:")
+_STARS = r"(?:\*\s*(?:(?:const|volatile|__restrict__|__restrict|restrict)\b\s*)*)*"
+_TYPE = re.compile(r"\s*(?P<type>[\w\s:]*[\w:])(?=\s*\*|\s+\w+\s*(?:\[|$))")
+_DECLARED = re.compile(rf"\s*(?P<stars>{_STARS})(?P<name>[A-Za-z_]\w*)(?P<extents>(?:\s*\[[^\]]+\])*)\s*")
 _ATTRIBUTE = re.compile(r"\b(?:__align__|alignas|__attribute__)\s*\(+[^()]*\)+")
 
 
 class Member(NamedTuple):
-    """A member: its type as written, its name, and the extents of an array, as written."""
+    """A member: its type as written, as in "const float *", its name, and the extents of an array, as written.
+
+    What a structure is derived of is its first member, without a name.
+    """
 
     type_text: str
     name: str
@@ -33,7 +40,11 @@ def structures(code: str) -> dict[str, list[Member] | None]:
         behind = re.match(r"\s*(\w+)\s*;", code[end:]) if one["typedef"] else None
         own = re.findall(r"\w+", _ATTRIBUTE.sub("", _BASES.sub("", one["head"])))[-1:]
         names = [*own, *(behind.groups() if behind else ())]
-        members = None if ":" in one["head"] or _ATTRIBUTE.search(one["head"]) else _members(code[one.end() : end - 1])
+        base = _BASE.search(one["head"])
+        is_plain = base is not None or ":" not in one["head"].replace("::", "")
+        members = _members(code[one.end() : end - 1]) if is_plain and not _ATTRIBUTE.search(one["head"]) else None
+        if base is not None and members is not None:
+            members.insert(0, Member(base[1], ""))
         found |= dict.fromkeys(names, members)
     return found
 
@@ -54,8 +65,19 @@ def template_of(structure: str, code: str) -> list[str]:
     return [name_in(one) for one in split_list(listed[1])] if listed else []
 
 
+def spaced(structure: str, code: str) -> str:
+    """A structure's name with the namespaces that it is declared in, where it is written without any."""
+    declared = re.search(rf"\b(?:struct|class)\s+{re.escape(structure.partition('<')[0])}\b[^;{{}}()]*\{{", code)
+    if declared is None or "::" in structure.partition("<")[0]:
+        return structure
+    spaces = re.finditer(r"\bnamespace\s+(\w+)\s*\{", code[: declared.start()])
+    around = [one[1] for one in spaces if closing(code, one.end() - 1, "{}") > declared.start()]
+    return "".join(f"{one}::" for one in around) + structure
+
+
 def _members(body: str) -> list[Member] | None:
     """What a structure's body declares, but for its functions."""
+    body = re.sub(r"\btemplate\s*<[^<>{}]*>", "", body)  # of functions
     if re.search(r"\b(?:union|virtual|struct|class|template)\b", body):
         return None
     while (shorter := re.sub(r"\{[^{}]*\}", ";", body)) != body:
@@ -64,16 +86,15 @@ def _members(body: str) -> list[Member] | None:
     members: list[Member] = []
     for line in body.split(";"):
         words = " ".join(line.split())
-        is_method = "(" in re.sub(r"\[[^][]*\]", "", words)
+        is_method = "(" in re.sub(r"\[[^][]*\]|\(\s*\*\s*\w+\s*\)", "", words)
         if not words or is_method or words.startswith(("static", "using", "typedef", "friend")):
             continue
         first, *more = words.split(",")
-        declared = re.fullmatch(r"(?P<type>[\w\s:]+?)\s+(?P<name>\w+)(?P<extents>(?:\s*\[[^\]]+\])*)", first.strip())
-        if declared is None:
-            return None
-        for text in (f"{declared['name']}{declared['extents']}", *more):
-            one = re.fullmatch(r"\s*(\w+)((?:\s*\[[^\]]+\])*)\s*", text)
-            if one is None:
+        kind = _TYPE.match(first)
+        for text in (first[kind.end() :] if kind else "", *more):
+            one = _DECLARED.fullmatch(text)
+            if kind is None or one is None:
                 return None
-            members.append(Member(declared["type"], one[1], tuple(re.findall(r"\[\s*([^\]]+?)\s*\]", one[2]))))
+            pointed = f"{kind['type']} {' '.join('*' * one['stars'].count('*'))}".strip()
+            members.append(Member(pointed, one["name"], tuple(re.findall(r"\[\s*([^\]]+?)\s*\]", one["extents"]))))
     return members

@@ -215,12 +215,16 @@ def closing(text: str, opening: int, marks: str) -> int:
     return len(text)
 
 
+_OF_TEMPLATE = re.compile(r"\b[A-Za-z_]\w*\s*<[\w\s:,*]*>(?=\s*(?:[({&*,]|::|$))")
+
+
 def split_list(text: str) -> list[str]:
-    """What commas outside of parentheses and brackets part."""
+    """What commas part outside of parentheses, of brackets and of a template's arguments."""
     parts, depth = [""], 0
-    for letter in text:
+    within = {place for one in _OF_TEMPLATE.finditer(text) for place in range(*one.span())}
+    for place, letter in enumerate(text):
         depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(letter, 0)
-        if letter == "," and depth == 0:
+        if letter == "," and depth == 0 and place not in within:
             parts.append("")
         else:
             parts[-1] += letter

@@ -108,7 +108,12 @@ def launch_facts(problem: Problem, candidate: Candidate) -> str:
 
 def argument_facts(problem: Problem) -> list[str]:
     """The arguments of a kernel, a line each."""
-    return [_argument(argument) for argument in problem.arguments]
+    pointers = {
+        member.array: f"{argument.name}.{member.name} points to"
+        for argument in problem.arguments
+        for member in argument.members or ()
+    }
+    return [_argument(argument, pointers.get(argument.name, "argument")) for argument in problem.arguments]
 
 
 def bound_facts(problem: Problem, device: DeviceInfo) -> list[str]:
@@ -174,13 +179,18 @@ def fill_facts(problem: Problem) -> str:
     )
 
 
-def _argument(argument: Argument) -> str:
+def _argument(argument: Argument, what: str) -> str:
+    """An argument in words.
+
+    Args:
+        what: stands before its name: "argument", or which member of a structure points to it.
+    """
     if argument.shape is None and argument.constant:
         return f"__constant__ {argument.name}: {argument.dtype} = {argument.value}, set anew: keep it"
     if argument.holds_structures:
         held = ", ".join(f"{one.dtype} {one.name}" for one in argument.members or ())
         role = "output, compared bit by bit" if argument.output else "input"
-        return f"argument {argument.name}: {argument.shape} bytes, structures of {held}; {role}: keep their declaration"
+        return f"{what} {argument.name}: {argument.shape} bytes, structures of {held}; {role}: keep their declaration"
     if argument.members is not None:
         held = ", ".join(f"{one.dtype} {one.name} = {one.value}" for one in argument.members) or "functions alone"
         return f"argument {argument.name}: a structure by value with {held}: keep its declaration as it is"
@@ -192,7 +202,7 @@ def _argument(argument: Argument) -> str:
     shape = ", ".join(str(extent) for extent in argument.shape)
     if argument.constant:
         return f"__constant__ {argument.name}: {argument.dtype} array of shape ({shape}), filled anew: keep it"
-    return f"argument {argument.name}: {argument.dtype} array of shape ({shape}), {role}"
+    return f"{what} {argument.name}: {argument.dtype} array of shape ({shape}), {role}"
 
 
 def measurement_facts(

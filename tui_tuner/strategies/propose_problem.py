@@ -114,6 +114,12 @@ class KernelToDraft:
         structures = (one for one in self.problem.arguments if one.dtype == "struct")
         return {one.name: [member.name for member in one.members or ()] for one in structures}
 
+    @property
+    def behind(self) -> frozenset[str]:
+        """Arrays that members of these point to, by their names in the draft."""
+        members = (member for one in self.problem.arguments for member in one.members or ())
+        return frozenset(member.array for member in members if member.array)
+
     def whole_name(self, scalar: str) -> str:
         """`p.width` for the `width` of a structure, as far as that is clear; every other name as it is."""
         owners = [name for name, members in self.by_value.items() if scalar in members]
@@ -209,8 +215,9 @@ def _faults_of_names(reply: DraftReply, kernel: KernelToDraft) -> Iterator[str]:
     scalars = [one.name for one in parameters if not one.pointer and one.name not in kernel.by_value]
     given = [kernel.whole_name(one.name) for one in reply.scalars]
     given_scalars = [name for name in given if name.partition(".")[0] not in kernel.by_value]
+    given_arrays = [one.name for one in reply.arrays if one.name not in kernel.behind]
     for what, listed, wanted in (
-        ("arrays", [one.name for one in reply.arrays], pointers),
+        ("arrays", given_arrays, pointers),
         ("scalars", given_scalars, scalars),
     ):
         if sorted(listed) != sorted(wanted):

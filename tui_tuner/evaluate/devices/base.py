@@ -14,6 +14,7 @@ import numpy as np
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind, Resources
 from tui_tuner.evaluate.tolerance import Bound, Verdict, compare
 from tui_tuner.problem.candidate import Geometry
+from tui_tuner.problem.placement import Placement
 
 KernelArgument = np.ndarray | np.generic
 """An array (copied to the device) or a NumPy scalar (passed by value)."""
@@ -124,7 +125,7 @@ class WatchedLaunch:
         outputs: which of them the kernel writes.
         geometry: of the launch.
         poisoned: the outputs that start with nothing that a kernel may read.
-        constants: as `Device.constants`.
+        placement: as `Device.placement`.
     """
 
     label: str
@@ -132,7 +133,7 @@ class WatchedLaunch:
     outputs: frozenset[int]
     geometry: Geometry
     poisoned: frozenset[int] = frozenset()
-    constants: Mapping[int, str] = field(default_factory=dict)
+    placement: Placement = field(default_factory=Placement)
 
 
 class CannotWatch(Exception):
@@ -153,8 +154,8 @@ class Device(ABC):
     unit: str = ""
     load_s: float = 0.0
     siblings: Mapping[str, str] = {}
-    constants: Mapping[int, str] = {}
-    """Which arguments of launches are no parameters, and the `__constant__` variable that each fills."""
+    placement = Placement()
+    """Which arguments of launches are no parameters, and where they are put."""
 
     def use_checks(self, artifact: Path) -> None:
         """Check outputs, inputs and guards with these kernels from now on."""

@@ -58,7 +58,8 @@ from tui_tuner.evaluate.verify.drafts import BESIDE, Drafts
 from tui_tuner.evaluate.verify.launch_data import LaunchData
 from tui_tuner.evaluate.verify.launches import ResultMismatch
 from tui_tuner.problem.blocks import keep_threads
-from tui_tuner.problem.inputs import constants_of, make_arguments
+from tui_tuner.problem.inputs import make_arguments
+from tui_tuner.problem.placement import placement_of
 from tui_tuner.processes.parent import die_with_parent
 
 OPEN_LIMIT_S = 120.0
@@ -202,7 +203,7 @@ class Runner:
             shape = executable.shapes[data.index]
             outputs = frozenset(data.expected)
             return WatchedLaunch(
-                data.label, data.arguments, outputs, shape.geometry, self._bench.poisoned, self._opened.constants
+                data.label, data.arguments, outputs, shape.geometry, self._bench.poisoned, self._opened.placement
             )
 
         launches = map(launch, self._bench.small_data)
@@ -254,7 +255,7 @@ class Runner:
         self._say("the launch that is profiled", PROFILE_LIMIT_S)
         problem, executable = request.problem, request.executable
         outputs = frozenset(i for i, argument in enumerate(problem.arguments) if argument.output)
-        self._opened.constants = constants_of(problem)
+        self._opened.placement = placement_of(problem)
         buffers = self._opened.allocate(make_arguments(problem, {}, seed=1), outputs)
         kernel = self._opened.load(Path(executable.artifact), executable.symbol)
         for _ in range(request.launches):

@@ -24,8 +24,9 @@ from tui_tuner.evaluate.verify.launch_data import LaunchData, with_leftovers
 from tui_tuner.evaluate.verify.launches import ResultMismatch, failure_of, overrun
 from tui_tuner.evaluate.verify.unseen import AGAIN, MOST_TURNS, Beside, Seen, Unseen
 from tui_tuner.problem.candidate import Geometry
-from tui_tuner.problem.inputs import constants_of, poisoned
+from tui_tuner.problem.inputs import poisoned
 from tui_tuner.problem.model import Problem
+from tui_tuner.problem.placement import placement_of
 from tui_tuner.problem.textures import Texture
 
 REST_S = 0.1
@@ -49,7 +50,7 @@ class Workbench:
         self, device: Device, problem: Problem, say: SayPhase, *, draws: int = 1, drafts: Drafts | None = None
     ) -> None:
         self._device = device
-        device.constants = constants_of(problem)
+        device.placement = placement_of(problem)
         self._problem = problem
         self._say = say
         self._patience = CPU_PATIENCE if device.info.is_cpu else Patience()

@@ -16,6 +16,7 @@ from tui_tuner.problem.draft.guesses import (
     array_shape,
     arrays_of_offsets,
     as_factor,
+    counts_blocks,
     dimensions,
     divided_by,
     is_written,
@@ -78,7 +79,8 @@ def _arguments(draft: Draft) -> Iterator[str]:
     written = _written(draft)
     for position, parameter in enumerate(draft.signature.parameters, 1):
         yield ""
-        yield f"[[arguments]]  # {parameter.type_text}"
+        behind = f", which {parameter.behind} points to" if parameter.behind else ""
+        yield f"[[arguments]]  # {parameter.type_text}{behind}"
         yield f'name = "{parameter.name or f"argument_{position}"}"'
         if parameter.members is None:
             yield f'dtype = "{parameter.dtype or "float32"}"{"" if parameter.dtype else CHECK}'
@@ -99,7 +101,9 @@ def _array(parameter: KernelParameter, written: Mapping[str, bool], draft: Draft
     extents, said = _shape(parameter, draft)
     yield f"shape = {json.dumps(extents)}{said}"
     proposed = draft.facts.fills.get(parameter.name)
-    if parameter.name in written and not parameter.const:
+    if counts_blocks(parameter.name, draft.signature):
+        yield 'fill = "zeros"  # blocks count in it, and the last one sets it back: no output'
+    elif parameter.name in written and not parameter.const:
         certain = is_written(parameter.name, draft.signature)
         said = "  # the text writes it" if certain else draft.mark(parameter.name, draft.facts.outputs)
         yield f"output = true{said}"
@@ -138,6 +142,12 @@ def _members(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
         return
     yield "members = [  # by value, in the order of its declaration"
     for member in parameter.members:
+        if member.pointee:
+            array = next(
+                one.name for one in draft.signature.parameters if one.behind == f"{parameter.name}.{member.name}"
+            )
+            yield f'    {{ name = "{member.name}", dtype = "{member.dtype}", value = "{array}" }},'
+            continue
         names = [f"{member.name}[{index}]" for index in range(member.count)] if member.count else [member.name]
         said = [_valued(f"{parameter.name}.{name}", name, member.dtype, draft) for name in names]
         values = ", ".join(value for value, _ in said)
@@ -189,7 +199,7 @@ def _written(draft: Draft) -> dict[str, bool]:
 
     What the text writes is one for certain; where it writes none itself, what is proposed is.
     """
-    read = outputs(draft.signature)
+    read = {one: reads for one, reads in outputs(draft.signature).items() if one not in draft.amendments.unwritten}
     writable = {one.name for one in draft.signature.parameters if one.is_array and not one.const}
     proposed = {name: name in draft.facts.fills for name in sorted(draft.facts.outputs & writable)}
     certain = {name: reads for name, reads in read.items() if is_written(name, draft.signature)}

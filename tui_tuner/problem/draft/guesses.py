@@ -158,7 +158,8 @@ def is_guarded(signature: KernelSignature) -> bool:
 
 def outputs(signature: KernelSignature) -> dict[str, bool]:
     """The arrays that the kernel seems to write, and whether it seems to read them too."""
-    writable = [p.name for p in signature.parameters if p.is_array and not p.const]
+    arrays = [p.name for p in signature.parameters if p.is_array and not p.const]
+    writable = [name for name in arrays if not counts_blocks(name, signature)]
     counted = {name: _writes(name, signature.body) for name in writable}
     written = [name for name in writable if sum(counted[name])] or writable
     mentions = {name: _mentions(name, signature.body) for name in written}
@@ -204,6 +205,12 @@ def divided_by(name: str, signature: KernelSignature) -> list[str]:
 def is_written(name: str, signature: KernelSignature) -> bool:
     """Whether the kernel's own text writes an array, in whatever way."""
     return sum(_writes(name, signature.body)) > 0
+
+
+def counts_blocks(name: str, signature: KernelSignature) -> bool:
+    """Whether blocks count in an array, and the last one sets it back to zero, as `atomicInc(done, gridDim.x - 1)`."""
+    counts = re.search(rf"\batomicInc\s*\(\s*&?\s*{re.escape(name or '?')}\b[^;]*\bgridDim\b", signature.body)
+    return counts is not None and _writes(name, signature.body)[0] == 0
 
 
 def _writes(name: str, body: str) -> tuple[int, int]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from tui_tuner.problem.signature import KernelParameter
 from tui_tuner.problem.structures import structures
-from tui_tuner.problem.syntax import closing, split_list
+from tui_tuner.problem.syntax import closing, name_in, split_list
 
 _LISTED = re.compile(r"(?:[\w:]+\s*(?:<[^<>{}]*>)?\s*)?\{(.*)\}|make_\w+\s*\((.*)\)", re.DOTALL)
 
@@ -35,6 +36,38 @@ class HostMembers:
         values = self._code[last.end() : closing(self._code, last.end() - 1, "(){}") - 1]
         named = last["vector"] or last["made"]
         return named or (self._type_of(variable, path, start, end) if path else last["type"]), values, last.start()
+
+    def passed(self, given: Sequence[str], parameters: Sequence[KernelParameter]) -> Iterator[str]:
+        """What a launch passes for each parameter and each array behind one; nothing where it is of another version."""
+        own = [one for one in parameters if not one.behind]
+        by_name = {one.name: (text, one) for text, one in zip(given, own, strict=False)}
+        for parameter in parameters if len(given) == len(own) else ():
+            structure, _, path = parameter.behind.partition(".")
+            text, whole = by_name[structure or parameter.name]
+            yield self.of_passed(text, whole, path) if path else text
+
+    def of_passed(self, given: str, structure: KernelParameter, path: str) -> str:
+        """What a member is of a structure that a launch passes as this text."""
+        whole = re.sub(r"^\s*\*\s*|^\s*\(\s*[A-Za-z_][\w:<>, ]*\)\s*(?=\w)|^\s*\w+\s*\{\s*(\w+)\s*\}\s*$", r"\1", given)
+        kind = re.findall(r"\w+", structure.type_text.partition("<")[0])[-1]
+        if listed(whole) is None and not re.fullmatch(rf"(?:\w+\s*::\s*)*{kind}\s*(?:<[^<>]*>)?\s*\(.*\)", whole):
+            return f"{whole}.{path}"
+        return self.in_place(whole, path.split("."), kind) or "0"
+
+    def in_place(self, text: str, path: Sequence[str], kind: str = "") -> str | None:
+        """A member of the object that text makes, as `Range{0, n}` or `Range(0, n)`; None where it makes none."""
+        made = re.match(r"\s*(?:\w+\s*::\s*)*(\w+)\s*(?:<[^<>]*>\s*)?[{(]", text)
+        kind, values = kind or (made[1] if made else ""), listed(text)
+        if values is not None:
+            return self.picked(kind, values, path)
+        given = split_list(text[made.end() : text.rfind(")")]) if made else []
+        for code in self._codes if kind and given else ():
+            for one in re.finditer(rf"\b{kind}\s*\(([^(){{}};]*)\)\s*:\s*([^{{;]*)\{{", code):
+                names = [name_in(each) for each in split_list(one[1])]
+                set_to = re.search(rf"\b{path[0]}\s*[({{]([^(){{}}]*)[)}}]", one[2])
+                if set_to is not None and len(names) == len(given) and len(path) == 1:
+                    return put_in(set_to[1], dict(zip(names, given, strict=True)))
+        return None
 
     def picked(self, kind: str, values: str, path: Sequence[str]) -> str | None:
         """What stands for a member, or one of a structure within it, among the values listed for a type."""
@@ -75,7 +108,14 @@ class HostMembers:
         if vector := re.fullmatch(r"[a-z]+([234])", structure):
             return dict.fromkeys("xyzw"[: int(vector[1])], "")
         known = next((one for code in self._codes if (one := structures(code).get(structure))), None)
-        return {member.name: re.findall(r"\w+", member.type_text)[-1] for member in known or ()}
+        return {one.name: re.findall(r"\w+", one.type_text.partition("<")[0])[-1] for one in known or ()}
+
+
+def put_in(text: str, meant: Mapping[str, str]) -> str:
+    """Text with what its names stand for."""
+    words = re.split(r"(\b[A-Za-z_]\w*)", text)
+    put = "".join(f"({meant[one]})" if one in meant else one for one in words)
+    return re.sub(r"\(\((\w[\w\s]*)\)\)", r"(\1)", put)
 
 
 def listed(text: str) -> str | None:

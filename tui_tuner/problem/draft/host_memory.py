@@ -10,7 +10,8 @@ from typing import NamedTuple
 from tui_tuner.problem.by_value import structure_bytes
 from tui_tuner.problem.c_types import dtype_of
 from tui_tuner.problem.draft.c_expressions import SIZEOF, factors
-from tui_tuner.problem.draft.host_objects import HostObjects, Taken, put_in
+from tui_tuner.problem.draft.host_members import put_in
+from tui_tuner.problem.draft.host_objects import HostObjects, Taken
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.worked_out import scaled
 from tui_tuner.problem.signature import KernelParameter
@@ -50,6 +51,14 @@ class HostMemory:
                 return found
         return None
 
+    def is_divided(self, pointer: str, place: int) -> bool:
+        """Whether the host makes several arrays of the memory that a pointer is taken from, as by `all + n`."""
+        name, place = list(self._followed(pointer, place))[-1]
+        function = self._program.function_at(place)
+        start, end = (0, len(self._code)) if function is None else (function.start, function.end)
+        divided = re.compile(rf"(?<![\w.]){re.escape(name)}\b[\s)]*\+\s*\w")
+        return divided.search(self._code, start, end) is not None
+
     def elements(self, name: str, place: int) -> Taken | None:
         """What `x.size()` is for a vector `x`, or a member of an object; None for any other name."""
         asked = re.fullmatch(r"(\w+)(?:\.|->)size\(\)", name)
@@ -75,7 +84,7 @@ class HostMemory:
         """A pointer's name, and what it stands for in callers."""
         for _ in range(_MOST_STEPS):
             name = named(pointer)
-            if not re.fullmatch(r"\w+(?:(?:\.|->)\w+)*", name):
+            if not re.fullmatch(r"\w+(?:(?:\[\w+\])?(?:\.|->)\w+)*", name):
                 return
             yield name, place
             meaning = self._program.meaning(name, place)
@@ -151,7 +160,8 @@ class HostMemory:
 
     def _vector(self, name: str, place: int, steps: int = 3) -> tuple[Taken, str] | None:
         """The elements of a vector, and their type: as many as it is made with, or as another has."""
-        declared = re.compile(rf"{_VECTOR}(?P<before>[^;()]*(?:\([^;()]*\)[^;()]*)*?)(?<![\w.])\b{re.escape(name)}\b")
+        others = r"[^;()]*(?:\((?:[^;()]|\([^;()]*\))*\)[^;()]*)*?"
+        declared = re.compile(rf"{_VECTOR}{others}(?<![\w.])\b{re.escape(name)}\b")
         for start, end in self._spans(name, place):
             for found in reversed(list(declared.finditer(self._code, start, end))):
                 behind = re.match(r"\s*([=({])\s*", self._code[found.end() :])
@@ -176,6 +186,9 @@ class HostMemory:
         found = re.search(rf"(?:{element}|{loop}|{generated})\s*{_RANDOM}\s*;", self._code)
         if found is not None:
             return self._numbers(found)
+        for written in re.finditer(rf"{element}([^;]*);", self._code):
+            if count := _remainders(written[1]):
+                return Drawn(0, count, written.start())
         made = re.search(rf"\b{array}\s*=\s*(?:\([^()]*\)\s*)?(?P<by>\w+)\s*\(", self._code)
         function = next((one for one in self._program.functions if made and one.name == made["by"]), None)
         if made is None or function is None:
@@ -187,6 +200,18 @@ class HostMemory:
         low = self._program.text[found.start("low") : found.end("low")] if found["low"] else "0"
         count = found["count"] if found["by"] == "%" else f"({found['count']} + 1)"
         return Drawn(ord(low[1]) if low.startswith("'") else int(low), count, found.start())
+
+
+def _remainders(text: str) -> str:
+    """How many numbers there are, from 0 on, that text may come to: what remains of a division, or is taken off."""
+    text = text.strip()
+    while (plain := re.sub(r"^\((.*)\)$", r"\1", _CAST.sub("", text))) != text and plain.count("(") == plain.count(")"):
+        text = plain.strip()
+    outside = re.sub(r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)", lambda held: "_" * len(held[0]), text)
+    if remainder := re.fullmatch(r"[\w\s.*/]*%\s*(\w+)\s*", outside):
+        return text[remainder.start(1) : remainder.end(1)]
+    taken_off = re.fullmatch(r"(\w+)\s*-\s*[\w\s.*/]*%[\w\s]+", outside)
+    return f"({taken_off[1]} + 1)" if taken_off else ""
 
 
 def in_elements(
@@ -227,4 +252,4 @@ def named(pointer: str) -> str:
     if (inner := re.fullmatch(r"(?:thrust\s*::\s*)?raw_pointer_cast\s*\(\s*(.*?)\s*\)|\((.*)\)", text)) is not None:
         return named(inner[1] or inner[2])
     text = re.sub(r"^&\s*", "", text)
-    return re.sub(r"\s*\[.*|\s*(?:\.|->)\s*\w+\s*(?:<[^<>]*>)?\s*\(\s*\)$", "", text)
+    return re.sub(r"\s*\[.*\]$|\s*(?:\.|->)\s*\w+\s*(?:<[^<>]*>)?\s*\(\s*\)$", "", text)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from tui_tuner.problem.draft.host_members import put_in
 from tui_tuner.problem.draft.host_program import HostFunction, HostProgram
 from tui_tuner.problem.structures import template_of
 from tui_tuner.problem.syntax import closing, name_in, split_list
@@ -147,10 +148,3 @@ class HostObjects:
 
     def _body(self, function: HostFunction) -> str:
         return self._code[function.start : function.end]
-
-
-def put_in(text: str, meant: Mapping[str, str]) -> str:
-    """Text with what its names stand for."""
-    words = re.split(r"(\b[A-Za-z_]\w*)", text)
-    put = "".join(f"({meant[one]})" if one in meant else one for one in words)
-    return re.sub(r"\(\((\w[\w\s]*)\)\)", r"(\1)", put)

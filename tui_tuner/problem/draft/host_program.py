@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
 
-from tui_tuner.problem.c_types import dtype_of
+from tui_tuner.problem.c_types import alias_in, dtype_of, member_type
 from tui_tuner.problem.draft.c_expressions import SIZEOF, NotArithmetic, arithmetic, folded, is_called_by_name
 from tui_tuner.problem.draft.host_answers import told_of_device
 from tui_tuner.problem.draft.host_loops import raised
 from tui_tuner.problem.draft.host_members import HostMembers
 from tui_tuner.problem.draft.worked_out import finished
-from tui_tuner.problem.structures import enumerators, structures
+from tui_tuner.problem.structures import enumerators, spaced, structures
 from tui_tuner.problem.syntax import closing, constant_of, name_in, spaces, split_list, with_macros
 
 _FUNCTION = re.compile(
@@ -92,7 +92,7 @@ class HostProgram:
     def meaning(self, name: str, place: int) -> tuple[str, int] | None:
         """What a name was last set to before a place, as text, with the place where that text stands."""
         function = self.function_at(place)
-        if re.fullmatch(r"\w+(?:\[\d+\])?(?:(?:\.|->)\w+)+", name):
+        if re.fullmatch(r"\w+(?:\[\w+\])?(?:(?:\.|->)\w+)+", name):
             return self._member(name, place)
         if function is not None:
             own = self._set_between(name, function.body, place)
@@ -113,20 +113,26 @@ class HostProgram:
             function = self.function_at(place)
             start = 0 if function is None else function.body
             own = self._set_between(".".join((variable, *path)), start, place)
-            if own is not None:
-                return own
+            told = told_of_device(self.code, ".".join((variable, *path)), start, place)
+            if own is not None or told is not None:
+                return own or told
             for depth in reversed(range(len(path))):
                 made = self.members.made_of(variable, path[:depth], start, place)
                 if made is not None:
                     kind, values, where = made
                     picked = self.members.picked(kind, values, path[depth:])
                     return None if picked is None else (picked, where)
+            whole = self._set_between(variable, start, place)
+            if whole is not None and whole[0].isidentifier():  # a copy of another structure
+                return ".".join((whole[0], *path)), whole[1]
             bare, bracket, index = variable.partition("[")
             if function is None or bare not in function.parameters:
                 default = self.members.default(variable, path, start, place)
                 return None if default is None else (default, place)
             passed = self._passed(function, function.parameters.index(bare))
-            if passed is None or not re.fullmatch(r"&?\s*\w+", passed[0]):
+            if passed is not None and (held := self.members.in_place(passed[0], path)) is not None:
+                return held, passed[1]
+            if passed is None or not re.fullmatch(r"&?\s*\w+(?:\[\w+\])?", passed[0]):
                 return None
             variable, place = passed[0].lstrip("& ") + bracket + index, passed[1]
         return None
@@ -137,19 +143,30 @@ class HostProgram:
         Empty for what is none of these.
         """
         text = re.sub(r"^\((.*)\)$", r"\1", text)  # as a macro has it that was put in
+        text = self._type_meant(text, place)
         plain = re.sub(r"^(un)?signed(?=\w)", r"\g<0> ", text)
-        is_known = text.partition("<")[0] in structures(self.code)
+        is_known = text.partition("<")[0].rpartition("::")[2] in structures(self.code)
         is_known |= any(
             text in names for names in (*enumerators(self.code).values(), [one.name for one in self.functions])
         )
         if text in ("true", "false") or dtype_of(plain, "cuda", {})[0] is not None or is_known:
-            return plain
+            return spaced(plain, self.code)
         is_open = text == _DISPATCHED or re.search(rf"\b(?:typename|class)\s+{re.escape(text)}\s*[,>]", self.code)
         number = self.number(text, place)
         given = self._template_given(text, place)
         if given is not None:
             return self.template_argument(*given) or (OPEN_TYPE if is_open else "")
         return str(number) if number is not None else OPEN_TYPE if is_open else ""
+
+    def _type_meant(self, name: str, place: int) -> str:
+        """What a function's own name for a type stands for, where it is one of a specialised class template."""
+        function = self.function_at(place)
+        alias = alias_in(self.code[function.body : place], name) if function and name.isidentifier() else None
+        of_class = re.fullmatch(r"(?:typename\s+)?(?:\w+\s*::\s*)*(\w+)\s*<([^<>]*)>\s*::\s*(\w+)", alias or "")
+        if of_class is None:
+            return name
+        given = ",".join(self.template_argument(one, place) for one in split_list(of_class[2]))
+        return member_type(self.code, of_class[1], given, of_class[3]) or name
 
     def _template_given(self, name: str, place: int) -> tuple[str, int] | None:
         """What the last call of a function template gives one of its parameters by name."""
@@ -174,7 +191,7 @@ class HostProgram:
             if given is None:
                 break
             name, place = "_".join(re.findall(r"\w+", given[0])), given[1]
-        return name
+        return self._type_meant(name, place)
 
     def is_local(self, name: str, place: int) -> bool:
         """Whether a name is a function's own, so that a kernel of the same name has another."""
@@ -324,7 +341,7 @@ def _assignments(name: str) -> re.Pattern[str]:
 
 def _first_item(text: str) -> str:
     """What an assignment sets, without the declarators behind it and others that are set to the same."""
-    return re.sub(r"^(?:\s*\w+(?:(?:\.|->)\w+)*\s*=(?!=))+", "", next(iter(split_list(text)), ""))
+    return re.sub(r"^(?:\s*\w+(?:(?:\[\w+\])?(?:\.|->)\w+)*\s*=(?!=))+", "", next(iter(split_list(text)), ""))
 
 
 def _plain(text: str) -> str:

@@ -13,7 +13,7 @@ from tui_tuner.problem.draft.host_launches import HostLaunch
 from tui_tuner.problem.draft.host_memory import named
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.worked_out import names, with_numbers
-from tui_tuner.problem.signature import KernelSignature
+from tui_tuner.problem.signature import KernelSignature, find_kernel
 from tui_tuner.problem.structures import structures
 from tui_tuner.problem.syntax import name_in
 
@@ -25,19 +25,38 @@ _NUMBERS = ((r"[-+]?\d+", "int"), (r"[-+]?[\d.]+(?:e[-+]?\d+)?f", "float"), (r"[
 def deduced(program: HostProgram, signature: KernelSignature, launch: HostLaunch, after: int) -> list[str]:
     """The types for a kernel's template parameters after so many, up to the first that its arguments do not say."""
     found: list[str] = []
+    if not signature.template[after:]:
+        return found
+    passed = dict(zip((one.name for one in signature.parameters), launch.arguments, strict=False))
+    open_ones = find_kernel(program.text, "cuda", signature.name).parameters
+    given = [(passed[one.name], one) for one in open_ones if one.name in passed]
     for text in signature.template[after:]:
         name = name_in(text)
-        given = [
-            (argument, parameter.pointer)
-            for argument, parameter in zip(launch.arguments, signature.parameters, strict=False)
+        types = [
+            _type_of(program, argument, launch.place, parameter.pointer)
+            for argument, parameter in given
             if re.findall(r"\w+", re.sub(r"\b(?:const|__restrict\w*)\b", "", parameter.type_text)) == [name]
         ]
-        types = (_type_of(program, argument, launch.place, pointed) for argument, pointed in given)
+        types += [
+            _argument_of(program, argument, launch.place)
+            for argument, parameter in given
+            if re.fullmatch(rf"(?:const\s+)?[\w:]+\s*<\s*{name}\s*>", parameter.type_text)
+        ]
         kind = next((one for one in types if one), "")
         if not kind:
             break
         found.append(kind)
     return found
+
+
+def _argument_of(program: HostProgram, text: str, place: int) -> str:
+    """The argument of the class template that what is passed is converted to, or declared as; empty for no such."""
+    if converted := re.match(r"\(\s*[\w:]+\s*<\s*([\w ]+?)\s*>\s*\)", text):
+        return converted[1]
+    function = program.function_at(place)
+    declared = re.compile(rf"\b[\w:]+\s*<\s*([\w ]+?)\s*>\s*&?\s*(?:\w+\s*,\s*)*{re.escape(text)}\s*[;,)=({{]")
+    found = list(declared.finditer(program.code, function.start, place)) if function and text.isidentifier() else []
+    return found[-1][1] if found else ""
 
 
 def _type_of(program: HostProgram, text: str, place: int, pointed: bool) -> str:

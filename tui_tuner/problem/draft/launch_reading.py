@@ -15,7 +15,6 @@ from tui_tuner.problem.draft.host_answers import limit_of_devices
 from tui_tuner.problem.draft.host_dimensions import axes, element
 from tui_tuner.problem.draft.host_launches import HostLaunch
 from tui_tuner.problem.draft.host_loops import halfway
-from tui_tuner.problem.draft.host_members import listed
 from tui_tuner.problem.draft.host_memory import HostMemory, in_elements
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.host_types import with_structures
@@ -64,8 +63,7 @@ class LaunchReading:
         self.stated = stated
         self.options = options
         self.signature = signature
-        fits = len(launch.arguments) == len(signature.parameters)  # else it was written for another version
-        self.launch = launch if fits else replace(launch, arguments=())
+        self.launch = replace(launch, arguments=tuple(program.members.passed(launch.arguments, signature.parameters)))
         self.roots: dict[str, int | None] = {}
         self._symbols: dict[str, str] = {}
         self._resolving: list[tuple[str, int]] = []
@@ -171,12 +169,8 @@ class LaunchReading:
         """Name, dtype and text of each scalar that is passed, and of each member of a structure, as in "p.width"."""
         for parameter, given in zip(self.signature.parameters, self.launch.arguments, strict=False):
             if parameter.members is not None and not parameter.pointer:
-                whole = re.sub(r"^\s*\*\s*|^\s*\w+\s*\{\s*(\w+)\s*\}\s*$", r"\1", given)
-                values, kind = listed(whole), re.findall(r"\w+", parameter.type_text.partition("<")[0])[-1]
-                for member in parameter.members:
-                    text = f"{whole}.{member.name}"
-                    if values is not None:
-                        text = self.program.members.picked(kind, values, member.name.split(".")) or "0"
+                for member in (one for one in parameter.members if not one.pointee):
+                    text = self.program.members.of_passed(given, parameter, member.name)
                     for one, of in zip(
                         _elements_of(member.name, member.count), _elements_of(text, member.count), strict=True
                     ):
@@ -335,7 +329,8 @@ class LaunchReading:
         """The elements of each array, where the memory that the host takes is so many of them."""
         for given, parameter in zip(self.launch.arguments, self.signature.parameters, strict=False):
             taken = self.memory.taken(given, self.launch.place) if parameter.is_array else None
-            if taken is not None:
+            of_member = parameter.behind or "." in given
+            if taken is not None and not (of_member and self.memory.is_divided(given, self.launch.place)):
                 with suppress(NotArithmetic):
                     yield parameter.name, in_elements(self.program, self.known, taken, parameter)
 

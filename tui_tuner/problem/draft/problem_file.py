@@ -201,7 +201,8 @@ def _is_function(parameter: KernelParameter, signature: KernelSignature) -> bool
 _OF_THE_DEVICE = {
     r"cudaTextureObject_t|cudaSurfaceObject_t|texture|CUtexObject|CUsurfObject": (
         "which only a host can make",
-        "read from an array instead, as in: const float *image, int width, with image[y * width + x] for tex2D()",
+        "read from an array instead, as in: const float *image, int width, with image[y * width + x] for tex2D() "
+        "and image[i] for tex1Dfetch()",
     ),
     r"curandState\w*|curandGenerator_t": (
         "whose states only cuRAND makes",
@@ -222,6 +223,9 @@ def _why_no_structure(parameter: KernelParameter, signature: KernelSignature, co
         )
         return f"is of type {parameter.type_text}, passed by value", there
     found = fields_of(parameter.type_text, code, "cuda")
+    if parameter.pointer and parameter.members is None and isinstance(found, tuple):
+        pointer = next((one.name for one in found if one.pointee), "")
+        found = Unknown(pointer, "is a pointer", holds_pointer=True) if pointer else None
     if not isinstance(found, Unknown):
         return None
     used = list(
@@ -232,14 +236,14 @@ def _why_no_structure(parameter: KernelParameter, signature: KernelSignature, co
         reason = f"holds the device pointer '{found.member}', which only a host can set"
         where = f"in place of '{name}' and read them there" if parameter.pointer else f"in place of '{name}'"
         return reason, f"take {members} as arrays and scalars of the kernel's own {where}"
-    return (
-        None
-        if parameter.pointer
-        else (
-            f"is of type {parameter.type_text}, passed by value: {found.words()}",
-            f"take {members} as scalars and arrays in its place",
-        )
-    )
+    if parameter.pointer:
+        return None
+    there = f"take {members} as scalars and arrays in its place"
+    for kinds, (reason, instead) in _OF_THE_DEVICE.items():
+        if re.fullmatch(rf"is of type (?:{kinds})", found.reason):
+            there = f"leave '{name}' out, and {instead}"
+            return f"is of type {parameter.type_text}, passed by value: {found.words()}, {reason}", there
+    return f"is of type {parameter.type_text}, passed by value: {found.words()}", there
 
 
 def _lines_with(name: str, signature: KernelSignature, code: str) -> str:

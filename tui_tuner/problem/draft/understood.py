@@ -15,7 +15,7 @@ from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words
 from tui_tuner.problem.draft.guesses import outputs
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.model import Language
-from tui_tuner.problem.signature import KernelParameter, KernelSignature
+from tui_tuner.problem.signature import KernelParameter, KernelSignature, pointed_array
 from tui_tuner.problem.structures import structures
 from tui_tuner.problem.syntax import closing, code_only, name_in, split_list
 
@@ -33,7 +33,8 @@ def understood(
         template: the arguments that stand for the template's parameters, as in "<float, 16>"; empty for none.
     """
     given = dict(zip(map(name_in, signature.template), split_list(template[1:-1]), strict=False))
-    typed = _with_casts(with_called(signature, source), code, language, given)
+    pointed = _with_pointed(_with_members(with_called(signature, source), code, language), code, language)
+    typed = _with_casts(pointed, code, language, given)
     return _with_bits(_with_members(typed, code, language), code_only(source))
 
 
@@ -81,9 +82,26 @@ def _with_members(signature: KernelSignature, code: str, language: Language) -> 
         if "&" in parameter.type_text or (parameter.pointer and is_other):
             return parameter
         found = fields_of(parameter.type_text, code, language)
-        return replace(parameter, members=found) if isinstance(found, tuple) else parameter
+        in_array = parameter.pointer and isinstance(found, tuple) and any(one.pointee for one in found)
+        return replace(parameter, members=found) if isinstance(found, tuple) and not in_array else parameter
 
     return replace(signature, parameters=tuple(map(with_members, signature.parameters)))
+
+
+def _with_pointed(signature: KernelSignature, code: str, language: Language) -> KernelSignature:
+    """The kernel with the arrays that its structures point to behind each of these, and in its text by their names."""
+    parameters, body = list[KernelParameter](), signature.body
+    taken = {parameter.name for parameter in signature.parameters}
+    for parameter in signature.parameters:
+        parameters.append(parameter)
+        for member in () if parameter.pointer else parameter.members or ():
+            if member.pointee:
+                path = f"{parameter.name}.{member.name}"
+                name = path.replace(".", "_")
+                name += "_array" if name in taken else ""
+                parameters.append(pointed_array(name, member.pointee, code, language, path))
+                body = re.sub(r"(?<![\w.>])" + r"\s*\.\s*".join(map(re.escape, path.split("."))) + r"\b", name, body)
+    return replace(signature, parameters=tuple(parameters), body=body)
 
 
 def _with_bits(signature: KernelSignature, code: str) -> KernelSignature:

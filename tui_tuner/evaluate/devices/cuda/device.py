@@ -35,6 +35,7 @@ from tui_tuner.evaluate.devices.guarded_memory import GuardedDeviceArray, Guarde
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.tolerance import Bound, Verdict, verdict
 from tui_tuner.problem.candidate import Geometry
+from tui_tuner.problem.placement import with_addresses
 
 
 @dataclass(frozen=True)
@@ -125,23 +126,18 @@ class CudaDevice(Device):
         try:
             with self._faults():
                 for index, argument in enumerate(arguments):
-                    is_constant = index in self.constants
-                    value = np.atleast_1d(argument) if is_constant else argument
-                    placed = self._place(record, index, value, restored, guard_end)
-                    record.arguments.extend([] if is_constant else [placed])
+                    if isinstance(argument, np.ndarray) or index in self.placement.constants:
+                        self._place(record, index, np.ascontiguousarray(argument), restored, guard_end)
+                record.arguments.extend(self._given(record, *one) for one in self.placement.passed(arguments))
         except DeviceFault:
             self.free(buffers)
             raise
         return buffers
 
     def _place(
-        self, record: DeviceArrays, index: int, argument: KernelArgument, restored: frozenset[int], guard_end: bool
-    ) -> Opaque:
-        if not isinstance(argument, np.ndarray):
-            return by_value(argument)
-        array = self._memory.allocate(argument.nbytes, guard_end=guard_end)
-        record.arrays[index] = array
-        host = np.ascontiguousarray(argument)
+        self, record: DeviceArrays, index: int, host: np.ndarray, restored: frozenset[int], guard_end: bool
+    ) -> None:
+        array = record.arrays[index] = self._memory.allocate(host.nbytes, guard_end=guard_end)
         if host.nbytes:
             self._driver.upload(array.address, host)
         if index in restored and host.nbytes:
@@ -149,7 +145,13 @@ class CudaDevice(Device):
             self._driver.copy_async(record.pristine[index], array.address, host.nbytes, self._backend.stream_handle)
         elif self._checks is not None:
             (record.digests[index],) = self._checks.digest_each([(array.address, host.nbytes)])
-        return self._backend.pointer(array.address)
+
+    def _given(self, record: DeviceArrays, index: int, argument: KernelArgument) -> Opaque:
+        """What a parameter is given: an address, a number, or a structure with the addresses of its arrays."""
+        if isinstance(argument, np.ndarray):
+            return self._backend.pointer(record.arrays[index].address)
+        held = self.placement.pointers.get(index, {})
+        return by_value(with_addresses(argument, {at: record.arrays[one].address for at, one in held.items()}))
 
     def _write(self, buffers: Buffers, index: int, values: np.ndarray) -> None:
         record: DeviceArrays = buffers.handle
@@ -312,7 +314,7 @@ class CudaDevice(Device):
 
     def _fill_constants(self, loaded: LoadedFunction, record: DeviceArrays) -> None:
         """Before the first of some launches: no kernel can write there."""
-        for index, name in self.constants.items():
+        for index, name in self.placement.constants.items():
             array, nbytes = record.arrays[index], record.arrays[index].layout.nbytes
             found = (self._backend.variable(loaded, symbol) for symbol in constant_symbols(name))
             address, there = next(filter(None, found), (0, None))

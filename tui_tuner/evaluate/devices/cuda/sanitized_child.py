@@ -48,26 +48,30 @@ def main() -> None:
 
 
 def _launch(driver: Any, function: int, launch: dict[str, Any], values: list[np.ndarray]) -> None:  # noqa: ANN401
+    allocated: dict[int, int] = {}
+    for index in launch["arrays"]:
+        if str(index) not in launch["constants"]:
+            allocated[index] = driver.allocate(max(values[index].nbytes, 1))
+            if values[index].nbytes and index not in launch["unwritten"]:
+                driver.upload(allocated[index], values[index])
     slots: list[Any] = []
-    allocated: list[int] = []
     for index, value in enumerate(values):
-        if str(index) in launch["constants"]:
+        if index in launch["aside"]:
             continue
-        if index not in launch["arrays"]:
-            slots.append(ctypes.create_string_buffer(value.tobytes(), max(16, value.nbytes)))
+        if index in allocated:
+            slots.append(ctypes.c_uint64(allocated[index]))
             continue
-        address = driver.allocate(max(value.nbytes, 1))
-        allocated.append(address)
-        if value.nbytes and index not in launch["unwritten"]:
-            driver.upload(address, value)
-        slots.append(ctypes.c_uint64(address))
+        content = bytearray(value.tobytes())
+        for offset, array in launch["pointers"].get(str(index), ()):
+            content[offset : offset + 8] = allocated[array].to_bytes(8, "little")
+        slots.append(ctypes.create_string_buffer(bytes(content), max(16, len(content))))
     shared = launch["shared_bytes"]
     if shared > _USUAL_SHARED_BYTES:
         driver.call("cuFuncSetAttribute", function, _MAX_DYNAMIC_SHARED_SIZE_BYTES, shared)
     pointers = (ctypes.c_void_p * len(slots))(*map(ctypes.addressof, slots))
     driver.call("cuLaunchKernel", function, *launch["grid"], *launch["block"], shared, None, pointers, None)
     driver.synchronize()
-    for address in allocated:
+    for address in allocated.values():
         driver.free(address)
 
 

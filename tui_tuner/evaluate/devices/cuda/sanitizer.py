@@ -100,7 +100,7 @@ def write_job(
             is_structure = isinstance(argument, np.void)
             held = np.frombuffer(argument.tobytes(), np.uint8) if is_structure else np.ascontiguousarray(argument)
             np.save(directory / f"{number}.{index}.npy", held, allow_pickle=False)
-        geometry = launch.geometry
+        geometry, constants = launch.geometry, launch.placement.constants
         jobs.append(
             {
                 "grid": geometry.grid,
@@ -109,7 +109,9 @@ def write_job(
                 "arguments": len(launch.arguments),
                 "arrays": [i for i, argument in enumerate(launch.arguments) if isinstance(argument, np.ndarray)],
                 "unwritten": sorted(launch.poisoned),
-                "constants": {str(index): constant_symbols(name) for index, name in launch.constants.items()},
+                "constants": {str(index): constant_symbols(name) for index, name in constants.items()},
+                "pointers": {str(index): [*held.items()] for index, held in launch.placement.pointers.items()},
+                "aside": sorted(launch.placement.aside),
             }
         )
     cubin = str(artifact.resolve())

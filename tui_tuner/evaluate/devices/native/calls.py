@@ -29,8 +29,18 @@ class MappedLaunch(NamedTuple):
 
     @property
     def values(self) -> Sequence[Place | Scalar]:
-        """The arguments, arrays by where they lie."""
-        return [one if isinstance(one, Scalar) else self.memory.arrays[one] for one in self.launch.values]
+        """The values, arrays by where they lie, structures with the addresses of arrays in them."""
+        values = [one if isinstance(one, Scalar) else self.memory.arrays[one] for one in self.launch.values]
+        for index, offset, array in self.launch.pointers:
+            structure, place = values[index], values[array]
+            if isinstance(structure, Scalar) and isinstance(place, Place):
+                values[index] = structure.holding(offset, self.base + place.start)
+        return values
+
+    @property
+    def arguments(self) -> Sequence[Place | Scalar]:
+        """The values that the kernel is given one by one."""
+        return [value for index, value in enumerate(self.values) if index not in self.launch.aside]
 
 
 class WatchedArray(ctypes.Structure):
@@ -56,8 +66,7 @@ def _emulated(library: ctypes.CDLL, symbol: str) -> Bind:
 
     def bind(mapped: MappedLaunch, report: LaunchReport) -> Call:
         launch, base, values = mapped.launch, mapped.base, mapped.values
-        constants = {index for index, _ in launch.constants}
-        slots = [_slot(value, base) for index, value in enumerate(values) if index not in constants]
+        slots = [_slot(value, base) for value in mapped.arguments]
         addresses = (ctypes.c_void_p * len(slots))(*map(ctypes.addressof, slots))
         numbers = (ctypes.c_uint * 9)(*launch.geometry, launch.order, launch.alone)
         message = ctypes.addressof(report) + LaunchReport.message.offset  # type: ignore[attr-defined]
@@ -99,7 +108,7 @@ def _called(library: ctypes.CDLL, symbol: str) -> Bind:
     address = ctypes.c_void_p.in_dll(library, symbol).value
 
     def bind(mapped: MappedLaunch, _report: LaunchReport) -> Call:
-        arguments = [_argument(value, mapped.base) for value in mapped.values]
+        arguments = [_argument(value, mapped.base) for value in mapped.arguments]
         function = ctypes.CFUNCTYPE(None, *map(type, arguments))(address)  # type: ignore[arg-type]
 
         def call() -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,7 @@ from tui_tuner.evaluate.devices.native.task import Launch, Scalar
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.by_value import as_ctypes
 from tui_tuner.problem.candidate import Geometry
+from tui_tuner.problem.placement import Placement
 
 NativeArguments = Sequence[Scalar | SharedArray]
 """A kernel's arguments, arrays in memory that the executor shares."""
@@ -64,7 +65,7 @@ class NativeLaunch:
         values: the kernel's arguments, arrays in shared memory.
         order: that of blocks and threads on the emulator: 0 for the usual one, others are shuffled.
         alone: the only block to run on the emulator, counted from 1; 0 for all.
-        constants: values that are no arguments, and the variable that each fills.
+        placement: where the values go that are no arguments.
     """
 
     values: NativeArguments
@@ -72,14 +73,17 @@ class NativeLaunch:
     geometry: Geometry
     order: int = 0
     alone: int = 0
-    constants: Mapping[int, str] = field(default_factory=dict)
+    placement: Placement = field(default_factory=Placement)
 
     def told(self, memories: Sequence[SharedMemory]) -> Launch:
         """As an executor is told that has these memories."""
         arrays, geometry = self.memory.arrays, self.geometry
         values = [arrays.index(value) if isinstance(value, SharedArray) else value for value in self.values]
         numbers = (*geometry.grid, *geometry.block, geometry.shared_bytes)
-        return Launch(memories.index(self.memory), values, numbers, self.order, self.alone, [*self.constants.items()])
+        held = self.placement.pointers.items()
+        pointers = [(index, offset, array) for index, each in held for offset, array in each.items()]
+        constants = [*self.placement.constants.items()]
+        return Launch(memories.index(self.memory), values, numbers, self.order, self.alone, constants, pointers)
 
 
 EMULATED = NativeCode(

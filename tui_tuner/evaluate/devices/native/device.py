@@ -122,8 +122,7 @@ class NativeDevice(Device):
         executor.step(_LOAD_TIMEOUT_S)
         ended = executor.end()
         check_end(ended, None, _LOAD_TIMEOUT_S)
-        shared_bytes = ended.report.page.shared_bytes if self._code.is_emulated else None
-        return Resources(shared_bytes=shared_bytes)
+        return Resources(shared_bytes=ended.report.page.shared_bytes if self._code.is_emulated else None)
 
     def unload(self, kernel: LoadedKernel) -> None:
         """End the executor in which it was timed; all others load it afresh."""
@@ -271,6 +270,8 @@ class NativeDevice(Device):
                     traces.append(BlockTrace.taken(restored, executor.report.page.atomics, base))
             except DeviceFault:
                 return None  # a block that waits for others, which are not there
+            finally:  # what all blocks together leave as it was, as a counter
+                self.rewrite(buffers, [one.view() if isinstance(one, np.ndarray) else one for one in buffers.arguments])
             if lost := lost_update(buffers.handle.values, restored, traces):
                 return f"blocks {' and '.join(str(block - 1) for block in pair)} {lost}"
         return None
@@ -285,7 +286,7 @@ class NativeDevice(Device):
             message = f"{geometry.shared_bytes} bytes of dynamic shared memory: a block has {_SHARED_BYTES_OPTIN}"
             raise DeviceFault(FailureKind.LAUNCH, message)
         shared: _SharedArguments = buffers.handle
-        return NativeLaunch(shared.values, shared.memory, geometry, order, alone, self.constants)
+        return NativeLaunch(shared.values, shared.memory, geometry, order, alone, self.placement)
 
     def _executor(self, library: _Library, launches: Sequence[NativeLaunch], timeout_s: float) -> Executor:
         once = list(dict.fromkeys(launches))

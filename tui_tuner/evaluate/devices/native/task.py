@@ -64,6 +64,12 @@ class Scalar(NamedTuple):
     content: str
     ctype: CType | None
 
+    def holding(self, offset: int, address: int) -> Scalar:
+        """This structure with an address in it, behind so many bytes."""
+        content = bytearray.fromhex(self.content)
+        content[offset : offset + 8] = address.to_bytes(8, "little")
+        return self._replace(content=content.hex())
+
 
 class Launch(NamedTuple):
     """One launch.
@@ -75,6 +81,7 @@ class Launch(NamedTuple):
         order: that of blocks and threads on the emulator: 0 for the usual one, others are shuffled.
         alone: the only block to run on the emulator, counted from 1; 0 for all.
         constants: values that are no arguments, each with the variable that it fills.
+        pointers: a structure, bytes from its start, and the array whose address comes there, which is no argument.
     """
 
     memory: int
@@ -83,6 +90,12 @@ class Launch(NamedTuple):
     order: int
     alone: int
     constants: list[tuple[int, str]]
+    pointers: list[tuple[int, int, int]]
+
+    @property
+    def aside(self) -> frozenset[int]:
+        """Which values are no arguments."""
+        return frozenset([index for index, _ in self.constants] + [array for _, _, array in self.pointers])
 
 
 class Task(NamedTuple):
