@@ -10,6 +10,15 @@ from difflib import get_close_matches
 from pathlib import Path
 
 
+def is_utf8(text: str) -> bool:
+    """Whether a file can hold the text as UTF-8; of what the system names files by not all can be."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def nearest(word: str, known: Collection[str]) -> str | None:
     """The known name most like the word, or None where none is like it."""
     folded = {name.lower(): name for name in known}

@@ -18,10 +18,11 @@ import yaml
 
 from tests.documents import ROOT
 from tests.end_to_end.kernels import SOURCE, write_kernel
-from tests.end_to_end.program import TUNER_TUI, Ended, tuner_tui, tuner_tui_process
+from tests.end_to_end.program import TUNER_TUI, Ended, end_of, start, tuner_tui, tuner_tui_process
 from tui_tuner import __version__
 from tui_tuner.app import inventory
 from tui_tuner.cli import COMMANDS, main
+from tui_tuner.errors import ExitCode
 from tui_tuner.evaluate.build.compilers.gnu import find_gnu
 from tui_tuner.evaluate.devices.probe import DeviceReport
 from tui_tuner.resources import samples_directory
@@ -307,9 +308,10 @@ def test_characters_that_a_terminal_lacks_and_names_that_are_no_text_are_shown_e
         (tmp_path / name).write_text(SOURCE)
     ended = [tuner_tui_process("init", name, cwd=tmp_path, PYTHONIOENCODING="ascii") for name in names]
 
-    assert [done.code for done in ended] == [0, 0], ended
+    assert [done.code for done in ended] == [0, 1], ended
     assert ended[0].out.startswith("wrote k\\xe4rnel.toml")
-    assert (tmp_path / os.fsdecode(b"sc\xffale.toml")).exists()
+    assert "sc\\ufffdale.cu: its name is not UTF-8 text, as a problem file is\n  give it" in ended[1].err
+    assert not (tmp_path / os.fsdecode(b"sc\xffale.toml")).exists(), "it could not be read"
 
 
 def test_a_mark_of_byte_order_is_no_mistake_and_a_nul_character_is_called_one(
@@ -385,6 +387,24 @@ def test_the_commands_of_the_workflow_in_the_document_run(tmp_path: Path) -> Non
     compared = tuner_tui(*fast, cwd=tmp_path)
     assert (compared.code, compared.out.split(":")[0]) in [(0, "FAST"), (0, "SAME"), (0, "UNCLEAR"), (1, "SLOW")]
     assert all("<testsuite " in (tmp_path / file).read_text() for file in kept)
+
+
+def test_init_of_a_file_with_one_kernel_that_does_not_hold_names_no_other(tmp_path: Path) -> None:
+    (tmp_path / "far.c").write_text(
+        "void far(float *y, int n) { for (int i = 0; i < n; i++) y[i * 100000000L] = 1; }\n"
+    )
+    drafted = tuner_tui("init", "far.c", cwd=tmp_path)
+    assert "what is written does not hold yet" in drafted.err
+    assert "of several" not in drafted.err
+
+
+def test_a_replay_whose_reader_is_gone_is_not_to_be_gone_on_with(tmp_path: Path) -> None:
+    replay = start("replay", RECORDED, "--auto", "--output", "json", cwd=tmp_path)
+    assert replay.stdout is not None
+    replay.stdout.close()
+    ended = end_of(replay)
+    assert ended.code == ExitCode.INTERRUPTED
+    assert "go on with" not in ended.err
 
 
 def test_init_writes_over_a_problem_file_only_when_told_to(here: TuneHere) -> None:

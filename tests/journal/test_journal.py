@@ -184,6 +184,13 @@ def test_a_journal_that_nothing_came_of_goes_with_what_was_made_for_it_alone(tmp
     assert sorted(file.name for file in (tmp_path / "mine").iterdir()) == ["kernels", "notes"]
 
 
+def test_a_run_is_not_begun_where_the_path_is_no_text(tmp_path: Path) -> None:
+    place = tmp_path / os.fsdecode(b"r\xe9")
+    with pytest.raises(JournalError, match="the path is not UTF-8 text\n  name another --run-dir"):
+        Journal.create(place / "run/journal.jsonl", {})
+    assert not place.exists()
+
+
 @pytest.mark.parametrize("name", ["best.cu", "result.json"])
 def test_a_run_is_not_begun_where_it_would_write_over_what_is_there(tmp_path: Path, name: str) -> None:
     (tmp_path / name).touch()

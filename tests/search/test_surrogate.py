@@ -243,6 +243,7 @@ async def test_the_same_seed_chooses_the_same_in_a_huge_space(process: SearchPro
     first, again = [await searched(process, space, matrix_multiply, 20, seed=5) for _ in range(2)]
     assert first == again
     assert first != await searched(process, space, matrix_multiply, 20, seed=6)
+    assert first == await searched(process, space, matrix_multiply, 20, seed=-5), "as Python's own generator has it"
 
 
 async def test_a_choice_takes_less_than_a_second_with_300_known_results(process: SearchProcess):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -89,3 +90,14 @@ def test_what_is_the_users_own_is_set_by_no_project(project: Path, text: str) ->
 def test_a_directory_that_is_not_there_is_not_trusted(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["config", "trust", "nowhere"]) == 2
     assert "nowhere: there is no such directory" in capsys.readouterr().err
+
+
+def test_a_directory_whose_name_is_no_text_does_not_spoil_the_settings(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["config", "trust", "k"]) == 0
+    odd = os.fsdecode(b"d\xff")
+    Path(odd).mkdir()
+    assert main(["config", "trust", odd]) == 2
+    assert "what is to be set is not UTF-8 text\n  a directory needs a name that is" in capsys.readouterr().err
+    assert load_settings().projects.trusted == (project.parent.resolve(),)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -498,6 +499,18 @@ async def test_a_bug_in_a_strategy_is_an_exception_and_the_best_so_far_is_kept(t
     assert raised.value.line == line_of(Mistaken, "raise TypeError")
     outcome = SessionOutcome.model_validate_json((tmp_path / "run/result.json").read_text())
     assert (outcome.status, outcome.best.configuration["block_size_x"]) == ("interrupted", 256)
+
+
+class Leaves(CustomStrategy):
+    async def run(self, session: Effects) -> None:
+        await self.tune_baseline(session)
+        sys.exit(3)
+
+
+async def test_a_strategy_that_leaves_the_program_has_failed(tmp_path: Path) -> None:
+    with pytest.raises(StrategyError, match="the strategy failed: SystemExit: 3") as raised:
+        await played(tmp_path, Leaves(), [])
+    assert raised.value.line == line_of(Leaves, "sys.exit")
 
 
 def line_of(kind: type, text: str) -> int:

@@ -66,15 +66,16 @@ def unconfirmed(file: Path, kernel: str | None, host: Path | None = None) -> tup
     Raises:
         ProblemError: none can be drafted; the hint says what to write.
     """
-    names = ranked_kernels(file) if kernel is None else []
+    ranked = ranked_kernels(file) if kernel is None else []
+    names: Sequence[str | None] = ranked if len(ranked) > 1 else [kernel]
     refused: list[ProblemError] = []
-    for name in names if len(names) > 1 else [kernel]:
+    for name in names:
         try:
             text = scaffold(file, name, host=host)
         except ProblemError as error:
             refused.append(error)
         else:
-            return name or "", [one for one in names if one != name], text
+            return name or "", [one for one in ranked if len(names) > 1 and one != name], text
     raise refused[0]
 
 

@@ -131,11 +131,11 @@ async def _as_lines(begin: Begin, front_end: FrontEnd) -> ExitCode:
         code = signals.code
     except BrokenPipeError:
         with suppress(BrokenPipeError):
-            _tell_resume(setup.run.path)
+            _tell_interrupted(setup)
         raise
     if signals.came and code == ExitCode.INTERRUPTED:
         with suppress(BrokenPipeError):
-            _tell_resume(setup.run.path)
+            _tell_interrupted(setup)
         return signals.code
     return code
 
@@ -155,7 +155,7 @@ async def _on_the_screen(begin: Begin, front_end: FrontEnd, title: str, drafts: 
     if starting.setup is not None:
         _tell_notes(starting.setup)
         if code is ExitCode.INTERRUPTED:
-            _tell_resume(starting.setup.run.path)
+            _tell_interrupted(starting.setup)
         elif app.finished is not None and not front_end.plays:
             _tell_result(app)
     elif code is ExitCode.INTERRUPTED:
@@ -320,6 +320,11 @@ def _look(named: str | None) -> dict[str, Any]:
 def _tell_notes(setup: SessionSetup) -> None:
     for note in setup.notes:
         say(note)
+
+
+def _tell_interrupted(setup: SessionSetup) -> None:
+    if setup.run.journal.writable:  # a replay is only shown again
+        _tell_resume(setup.run.path)
 
 
 def _tell_resume(run: Path) -> None:

@@ -102,10 +102,10 @@ def _has_problem(path: Path) -> bool:
 
 def _with_source(written: Written, source: Path) -> Problem:
     """A problem with the kernel of another file in the place of its own."""
-    if LANGUAGES.get(source.suffix) != written.problem.language:
-        raise ProblemError(f"is no {written.problem.language} kernel, as {written.file} has one", file=source)
     if not source.is_file():
         raise ProblemError(f"there is no kernel file {source}", hint="name one, or a .toml file")
+    if LANGUAGES.get(source.suffix) != written.problem.language:
+        raise ProblemError(f"is no {written.problem.language} kernel, as {written.file} has one", file=source)
     try:
         return parse_problem(
             written.text, directory=written.file.parent, file=written.file, source_text=read_text(source)

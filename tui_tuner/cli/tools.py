@@ -24,7 +24,7 @@ from tui_tuner.resources import (
     write_whole,
 )
 from tui_tuner.subjects import loaded, subjects_with_settings
-from tui_tuner.text import say, suggestion, tell
+from tui_tuner.text import is_utf8, say, suggestion, tell
 
 _STRATEGY_FILE = Path("my_strategy.py")
 """Where a first strategy goes, in the current directory, unless the user names another file."""
@@ -63,6 +63,8 @@ async def init(chosen: argparse.Namespace) -> int:
     target = file.with_suffix(".toml")
     if target.exists() and not chosen.force:
         raise ProblemError("is there already", hint="add --force to write it anew", file=target)
+    if not is_utf8(file.name):
+        raise ProblemError("its name is not UTF-8 text, as a problem file is", hint="give it another name", file=file)
     settings = load_settings(beside=file)
     another = f"tuner-tui init {file} --force --kernel NAME"
     try:

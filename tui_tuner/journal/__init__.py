@@ -29,6 +29,7 @@ from tui_tuner.journal.reading import (
     sealed,
     sound_part,
 )
+from tui_tuner.text import is_utf8
 
 _RESULTS = ("result.json", "best.*")
 _BESIDE = frozenset({"builds", "kernels", "live", "runner.log"})
@@ -53,10 +54,13 @@ class Journal:
         """Begin a journal.
 
         Raises:
-            JournalError: the file exists or cannot be written, or beside it lies what a run would write over.
+            JournalError: the file exists or cannot be written, its path is not UTF-8, or beside it lies what a run
+                would write over.
         """
         content = {"journal": VERSION, **header}
         made: list[Path] = []
+        if not is_utf8(str(place := path.parent.absolute())):
+            raise JournalError("the path is not UTF-8 text", hint="name another --run-dir", file=place)
         try:
             made += [directory for directory in path.parents if not directory.exists()]
             path.parent.mkdir(parents=True, exist_ok=True)

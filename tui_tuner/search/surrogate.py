@@ -70,7 +70,7 @@ class SurrogateJob:
 def run(job: SurrogateJob, ask: AskTimes) -> str:
     """Search until the budget is spent or every candidate is evaluated; returns why it ended."""
     rng = random.Random(job.seed)  # noqa: S311 - it is to be the same again
-    surrogate = Surrogate(Pool(job.space, rng), np.random.default_rng(job.seed), job.devices)
+    surrogate = Surrogate(Pool(job.space, rng), np.random.default_rng(abs(job.seed)), job.devices)
     surrogate.learn(job.known)
     first = [*([] if job.start is None else [job.start]), *job.offered]
     start = list(dict.fromkeys(surrogate.pool.row(one) for one in first))

@@ -173,7 +173,7 @@ class Session(EventStream):
             return f"the strategy gave up: {failed.reason}"
         except (UserError, RecordEnds):
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             if type(self._strategy).__module__.startswith("tui_tuner."):
                 raise
             fault = fault_of(self._strategy, error)

@@ -19,6 +19,7 @@ from tui_tuner.settings.layers import Layer, SettingPlace, layer_of_environment,
 from tui_tuner.settings.models import Settings, validated
 from tui_tuner.settings.projects import check_project, is_trusted, project_layer
 from tui_tuner.subjects import subjects_with_settings
+from tui_tuner.text import is_utf8
 
 if TYPE_CHECKING:
     from tomlkit.items import Table
@@ -134,6 +135,9 @@ def save_settings(values: Mapping[str, Any], project: Path | None = None) -> Pat
                 place = place.setdefault(table, tomlkit.table())
             place[key] = value
         text = tomlkit.dumps(document)
+        if not is_utf8(text):
+            hint = "a directory needs a name that is" if "projects.trusted" in values else "write it in UTF-8"
+            raise SettingsError("what is to be set is not UTF-8 text", hint=hint, file=file)
         layer = layer_of_text(text, file)
         validated(layer.content, layer.fault)
         if project is not None:

@@ -173,7 +173,7 @@ def _checked(found: object, place: str) -> type[Strategy]:
     return found
 
 
-def fault_of(strategy: Strategy, error: Exception) -> StrategyError:
+def fault_of(strategy: Strategy, error: Exception | SystemExit) -> StrategyError:
     """An error in a user's own strategy, with the line of their file that it comes from."""
     file = inspect.getsourcefile(type(strategy)) or ""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
