@@ -134,6 +134,7 @@ async def test_a_command_comes_from_the_spec_or_the_settings() -> None:
         ("command", SettingsError, "which program"),
         ("command:'unclosed", SettingsError, "cannot be read"),
         ("command:no-such-program-anywhere -x", ModelError, "no program 'no-such-program-anywhere'"),
+        (f"command:{__file__} -x", ModelError, "may not be run as a program"),
         ("replay", SettingsError, "which recording"),
         ("replay:/nowhere/session.jsonl", ModelError, "/nowhere/session.jsonl"),
     ],

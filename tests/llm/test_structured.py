@@ -237,6 +237,16 @@ async def test_a_cut_reply_is_not_parsed_and_answered_by_asking_for_less() -> No
     assert len(call.requests[1].messages[-2].content) < 2100
 
 
+async def test_of_a_reply_longer_than_any_kernel_the_beginning_is_put_back() -> None:
+    call = FakeCall("words " * 40_000, GOOD)
+
+    await refusals(call)
+
+    said = call.requests[1].messages[-2].content
+    assert (said[:12], said[-9:]) == ("words words ", "[cut off]")
+    assert len(said) < 2100
+
+
 async def test_a_reply_of_nothing_but_thoughts_leaves_no_empty_message_behind() -> None:
     call = FakeCall(Reply("", "hm" * 100, Stop.LENGTH), GOOD)
 

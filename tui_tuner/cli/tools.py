@@ -124,7 +124,7 @@ def _write_template(file: Path, *, force: bool) -> Path:
         raise SettingsError("is there already", hint="add --force to write it anew", file=file)
     text = (samples_directory() / "strategies/my_strategy.py").read_text(encoding="utf-8")
     with writing(file):
-        file.write_text(text.replace(str(_STRATEGY_FILE), str(file)), encoding="utf-8")
+        write_whole(file, text.replace(str(_STRATEGY_FILE), str(file)))
     return file
 
 

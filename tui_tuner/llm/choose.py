@@ -179,6 +179,10 @@ def _command(line: str | None, settings: ModelSettings) -> Backend:
     if not argv:
         raise SettingsError("which program?", hint="name it, as in: --llm 'command:llm -m MODEL'")
     if shutil.which(argv[0]) is None:
+        if Path(argv[0]).is_file():
+            raise ModelError(
+                f"'{argv[0]}' may not be run as a program", hint=f"allow it: chmod +x {shlex.quote(argv[0])}"
+            )
         raise ModelError(f"there is no program '{argv[0]}'")
     return CommandBackend(argv, settings.timeout_s, fenced=settings.structured == "fenced")
 

@@ -29,6 +29,7 @@ CallModel = Callable[[Request], Awaitable[Reply]]
 """One complete call of a model."""
 
 _KEPT_OF_A_CUT_REPLY = 2000  # characters: enough to recognise it, too few to fill the context again
+_MOST_PUT_BACK = 64_000  # characters: no kernel is longer, and each further attempt would pay for all of it
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,8 @@ def _part(text: str, reply_type: type[T], check: Callable[[T], list[str]] | None
 
 def _put_back(reply: Reply, problems: list[str]) -> tuple[Message, Message]:
     faults = "\n".join(f"- {problem}" for problem in problems)
-    said, advice = reply.text, "Correct all of it and answer again with the whole JSON object and nothing else."
+    said = reply.text if len(reply.text) <= _MOST_PUT_BACK else _shortened(reply.text)
+    advice = "Correct all of it and answer again with the whole JSON object and nothing else."
     if reply.stop is Stop.LENGTH:
         said = _shortened(said)
         advice = (
