@@ -92,7 +92,7 @@ __global__ void watched(float* x, int n, int which) {
             __syncthreads();
             all[t] += x[t];
             __syncthreads();
-            if (t == 0) atomicExch(&key, 0);
+            if (t == 0) __threadfence(), atomicExch(&key, 0);
             break;
         case 13:  // the last block puts the counter back
             if (t == 0) {
@@ -104,12 +104,28 @@ __global__ void watched(float* x, int n, int which) {
             if (t == 0) {
                 while (*(volatile int*)&turn != 0 && *(volatile int*)&turn != 7) {}
                 sum += 1;
+                __threadfence();
                 *(volatile int*)&turn = 7;
             }
             break;
         case 15: ((unsigned char*)all)[2 * t + blockIdx.x] = (unsigned char)(t + 100); break;
         case 16: if (sum < t) atomicMax(&sum, t + blockIdx.x); break;  // looks before it updates
         case 17: x[t] = all[64 - blockIdx.x * 64 + t] * 0 + 1; break;  // of another block's it only reads
+        case 18:  // the last block reads what the others left
+            x[t] = t + 200;
+            __threadfence();
+            __syncthreads();
+            if (t == 0 && atomicAdd(&gone, 1) == gridDim.x - 1) sum = all[5] + all[69];
+            break;
+        case 19:  // one fence behind a barrier is one for all
+            x[t] = t + 200;
+            __syncthreads();
+            if (t == 0) {
+                __threadfence();
+                *(volatile int*)&turn = 1;
+                if (all[5] + all[69] < 0) sum = 1;
+            }
+            break;
 
         case 20: tile[t] = x[t]; x[t] = tile[t ^ 33]; break;
         case 21: tile[t] = x[t]; __syncwarp(); x[t] = tile[t ^ 33]; break;
@@ -130,10 +146,26 @@ __global__ void watched(float* x, int n, int which) {
             all[t] += 1;
             break;
         case 35: if (t == 0) atomicAdd(&gone, 1), sum = gone + 5 * blockIdx.x; break;
+
+        case 40:  // the last block may see the count before what the others left
+            x[t] = t + 200;
+            __syncthreads();
+            if (t == 0 && atomicAdd(&gone, 1) == gridDim.x - 1) sum = all[5] + all[69];
+            break;
+        case 41:  // a fence is behind the flag, and the one before it is for its own block
+            x[t] = t + 200;
+            __threadfence_block();
+            __syncthreads();
+            if (t == 0) {
+                *(volatile int*)&turn = 1;
+                __threadfence();
+                if (all[5] + all[69] < 0) sum = 1;
+            }
+            break;
     }
 }
 """
-_HONEST, _RACY, _RACY_BLOCKS = range(18), range(20, 27), range(30, 36)
+_HONEST, _RACY, _RACY_BLOCKS, _NOT_FENCED = range(20), range(20, 27), range(30, 36), range(40, 42)
 
 
 def _watch(bench: Bench, source: str, option: str) -> tuple[Path, str]:
@@ -194,6 +226,15 @@ def test_blocks_that_change_the_same_without_order_race(which: int, emulator: Be
     assert fault is not None
     assert fault.kind is FailureKind.RACE
     assert len(re.findall(r"block [01],0,0.* the same in line \{\w+\}, and nothing orders them", fault.message)) == 1
+
+
+@pytest.mark.parametrize("which", _NOT_FENCED)
+def test_a_block_that_is_told_before_a_fence_races(which: int, emulator: Bench, races: tuple[Path, str]) -> None:
+    fault = _accused(emulator, races, "racecheck", 1, which)
+    assert fault is not None
+    assert fault.kind is FailureKind.RACE
+    assert re.search(r"block [01],0,0 is told so and reads the same in line \{", fault.message)
+    assert fault.message.endswith("and no __threadfence is between")
 
 
 @pytest.mark.parametrize("which", _HONEST)

@@ -89,6 +89,7 @@ __attribute__((weak)) void watch_block();  // which begins
 __attribute__((weak)) void watch_barrier();
 __attribute__((weak)) void watch_exchange(unsigned first_thread, unsigned lanes);
 __attribute__((weak)) void watch_exit();
+__attribute__((weak)) void watch_fence();
 __attribute__((weak)) void watch_atomic(const volatile void* address, size_t bytes, const void* instruction);
 
 /* Why the last launch failed. */

@@ -188,6 +188,7 @@ static void read(size_t address, unsigned bytes, const void* instruction) {
         size_t to = word * 4 + 4 > address + bytes ? (address + bytes) % 4 : 4;
         access.bytes = (unsigned char)((1u << to) - (1u << from));
         note_read(word, access);
+        note_reading(word, access.bytes, access.instruction);
     }
     last_reads[me()] = {address / 4, access.instruction};
 }

@@ -20,10 +20,12 @@ const char* name_of(size_t address, char (&text)[40]);
 unsigned offset_of(const void* instruction);
 
 /* To be called before the blocks of a launch run; what a block has done so far, as a number that grows; that the running
-   block used an atomic function or a volatile access at an address; and that it changed bytes, a bit each, of four. */
+   block used an atomic function or a volatile access at an address; and that it changed, or read, bytes, a bit each, of
+   four. */
 void begin_blocks();
 int block_clock();
 void order_blocks(size_t address);
 void note_change(size_t word, unsigned char bytes, bool is_atomic, int clock, unsigned instruction);
+void note_reading(size_t word, unsigned char bytes, unsigned instruction);
 
 }  // namespace tuner_emulator
