@@ -126,6 +126,10 @@ __global__ void watched(float* x, int n, int which) {
                 if (all[5] + all[69] < 0) sum = 1;
             }
             break;
+        case 27:  // of whole warps each comes to the barrier by its own way
+            if (t < 32) __syncthreads();
+            else x[t] = 0, __syncthreads();
+            break;
 
         case 20: tile[t] = x[t]; x[t] = tile[t ^ 33]; break;
         case 21: tile[t] = x[t]; __syncwarp(); x[t] = tile[t ^ 33]; break;
@@ -162,10 +166,31 @@ __global__ void watched(float* x, int n, int which) {
                 if (all[5] + all[69] < 0) sum = 1;
             }
             break;
+
+        case 42:  // each block borrows what the other one reads
+            if (all[64 - blockIdx.x * 64 + t] < 0) sum = 1;
+            x[t] += 1;
+            __syncthreads();
+            x[t] -= 1;
+            break;
+        case 50:
+            if (t % 3) __syncthreads();
+            else x[t] = 0, __syncthreads();
+            break;
+        case 51:
+            if (t % 3) __syncthreads();
+            else x[t] = __syncthreads_or(t);
+            break;
     }
 }
 """
-_HONEST, _RACY, _RACY_BLOCKS, _NOT_FENCED = range(20), range(20, 27), range(30, 36), range(40, 42)
+_HONEST, _RACY, _RACY_BLOCKS = (*range(20), 27), range(20, 27), range(30, 36)
+_READ = {
+    40: r"block [01],0,0 is told so and reads the same in line \{\w+\}, and no __threadfence is between",
+    41: r"block [01],0,0 is told so and reads the same in line \{\w+\}, and no __threadfence is between",
+    42: r"block [01],0,0 reads the same in line \{\w+\}, and what is put back later is something else meanwhile",
+}
+_MEETING = range(50, 52)
 
 
 def _watch(bench: Bench, source: str, option: str) -> tuple[Path, str]:
@@ -228,13 +253,24 @@ def test_blocks_that_change_the_same_without_order_race(which: int, emulator: Be
     assert len(re.findall(r"block [01],0,0.* the same in line \{\w+\}, and nothing orders them", fault.message)) == 1
 
 
-@pytest.mark.parametrize("which", _NOT_FENCED)
-def test_a_block_that_is_told_before_a_fence_races(which: int, emulator: Bench, races: tuple[Path, str]) -> None:
+@pytest.mark.parametrize("which", _READ)
+def test_a_block_that_reads_what_another_one_may_change_is_told_why(
+    which: int, emulator: Bench, races: tuple[Path, str]
+) -> None:
     fault = _accused(emulator, races, "racecheck", 1, which)
     assert fault is not None
     assert fault.kind is FailureKind.RACE
-    assert re.search(r"block [01],0,0 is told so and reads the same in line \{", fault.message)
-    assert fault.message.endswith("and no __threadfence is between")
+    assert re.search(rf"{_READ[which]}$", fault.message)
+
+
+@pytest.mark.parametrize("which", _MEETING)
+def test_threads_of_a_warp_that_meet_at_two_barriers_are_accused(
+    which: int, emulator: Bench, races: tuple[Path, str]
+) -> None:
+    fault = _accused(emulator, races, "racecheck", 1, which)
+    assert fault is not None
+    assert fault.kind is FailureKind.RACE
+    assert len(set(re.findall(r" at __syncthreads\w* in line (\d+)", fault.message))) == 2
 
 
 @pytest.mark.parametrize("which", _HONEST)

@@ -2,7 +2,7 @@
 // writes back comes out right; on a GPU one of two such updates is lost. They must be ordered, by an atomic function or a
 // volatile access at an address that both used, or both be atomic. A block that only reads is accused where it was told
 // in one of these ways, as by a flag, and no fence is between the change and that: it may see the flag before the change.
-// Who was not told has wrong results in another order of the blocks, where that matters.
+// Who was not told has wrong results in another order of the blocks, where that matters, unless it reads what is put back.
 #include <stdio.h>
 #include <string.h>
 
@@ -19,6 +19,7 @@ struct Change {
     int clock;
     unsigned char bytes;
     bool is_atomic;
+    unsigned original;  // what the block found there
 };
 static Change changes[CELLS];
 
@@ -84,20 +85,32 @@ void order_blocks(size_t address) {
     stop(RACED);
 }
 
+static unsigned mask(unsigned char bytes) {
+    unsigned bits = 0;
+    for (unsigned i = 0; i < 4; i++) bits |= bytes >> i & 1 ? 0xffu << 8 * i : 0;
+    return bits;
+}
+
+static unsigned content(size_t word, unsigned char bytes) { return *(const unsigned*)(word * 4) & mask(bytes); }
+
 void note_reading(size_t word, unsigned char bytes, unsigned instruction) {
     if (!is_watched(word * 4)) return;
     const Change& last = changes[slot(word * 4, CELLS)];
     if (last.word != word || last.launch != launch || last.block == block || last.is_atomic || !(last.bytes & bytes)) return;
-    if (known.seen[last.block] < last.clock || known.told[last.block] >= last.clock) return;
-    accuse(last, "is told so and reads ", instruction, "no __threadfence is between");
+    bool is_seen = known.seen[last.block] >= last.clock;
+    if (!is_seen && content(word, bytes) == (last.original & mask(bytes)))
+        accuse(last, "reads ", instruction, "what is put back later is something else meanwhile");
+    if (is_seen && known.told[last.block] < last.clock)
+        accuse(last, "is told so and reads ", instruction, "no __threadfence is between");
 }
 
-void note_change(size_t word, unsigned char bytes, bool is_atomic, int clock, unsigned instruction) {
+void note_change(
+    size_t word, unsigned original, unsigned char bytes, bool is_atomic, int clock, unsigned instruction) {
     if (!is_watched(word * 4)) return;
     Change& last = changes[slot(word * 4, CELLS)];
-    const Change now = {word, launch, block, instruction, clock, bytes, is_atomic};
     const Change before = last;
-    last = now;
+    bool again = before.word == word && before.launch == launch && before.block == block;
+    last = {word, launch, block, instruction, clock, bytes, is_atomic, again ? before.original : original};
     if (before.word != word || before.launch != launch || before.block == block || !(before.bytes & bytes)) return;
     if ((before.is_atomic && is_atomic) || known.seen[before.block] >= before.clock) return;
     accuse(before, "", instruction, "nothing orders them");
