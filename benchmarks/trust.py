@@ -44,7 +44,8 @@ def main() -> None:
     parser.add_argument("kernel", type=Path, nargs="?", help="compared with itself; without one the corpus is run")
     parser.add_argument("--other", type=Path, help="with this one instead, as one that is slower by a known share")
     parser.add_argument("--device", default="emulator")
-    parser.add_argument("--corpus", type=Path, default=CORPUS, help="a directory like tests/trust/corpus")
+    form = "like tests/trust/corpus: `// expect: VERDICT`, or `expect on DEVICE`, stands above each one"
+    parser.add_argument("--corpus", type=Path, default=CORPUS, help=form)
     parser.add_argument("--only", nargs="+", metavar="NAME", help="these kernels of the corpus")
     parser.add_argument("--each", action="store_true", help="tell what each came to, and not only what was wrong")
     parser.add_argument("--comparisons", type=int, default=100)

@@ -110,7 +110,7 @@ def mostly_equal(noise: np.ndarray, domain: Domain, random: np.random.Generator)
 
 
 def lone(noise: np.ndarray, domain: Domain, random: np.random.Generator) -> np.ndarray | None:
-    """Noise with one large element in each row, not among the first: what looks at a sample thinks that all is small."""
+    """Noise with one large element in each row, not among the first: a sample tells that all is small."""
     if not domain.is_real:
         return None
     values = noise.copy()
