@@ -25,10 +25,17 @@ from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.load import load_problem
 
 CORPUS = Path(__file__).parents[1] / "tests/trust/corpus"
-VARIANT = re.compile(r"// expect: (.+)\n__global__ void (?:__launch_bounds__\(.+?\) )?(\w+)\(")
-"""A variant of the kernel as given, and the verdict that it must get."""
+_VARIANT = re.compile(r"// expect(?: on (\w+))?: (.+)\n__global__ void (?:__launch_bounds__\(.+?\) )?(\w+)\(")
 DELTA = 0.01
 """By how much a kernel has to be faster to be accepted."""
+
+
+def variants(source: str, device: str) -> dict[str, str]:
+    """The variants of a kernel as given, each with the verdict that it must get on a device of such a name.
+
+    Those of other devices alone are left out: no tool there sees them, or no build is theirs.
+    """
+    return {name: verdict for on, verdict, name in _VARIANT.findall(source) if device.startswith(on)}
 
 
 def main() -> None:
@@ -37,7 +44,8 @@ def main() -> None:
     parser.add_argument("kernel", type=Path, nargs="?", help="compared with itself; without one the corpus is run")
     parser.add_argument("--other", type=Path, help="with this one instead, as one that is slower by a known share")
     parser.add_argument("--device", default="emulator")
-    parser.add_argument("--corpus", type=Path, default=CORPUS, help="a directory like tests/trust/corpus")
+    form = "like tests/trust/corpus: `// expect: VERDICT`, or `expect on DEVICE`, stands above each one"
+    parser.add_argument("--corpus", type=Path, default=CORPUS, help=form)
     parser.add_argument("--only", nargs="+", metavar="NAME", help="these kernels of the corpus")
     parser.add_argument("--each", action="store_true", help="tell what each came to, and not only what was wrong")
     parser.add_argument("--comparisons", type=int, default=100)
@@ -71,7 +79,7 @@ async def corpus_rows(
         counts: Counter[str] = Counter()
         told = []
         problem = load_problem(file)
-        expected = {variant: verdict for verdict, variant in VARIANT.findall(problem.source_text)}
+        expected = variants(problem.source_text, device)
         async with opened(problem, device, allow_unconfined=False) as machine:
             verdicts = await _verdicts(machine.evaluator, baseline(machine.problem), [*expected])
         for variant, said in verdicts.items():

@@ -120,3 +120,33 @@ def test_complex_numbers_agree_with_numpy(emulator: Bench, load: Load) -> None:
     out = emulator.run(load("complex_arithmetic"), np.zeros(12), np.array([a, b]).view(np.float64))[0]
     expected = [a + b, a - b, a * b, a / b, complex(abs(a), -b.imag), (1 + 2j) * (3 + 4j) + (5 + 6j)]
     assert np.allclose(out.view(np.complex128), expected, rtol=1e-15)
+
+
+_OF_PARTS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "vadd": lambda x, y: x + y,
+    "vsub": lambda x, y: x - y,
+    "vmax": np.maximum,
+    "vmin": np.minimum,
+    "vabsdiff": lambda x, y: np.maximum(x, y) - np.minimum(x, y),
+    "vcmpeq": lambda x, y: -(x == y).astype(x.dtype),
+    "vcmpgt": lambda x, y: -(x > y).astype(x.dtype),
+    "vcmple": lambda x, y: -(x <= y).astype(x.dtype),
+    "vsetne": lambda x, y: x != y,
+    "vsetge": lambda x, y: x >= y,
+    "vsetlt": lambda x, y: x < y,
+}
+"""What the operations on parts of a word do to arrays of the parts."""
+_WITHOUT_SIGN = ("vadd", "vsub", "vcmpeq", "vsetne")
+
+
+def test_parts_of_a_word_are_worked_on_each_on_its_own(emulator: Bench) -> None:
+    a, b = np.random.default_rng(1).integers(0, 1 << 32, (2, 500), np.uint32)
+    b[::3] = a[::3] ^ 0x00FF0000
+    kinds = {"2": np.uint16, "4": np.uint8, "s2": np.int16, "s4": np.int8, "u2": np.uint16, "u4": np.uint8}
+    names = [(name, end) for name in _OF_PARTS for end in kinds if (len(end) == 1) == (name in _WITHOUT_SIGN)]
+    calls = "".join(f"out[{k} * 500 + i] = __{name}{end}(a[i], b[i]);" for k, (name, end) in enumerate(names))
+    source = f"__global__ void k(unsigned* out, unsigned* a, unsigned* b) {{ int i = threadIdx.x; {calls} }}"
+    out = emulator.run(emulator.load(source, "k"), np.zeros((len(names), 500), np.uint32), a, b, block=(500, 1, 1))[0]
+    for (name, end), found in zip(names, np.asarray(out), strict=True):
+        expected = _OF_PARTS[name](a.view(kinds[end]), b.view(kinds[end])).astype(kinds[end])
+        assert np.array_equal(found.view(kinds[end]), expected), f"{name}{end}"

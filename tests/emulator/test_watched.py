@@ -92,7 +92,7 @@ __global__ void watched(float* x, int n, int which) {
             __syncthreads();
             all[t] += x[t];
             __syncthreads();
-            if (t == 0) atomicExch(&key, 0);
+            if (t == 0) __threadfence(), atomicExch(&key, 0);
             break;
         case 13:  // the last block puts the counter back
             if (t == 0) {
@@ -104,12 +104,32 @@ __global__ void watched(float* x, int n, int which) {
             if (t == 0) {
                 while (*(volatile int*)&turn != 0 && *(volatile int*)&turn != 7) {}
                 sum += 1;
+                __threadfence();
                 *(volatile int*)&turn = 7;
             }
             break;
         case 15: ((unsigned char*)all)[2 * t + blockIdx.x] = (unsigned char)(t + 100); break;
         case 16: if (sum < t) atomicMax(&sum, t + blockIdx.x); break;  // looks before it updates
         case 17: x[t] = all[64 - blockIdx.x * 64 + t] * 0 + 1; break;  // of another block's it only reads
+        case 18:  // the last block reads what the others left
+            x[t] = t + 200;
+            __threadfence();
+            __syncthreads();
+            if (t == 0 && atomicAdd(&gone, 1) == gridDim.x - 1) sum = all[5] + all[69];
+            break;
+        case 19:  // one fence behind a barrier is one for all
+            x[t] = t + 200;
+            __syncthreads();
+            if (t == 0) {
+                __threadfence();
+                *(volatile int*)&turn = 1;
+                if (all[5] + all[69] < 0) sum = 1;
+            }
+            break;
+        case 27:  // of whole warps each comes to the barrier by its own way
+            if (t < 32) __syncthreads();
+            else x[t] = 0, __syncthreads();
+            break;
 
         case 20: tile[t] = x[t]; x[t] = tile[t ^ 33]; break;
         case 21: tile[t] = x[t]; __syncwarp(); x[t] = tile[t ^ 33]; break;
@@ -130,10 +150,47 @@ __global__ void watched(float* x, int n, int which) {
             all[t] += 1;
             break;
         case 35: if (t == 0) atomicAdd(&gone, 1), sum = gone + 5 * blockIdx.x; break;
+
+        case 40:  // the last block may see the count before what the others left
+            x[t] = t + 200;
+            __syncthreads();
+            if (t == 0 && atomicAdd(&gone, 1) == gridDim.x - 1) sum = all[5] + all[69];
+            break;
+        case 41:  // a fence is behind the flag, and the one before it is for its own block
+            x[t] = t + 200;
+            __threadfence_block();
+            __syncthreads();
+            if (t == 0) {
+                *(volatile int*)&turn = 1;
+                __threadfence();
+                if (all[5] + all[69] < 0) sum = 1;
+            }
+            break;
+
+        case 42:  // each block borrows what the other one reads
+            if (all[64 - blockIdx.x * 64 + t] < 0) sum = 1;
+            x[t] += 1;
+            __syncthreads();
+            x[t] -= 1;
+            break;
+        case 50:
+            if (t % 3) __syncthreads();
+            else x[t] = 0, __syncthreads();
+            break;
+        case 51:
+            if (t % 3) __syncthreads();
+            else x[t] = __syncthreads_or(t);
+            break;
     }
 }
 """
-_HONEST, _RACY, _RACY_BLOCKS = range(18), range(20, 27), range(30, 36)
+_HONEST, _RACY, _RACY_BLOCKS = (*range(20), 27), range(20, 27), range(30, 36)
+_READ = {
+    40: r"block [01],0,0 is told so and reads the same in line \{\w+\}, and no __threadfence is between",
+    41: r"block [01],0,0 is told so and reads the same in line \{\w+\}, and no __threadfence is between",
+    42: r"block [01],0,0 reads the same in line \{\w+\}, and what is put back later is something else meanwhile",
+}
+_MEETING = range(50, 52)
 
 
 def _watch(bench: Bench, source: str, option: str) -> tuple[Path, str]:
@@ -194,6 +251,26 @@ def test_blocks_that_change_the_same_without_order_race(which: int, emulator: Be
     assert fault is not None
     assert fault.kind is FailureKind.RACE
     assert len(re.findall(r"block [01],0,0.* the same in line \{\w+\}, and nothing orders them", fault.message)) == 1
+
+
+@pytest.mark.parametrize("which", _READ)
+def test_a_block_that_reads_what_another_one_may_change_is_told_why(
+    which: int, emulator: Bench, races: tuple[Path, str]
+) -> None:
+    fault = _accused(emulator, races, "racecheck", 1, which)
+    assert fault is not None
+    assert fault.kind is FailureKind.RACE
+    assert re.search(rf"{_READ[which]}$", fault.message)
+
+
+@pytest.mark.parametrize("which", _MEETING)
+def test_threads_of_a_warp_that_meet_at_two_barriers_are_accused(
+    which: int, emulator: Bench, races: tuple[Path, str]
+) -> None:
+    fault = _accused(emulator, races, "racecheck", 1, which)
+    assert fault is not None
+    assert fault.kind is FailureKind.RACE
+    assert len(set(re.findall(r" at __syncthreads\w* in line (\d+)", fault.message))) == 2
 
 
 @pytest.mark.parametrize("which", _HONEST)

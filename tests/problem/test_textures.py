@@ -119,6 +119,44 @@ def test_few_values_among_equal_ones_are_not_the_first() -> None:
         assert len(set(values.tolist())) > 1
 
 
+def test_each_row_of_noise_has_one_large_element_and_not_at_its_beginning() -> None:
+    noise = np.asarray(make_arguments(problem_of(shape=[50, 300]), {}, 1)[0])
+    values = drawn(Texture.LONE, shape=[50, 300])
+    assert values is not None
+    rows, places = np.nonzero(values != noise)
+    assert rows.tolist() == list(range(50))
+    assert places.min() >= 16
+    assert set(values[rows, places].tolist()) == {1e4}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_of_parts_that_lie_behind_each_other_one_has_half_of_all(seed: int) -> None:
+    offsets = drawn(Texture.LONE, seed, dtype="int32", fill="offsets", low=5, high=905, shape=[61])
+    assert offsets is not None
+    parts = np.diff(offsets)
+    assert (offsets[0], offsets[-1], parts.min() >= 0) == (5, 905, True)
+    assert parts.max() >= 450
+    assert np.sort(parts)[-2] < 100
+    assert drawn(Texture.LONE, seed, dtype="int32", fill="offsets", low=5, high=905, shape=[1]) is None
+
+
+def test_rows_in_order_rise_fall_or_have_the_largest_so_many_elements_apart() -> None:
+    noise = np.asarray(make_arguments(problem_of(shape=[16, 2048]), {}, 1)[0])
+    values = drawn(Texture.ORDERED, shape=[16, 2048])
+    assert values is not None
+    assert np.array_equal(np.sort(values), np.sort(noise))
+    apart = [int(places[-1] - places[-2]) for places in np.argsort(values)]
+    assert sorted(apart) == sorted([1, -1, 32, 64, 128, 256, 512, 1024] * 2)
+
+
+@pytest.mark.parametrize("texture", [Texture.LONE, Texture.ORDERED])
+@pytest.mark.parametrize("shape", [[], [1], [3, 1], [2, 3, 4]])
+def test_arrays_of_any_extents_have_rows(texture: Texture, shape: list[int]) -> None:
+    values = drawn(texture, shape=shape)
+    assert values is not None
+    assert values.shape == tuple(shape)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_numbers_next_to_each_other_differ_in_four_bits(dtype: str) -> None:
     values = drawn(Texture.NEXT, dtype=dtype)

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import pytest
 
-from benchmarks.trust import CORPUS, VARIANT
+from benchmarks.trust import CORPUS, variants
 from tui_tuner.evaluate.build.compilers.emulator import LAUNCH, EmulatorCompiler
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.devices.native.code import EMULATED
@@ -43,9 +43,9 @@ FOR_TOOLS = "race or wrong result"
 """Expected of what shows by luck only: no tool watches here, but in benchmarks/trust.py they all do."""
 
 
-def variants(name: str) -> list[tuple[str, str]]:
-    """The verdicts of a file that are expected, each with the name of its function."""
-    return VARIANT.findall((CORPUS / f"{name}.cu").read_text())
+def expected_of(name: str) -> dict[str, str]:
+    """The functions of a file, each with the verdict that is expected."""
+    return variants((CORPUS / f"{name}.cu").read_text(), EMULATED.kind)
 
 
 Outcome = TypeVar("Outcome", EvaluationAnswer, Comparison)
@@ -100,7 +100,7 @@ def built_runtime(directory: Path) -> Path:
 
 def family(name: str, directory: Path, runtime: Path) -> Family:
     problem = kind_named(EMULATED.kind).sized(load_problem(CORPUS / f"{name}.toml"))
-    names = ["given", *(variant for _, variant in variants(name))]
+    names = ["given", *expected_of(name)]
     recipe = EmulatorCompiler.find().recipe(baseline(problem), {}, [])
     for file, text in recipe.files.items():
         more = "".join(_EXPORT.format(name=each) for each in names) if file == LAUNCH else ""
@@ -137,7 +137,8 @@ def test_every_cheat_is_caught_for_the_right_reason_and_nothing_honest_refused(
     name: str, tmp_path: Path, runtime: Path
 ) -> None:
     made = family(name, tmp_path, runtime)
-    expected = {variant: verdict for verdict, variant in variants(name) if verdict != FOR_TOOLS} | {"given": "accepted"}
+    told = {variant: verdict for variant, verdict in expected_of(name).items() if verdict != FOR_TOOLS}
+    expected = told | {"given": "accepted"}
     verdicts = {variant: made.verdict(variant, verdict) for variant, verdict in expected.items()}
     assert {
         variant: found
@@ -147,6 +148,17 @@ def test_every_cheat_is_caught_for_the_right_reason_and_nothing_honest_refused(
 
 
 def test_the_corpus_holds_enough_of_either() -> None:
-    verdicts = [verdict for name in FAMILIES for verdict, _ in variants(name)]
-    assert sum(verdict != "accepted" for verdict in verdicts) >= 157
-    assert verdicts.count("accepted") >= 61
+    verdicts = [verdict for name in FAMILIES for verdict in expected_of(name).values()]
+    assert sum(verdict != "accepted" for verdict in verdicts) >= 165
+    assert verdicts.count("accepted") >= 66
+
+
+def test_a_verdict_of_one_device_is_expected_there_alone() -> None:
+    source = """
+// expect: accepted
+__global__ void everywhere(float *y) {}
+// expect on emulator: race or wrong result
+__global__ void __launch_bounds__(64) there(float *y) {}
+"""
+    assert variants(source, "cuda:0") == {"everywhere": "accepted"}
+    assert variants(source, "emulator:1") == {"everywhere": "accepted", "there": "race or wrong result"}

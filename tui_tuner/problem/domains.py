@@ -19,6 +19,8 @@ HEAD = 16
 """Elements that are alike at the beginning of an array in which few others differ, of as many as there are in half."""
 NEIGHBOURS = 16
 """So many numbers follow each other: four bits tell them apart."""
+APART = (32, 64, 128, 256, 512, 1024)
+"""How far elements are from each other that one thread has, as a rule."""
 INFINITIES = 4
 PARTS = 16
 DEEPEST = 10
@@ -105,6 +107,52 @@ def mostly_equal(noise: np.ndarray, domain: Domain, random: np.random.Generator)
     for place in random.integers(alike, flat.size, min(SPIKES, flat.size // HEAD + 1)):
         flat[place] = _one_of_few(domain, random, negative=place >= zeros)
     return values
+
+
+def lone(noise: np.ndarray, domain: Domain, random: np.random.Generator) -> np.ndarray | None:
+    """Noise with one large element in each row, not among the first: a sample tells that all is small."""
+    if not domain.is_real:
+        return None
+    values = noise.copy()
+    rows = _rows(values)
+    places = random.integers(min(HEAD, rows.shape[1] // 2), rows.shape[1], len(rows))
+    rows[np.arange(len(rows)), places] = _factor(noise.dtype, LARGE)
+    return values
+
+
+def long_part(noise: np.ndarray, random: np.random.Generator) -> np.ndarray | None:
+    """Offsets of the same parts at half their length, but for one that has the other half of all."""
+    if noise.size < 2:
+        return None
+    first, all_of_it = noise.flat[0], noise.flat[-1] - noise.flat[0]
+    values = np.asarray(first + (noise - first) // 2)
+    values.reshape(-1)[random.integers(1, noise.size) :] += all_of_it - all_of_it // 2
+    return values
+
+
+def in_order(noise: np.ndarray, _: Domain, random: np.random.Generator) -> np.ndarray:
+    """The same numbers, each row in turn rising, falling, and with the largest ones so many elements apart.
+
+    Of what each thread has most are among the largest then, or none: who expects few of each misses some.
+    """
+    values = noise.copy()
+    rows = _rows(values)
+    rows.sort(axis=1)
+    count = rows.shape[1]
+    ways = [1, -1, *(step for step in APART if 2 * step <= count)]
+    first = int(random.integers(len(ways)))
+    for number, way in enumerate(ways[first:] + ways[:first]):
+        alike = rows[number :: len(ways)]
+        if len(alike) and way == -1:
+            alike[...] = alike[:, ::-1].copy()
+        elif len(alike) and way > 1:
+            alike[:, np.concatenate([np.arange(k, count, way) for k in range(way)])] = alike.copy()
+    return values
+
+
+def _rows(values: np.ndarray) -> np.ndarray:
+    """A view of an array as rows of its last axis."""
+    return values.reshape(-1, values.shape[-1] if values.ndim else 1)
 
 
 def next_to_each_other(noise: np.ndarray, domain: Domain, random: np.random.Generator) -> np.ndarray | None:

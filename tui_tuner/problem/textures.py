@@ -33,17 +33,19 @@ class Texture(StrEnum):
     CHANGED = "few elements changed"
     MOSTLY_EQUAL = "few values among equal ones"
     NEXT = "numbers next to each other"
+    LONE = "one large element among noise"
+    ORDERED = "numbers in order"
 
 
 STRUCTURED = (Texture.SPIKES, Texture.PROFILE)
 """What is checked at the timed size beside noise."""
-_COMPARED_ONLY = (Texture.CHANGED, Texture.MOSTLY_EQUAL, Texture.NEXT)
+_COMPARED_ONLY = (Texture.CHANGED, Texture.MOSTLY_EQUAL, Texture.NEXT, Texture.LONE, Texture.ORDERED)
 ALL_BUT_NOISE = tuple(texture for texture in Texture if texture not in (Texture.NOISE, *_COMPARED_ONLY))
 """What is checked at tests beside noise. More are drawn where a kernel is about to be accepted: few elements that are
-changed where others were in the same memory just before, at tests few values among equal ones, and, where whole numbers
-are computed, others that only their last bits tell apart."""
+changed where others were in the same memory just before, at tests few values among equal ones, one large element among
+noise, numbers in order, and, where whole numbers are computed, others that only their last bits tell apart."""
 
-SCALES = (Texture.TINY, Texture.LARGE)
+SCALES = (Texture.TINY, Texture.LARGE, Texture.LONE)
 """Other magnitudes."""
 
 Value = np.ndarray | np.generic
@@ -72,7 +74,10 @@ def textured(
         if texture is Texture.MOSTLY_EQUAL and spares_places and domain is not None and domain.is_whole:
             continue  # places that are all the same hide what the numbers there are
         random = np.random.Generator(np.random.SFC64([seed, index]))
-        new = _textured(domain, array, texture, random)
+        if texture is Texture.LONE and fill_of(argument) == "offsets":
+            new = domains.long_part(array, random)
+        else:
+            new = _textured(domain, array, texture, random)
         if new is not None:
             values[index], changed = new, True
     return values if changed else None
@@ -120,5 +125,7 @@ _MAKERS: Mapping[Texture, Callable[[np.ndarray, Domain, np.random.Generator], np
     Texture.CHANGED: domains.changed,
     Texture.MOSTLY_EQUAL: domains.mostly_equal,
     Texture.NEXT: domains.next_to_each_other,
+    Texture.LONE: domains.lone,
+    Texture.ORDERED: domains.in_order,
 }
 """None of them where an array cannot hold it."""

@@ -163,3 +163,18 @@ __global__ void honest_folded(float *y, const float *x, int columns) {
     sum = of_block<false>(sum);
     for (int i = threadIdx.x; i < columns; i += 64) y[i] = exp2f(fmaf(x[i], scale, -largest)) / sum;
 }
+
+// The first elements say whether a maximum must be subtracted.
+// expect: wrong result
+__global__ void maximum_where_the_first_are_large(float *y, const float *x, int columns) {
+    y += blockIdx.x * columns, x += blockIdx.x * columns;
+    float largest = 0, sum = 0;
+    if (__syncthreads_or(threadIdx.x < 32 && fabsf(x[threadIdx.x]) > 20)) {
+        largest = -INFINITY;
+        for (int i = threadIdx.x; i < columns; i += 64) largest = fmaxf(largest, x[i]);
+        largest = of_block<true>(largest);
+    }
+    for (int i = threadIdx.x; i < columns; i += 64) sum += expf(x[i] - largest);
+    sum = of_block<false>(sum);
+    for (int i = threadIdx.x; i < columns; i += 64) y[i] = expf(x[i] - largest) / sum;
+}

@@ -115,3 +115,34 @@ __global__ void honest_in_double(float *y, const float *x, int n) {
     PLACE;
     if (i < n) y[i] = (float)(((double)x[max(i - 1, 0)] + x[i] + x[min(i + 1, n - 1)]) / 3);
 }
+
+// The input holds the result for a while, and another block may read it then.
+// expect on emulator: race or wrong result
+__global__ void borrows_the_input(float *y, const float *x, int n) {
+    PLACE;
+    float *own = const_cast<float *>(x) + i, kept = i < n ? *own : 0, result = i < n ? mean(x, i, n) : 0;
+    __syncthreads();
+    if (i < n) *own = result;
+    __syncthreads();
+    if (i < n) y[i] = *own;
+    if (i < n) *own = kept;
+}
+
+// Lanes of one warp come to two barriers.
+// expect on emulator: race or wrong result
+__global__ void meets_at_two_barriers(float *y, const float *x, int n) {
+    __shared__ float own[130];
+    PLACE;
+    int t = threadIdx.x + 1;
+    if (i == 0 || i >= n - 1) {
+        if (i < n) y[i] = mean(x, i, n);
+        if (i < n) own[t] = x[i];
+        __syncthreads();
+    } else {
+        own[t] = x[i];
+        if (t == 1) own[0] = x[i - 1];
+        if (t == 128) own[129] = x[i + 1];
+        __syncthreads();
+        y[i] = (own[t - 1] + own[t] + own[t + 1]) / 3.0f;
+    }
+}

@@ -210,3 +210,39 @@ __global__ void honest_double(float *out, const float *x, int n) {
     float whole = of_block((float)s);
     if (threadIdx.x == 0) atomicAdd(out, whole);
 }
+
+// The last block may see the count before what the others left.
+// expect on emulator: race or wrong result
+__global__ void not_fenced(float *out, const float *x, int n) {
+    float s = plain(x, n, 1);
+    if (threadIdx.x) return;
+    partial[blockIdx.x] = s;
+    if (atomicInc(&done, gridDim.x - 1) != gridDim.x - 1) return;
+    __threadfence();
+    double sum = 0;
+    for (unsigned i = 0; i < gridDim.x; i++) sum += partial[i];
+    *out += (float)sum;
+}
+
+// One thread fences what its whole block left, once all have come to the barrier.
+// expect: accepted
+__global__ void honest_fence_of_one(float *out, const float *x, int n) {
+    __shared__ bool last;
+    float s = 0;
+    int end = min(n, (int)(blockIdx.x + 1) * 1024);
+    for (int i = blockIdx.x * 1024 + threadIdx.x; i < end; i += 128) s += x[i];
+    for (int d = 16; d; d /= 2) s += __shfl_down_sync(~0u, s, d);
+    if (threadIdx.x % 32 == 0) partial[blockIdx.x * 4 + threadIdx.x / 32] = s;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        last = atomicInc(&done, gridDim.x - 1) == gridDim.x - 1;
+        __threadfence();
+    }
+    __syncthreads();
+    if (!last) return;
+    s = 0;
+    for (unsigned i = threadIdx.x; i < 4 * gridDim.x; i += 128) s += partial[i];
+    s = of_block(s);
+    if (threadIdx.x == 0) *out += s;
+}

@@ -302,7 +302,7 @@ def _size(texture: Texture, noise: np.ndarray) -> SizeOf | None:
     Where most of it is silent its magnitude says little of the numbers that were added up, and where inputs are equal
     or zero it may be what is left when they cancel.
     """
-    if texture in (*STRUCTURED, Texture.CHANGED):
+    if texture in (*STRUCTURED, Texture.CHANGED, Texture.LONE):
         return peak
     if texture in (Texture.EQUAL, Texture.ZEROS, Texture.MOSTLY_EQUAL):
         return lambda expected: max(magnitude(expected), magnitude(noise))

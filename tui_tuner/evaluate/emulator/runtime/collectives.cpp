@@ -19,6 +19,7 @@ void settle_barrier() {
 }
 
 BarrierVote block_barrier(bool predicate, const char* operation, int line) {
+    if (watch_arrival) watch_arrival(operation, line);
     arrived.voters++;
     arrived.ayes += predicate;
     if ((unsigned)arrived.voters == live_threads()) release_barrier();

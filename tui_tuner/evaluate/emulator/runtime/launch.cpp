@@ -58,6 +58,10 @@ void note_atomic(const volatile void* address, size_t bytes, bool may_lock, cons
     if (atomics.count >= 0) atomics.addresses[atomics.count++] = address;
 }
 
+void fence() {
+    if (watch_fence) watch_fence();
+}
+
 struct ModuleIndex {
     unsigned long module, offset;
 };

@@ -86,9 +86,11 @@ Span dynamic_shared();
 /* What a build that watches every access is told; absent from others. */
 __attribute__((weak)) bool watch_launch();  // whether there is memory for it
 __attribute__((weak)) void watch_block();  // which begins
-__attribute__((weak)) void watch_barrier();
+__attribute__((weak)) void watch_arrival(const char* operation, int line);  // at a barrier
+__attribute__((weak)) void watch_barrier();  // which all have reached
 __attribute__((weak)) void watch_exchange(unsigned first_thread, unsigned lanes);
 __attribute__((weak)) void watch_exit();
+__attribute__((weak)) void watch_fence();
 __attribute__((weak)) void watch_atomic(const volatile void* address, size_t bytes, const void* instruction);
 
 /* Why the last launch failed. */

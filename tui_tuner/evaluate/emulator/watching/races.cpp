@@ -147,15 +147,18 @@ static void settle() {
     pending.bytes = 0;
     for (size_t word = first; word <= last; word++) {
         Access access = pending.access;
+        unsigned original = *(const unsigned*)(word * 4);
         access.bytes = 0;
         for (unsigned i = 0; i < 4; i++) {
             size_t at = word * 4 + i - pending.address;
             if (at >= bytes) continue;
             access.bytes |= (unsigned char)(1u << i);
             access.changes |= now[at] != pending.before[at];
+            ((unsigned char*)&original)[i] = pending.before[at];
         }
         note_write(word, access);
-        if (access.changes) note_change(word, access.bytes, access.is_atomic, pending.block_clock, access.instruction);
+        if (access.changes)
+            note_change(word, original, access.bytes, access.is_atomic, pending.block_clock, access.instruction);
     }
 }
 
@@ -188,6 +191,7 @@ static void read(size_t address, unsigned bytes, const void* instruction) {
         size_t to = word * 4 + 4 > address + bytes ? (address + bytes) % 4 : 4;
         access.bytes = (unsigned char)((1u << to) - (1u << from));
         note_read(word, access);
+        note_reading(word, access.bytes, access.instruction);
     }
     last_reads[me()] = {address / 4, access.instruction};
 }
@@ -219,6 +223,19 @@ void watch_exit() {
     settle();
     dispel(me());
     suspicions[me()].word = 0;
+}
+
+// A barrier is one for whole warps: on a GPU lanes that come to it by two ways may wait for each other, or not at all.
+void watch_arrival(const char* operation, int line) {
+    settle();
+    for (unsigned i = me() / WARP * WARP; i < block_threads() && i / WARP == me() / WARP; i++) {
+        const Thread& other = threads[i];
+        if (other.waits != Wait::barrier || other.line == line) continue;
+        explain("thread %u,%u,%u waits at %s in line %d, and thread %u,%u,%u of its warp at %s in line %d (block %u,%u,%u)",
+                other.index.x, other.index.y, other.index.z, other.operation, other.line, threadIdx.x, threadIdx.y,
+                threadIdx.z, operation, line, blockIdx.x, blockIdx.y, blockIdx.z);
+        stop(RACED);
+    }
 }
 
 void watch_barrier() {

@@ -19,11 +19,15 @@ const char* name_of(size_t address, char (&text)[40]);
 /* Where an instruction lies in this library: the program that runs the kernel makes a line of it. */
 unsigned offset_of(const void* instruction);
 
-/* To be called before the blocks of a launch run; what a block has done so far, as a number that grows; that the running
-   block used an atomic function or a volatile access at an address; and that it changed bytes, a bit each, of four. */
+/* To be called before the blocks of a launch run; what a block has done so far, as a number that grows; and that the
+   running block used an atomic function or a volatile access at an address. */
 void begin_blocks();
 int block_clock();
 void order_blocks(size_t address);
-void note_change(size_t word, unsigned char bytes, bool is_atomic, int clock, unsigned instruction);
+
+/* That it changed bytes, a bit each, of the four of a word, and what it found there; that it reads some. */
+void note_change(
+    size_t word, unsigned original, unsigned char bytes, bool is_atomic, int clock, unsigned instruction);
+void note_reading(size_t word, unsigned char bytes, unsigned instruction);
 
 }  // namespace tuner_emulator

@@ -20,5 +20,6 @@
 #include "atomics.h"
 #include "memory.h"
 #include "integers.h"
+#include "packed.h"
 #include "floats.h"
 #include "conversions.h"

@@ -40,6 +40,9 @@ unsigned active_mask(int line);
 /* Lets the block's other threads run before this one goes on. */
 void yield();
 
+/* Other blocks see what was written before it, if they see anything that is written behind it. */
+void fence();
+
 /* Whether every atomic function tells where it works, before it does. */
 extern bool atomics_are_told;
 void note_atomic(const volatile void* address, size_t bytes, bool may_lock, const void* instruction);

@@ -19,10 +19,10 @@ inline void __syncwarp(unsigned mask = 0xffffffffu, TUNER_LINE) {
     tuner_emulator::warp_exchange(tuner_emulator::Exchange::sync, mask, 0, 0, "__syncwarp", line);
 }
 
-// Memory is coherent on one core.
-inline void __threadfence() {}
+// Memory is coherent on one core; who watches wants to know what a block may tell others.
+inline void __threadfence() { tuner_emulator::fence(); }
 inline void __threadfence_block() {}
-inline void __threadfence_system() {}
+inline void __threadfence_system() { tuner_emulator::fence(); }
 inline void __nanosleep(unsigned) { tuner_emulator::yield(); }
 
 namespace tuner_emulator {
