@@ -188,7 +188,12 @@ async def test_a_run_is_resumed_or_replayed(key: str, words: str | None) -> None
 
 @pytest.mark.parametrize(
     ("state", "keys"),
-    [("running", {"a": "attach"}), ("resumable", {"r": "resume", "p": "replay"}), ("finished", {"p": "replay"})],
+    [
+        ("running", {"a": "attach"}),
+        ("resumable", {"r": "resume", "p": "replay"}),
+        ("stopped", {"r": "resume", "p": "replay"}),
+        ("finished", {"p": "replay"}),
+    ],
 )
 @pytest.mark.parametrize("key", ["a", "r", "p"])
 async def test_a_run_offers_what_makes_sense_for_it(state: str, keys: dict[str, str], key: str) -> None:

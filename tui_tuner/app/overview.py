@@ -19,7 +19,7 @@ from tui_tuner.errors import JournalError, ProblemError, SettingsError
 from tui_tuner.format import LIMITS, tunable_value
 from tui_tuner.journal import Journal
 from tui_tuner.journal.reading import FILE, RUNS, header_of
-from tui_tuner.journal.runs import is_driven, kernel_of, result_of, speedup_of
+from tui_tuner.journal.runs import kernel_of, result_of, speedup_of, state_of
 from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.resources import settings_file
 from tui_tuner.subjects import loaded, subjects
@@ -95,12 +95,10 @@ def _card(run: Path) -> RunCard:
     except JournalError as error:
         return RunCard(run, "?", "damaged", details={"damage": error.message})
     result, kernel = result_of(run) or {}, kernel_of(header) or "?"
-    over = result.get("status") not in (None, "interrupted")
-    state = "running" if is_driven(run) else "finished" if over else "resumable"
     return RunCard(
         run,
         kernel,
-        state,
+        state_of(run, result),
         created=str(header.get("created", "")),
         speedup=speedup_of(result),
         strategy=str(header.get("options", {}).get("strategy", "")),
@@ -108,13 +106,24 @@ def _card(run: Path) -> RunCard:
     )
 
 
+_TIMED = ("baseline", "best")
+"""What the times of a result are of."""
+
+
 def _measured(result: Mapping[str, Any]) -> dict[str, str]:
-    """What a result says of device, times and effort, then the best value of each tunable; as far as it does."""
+    """What a result says of device, times and effort, then the best value of each tunable; as far as it does.
+
+    Times are those that the speed-up is of where they were taken in turns, else those of the search.
+    """
     with suppress(KeyError, TypeError, ValueError, AttributeError):
-        unit = result.get("time_unit", "ms")
-        given, best = (f"{result[which]['timing']['median']:.4g} {unit}" for which in ("baseline", "best"))
+        unit, pair = result.get("time_unit", "ms"), result.get("comparison") or {}
+        in_turns = bool(pair.get("incumbent") and pair.get("challenger"))
+        timings = (pair["incumbent"], pair["challenger"]) if in_turns else (result[one]["timing"] for one in _TIMED)
+        given, best = (f"{timing['median']:.4g} {unit}" for timing in timings)
         values = {name: tunable_value(value) for name, value in result["best"]["configuration"].items()}
-        said = {"device": result["device"]["name"], "as given": given, "best": best}
+        apart = "" if result.get("confirmed", True) else "one by one; the speed-up is of other times, in turns"
+        how = "in turns: the speed-up is of these times" if in_turns else apart
+        said = {"device": result["device"]["name"], "as given": given, "best": best, **({"timed": how} if how else {})}
         return {**said, "evaluations": str(result["evaluations"]), "calls": str(result["model_calls"]), **values}
     return {}
 

@@ -82,7 +82,8 @@ class RunCard:
     @property
     def actions(self) -> tuple[str, ...]:
         """The commands that make sense for it, the usual one first."""
-        return {"running": ("attach",), "resumable": ("resume", "replay")}.get(self.state, ("replay",))
+        goes_on = ("resume", "replay")
+        return {"running": ("attach",), "resumable": goes_on, "stopped": goes_on}.get(self.state, ("replay",))
 
 
 @dataclass(frozen=True)
