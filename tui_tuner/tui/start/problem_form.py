@@ -21,9 +21,8 @@ from textual.widgets import Static, TextArea
 from tui_tuner.errors import UserError
 from tui_tuner.format import counted
 from tui_tuner.text import clean
-from tui_tuner.tui.dialogs.dialog import Dialog
+from tui_tuner.tui.dialogs.dialog import TypingDialog
 from tui_tuner.tui.in_turn import InTurn
-from tui_tuner.tui.notices import FORGETS, tell_once, withdraw
 from tui_tuner.tui.text.highlighting import apply_theme, style_of
 from tui_tuner.tui.text.plain import one_line
 from tui_tuner.tui.text.source_views import LinedArea
@@ -68,7 +67,7 @@ class _ProblemArea(LinedArea):
         return style_of(self.app.theme_variables, *_STYLES[name])
 
 
-class ProblemForm(Dialog[FormResult | None]):
+class ProblemForm(TypingDialog[FormResult]):
     """The text of a problem file; the result is what to do with it, None where the user leaves.
 
     Args:
@@ -99,7 +98,6 @@ class ProblemForm(Dialog[FormResult | None]):
         self._fault = ""
         self._line: int | None = None
         self._guesses = 0
-        self._given_up: str | None = None
 
     def compose(self) -> ComposeResult:
         """The file's name, what was tried, the text, and what is wrong."""
@@ -124,7 +122,6 @@ class ProblemForm(Dialog[FormResult | None]):
 
     @on(TextArea.Changed)
     def _judge(self) -> None:
-        withdraw(self.app, FORGETS)
         text = self.query_one(TextArea).text
         self._fault, self._line = fault_in(self._file, text)
         self._guesses = sum(sureness_of(line) == _GUESS for line in text.split("\n"))
@@ -189,22 +186,12 @@ class ProblemForm(Dialog[FormResult | None]):
             return False
         return True
 
-    def action_give_up(self) -> None:
-        """Close; changes are forgotten only by a second Esc right after the first."""
-        text = self.query_one(TextArea).text
-        if text in (self._text, self._given_up):
-            self._close(None)
-        else:
-            self._given_up = text
-            tell_once(self.app, FORGETS)
-
-    def _close(self, chosen: FormResult | None) -> None:
+    def _close(self, chosen: FormResult) -> None:
         self._chosen = chosen
         self.dismiss(chosen)
 
     def on_unmount(self) -> None:
         """Nobody waits for a choice that cannot come any more."""
-        withdraw(self.app, FORGETS)
         if self._chosen is None:
             self._gone()
 
