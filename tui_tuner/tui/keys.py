@@ -71,17 +71,17 @@ _REPLAY = Binding.Group("Replay")
 REPLAY_BINDINGS = [
     Binding("space", "play('pause')", "play", group=_REPLAY, id="play",
             tooltip="Play the replay, or pause it; from its end it begins anew."),
-    Binding("full_stop", "play('forward')", "event on", show=False, group=_REPLAY, id="event_on",
+    Binding("full_stop", "play('forward')", "event", group=_REPLAY, id="event_on",
             tooltip="Go on by one event."),
-    Binding("comma", "play('back')", "event back", show=False, group=_REPLAY, id="event_back",
+    Binding("comma", "play('back')", "event", group=_REPLAY, id="event_back",
             tooltip="Go back by one event."),
-    Binding("right_curly_bracket", "play('next')", "seek on", show=False, group=_REPLAY, id="seek_on",
+    Binding("right_curly_bracket", "play('next')", "step", group=_REPLAY, id="seek_on",
             tooltip="Go on to the next step, new best or end."),
-    Binding("left_curly_bracket", "play('previous')", "seek back", show=False, group=_REPLAY, id="seek_back",
+    Binding("left_curly_bracket", "play('previous')", "step", group=_REPLAY, id="seek_back",
             tooltip="Go back to the step or the new best before."),
-    Binding("greater_than_sign", "play('faster')", "faster", show=False, group=_REPLAY, id="faster",
+    Binding("greater_than_sign", "play('faster')", "speed", group=_REPLAY, id="faster",
             tooltip="Play twice as fast."),
-    Binding("less_than_sign", "play('slower')", "slower", show=False, group=_REPLAY, id="slower",
+    Binding("less_than_sign", "play('slower')", "speed", group=_REPLAY, id="slower",
             tooltip="Play half as fast."),
 ]  # fmt: skip
 
