@@ -216,8 +216,7 @@ async def _discover(settings: Settings, files: Sequence[GivenFile]) -> Found:
     devices = [(automatic, "auto"), *((f"{name}  {what}", name) for name, what in ready)]
     passed: list[str] = []
     backend = await choose("auto", settings.model, passed.append)
-    auto = "auto  none: search" if backend is None else f"auto  {backend.name}"
-    models = [(auto, "auto"), ("none  search only", "none")]
+    models = [(f"auto  {'none' if backend is None else backend.name}", "auto"), ("none", "none")]
     if backend is not None:
         models.insert(1, (backend.name, backend.name))
         await backend.aclose()

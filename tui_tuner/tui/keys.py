@@ -85,6 +85,12 @@ REPLAY_BINDINGS = [
             tooltip="Play half as fast."),
 ]  # fmt: skip
 
+SUSPEND = Binding(
+    "ctrl+z", "suspend_process", "to the shell", show=False, id="suspend",
+    tooltip="Go back to the shell, where `fg` goes on; the session stands still meanwhile.",
+)  # fmt: skip
+"""The one key of both screens, as is its name."""
+
 APP_BINDINGS = [
     *REPLAY_BINDINGS,
     Binding("question_mark,f1", "toggle_help", "help", id="help",
@@ -95,8 +101,7 @@ APP_BINDINGS = [
             tooltip="Leave, also while you type; a session that is not finished can be resumed."),
     Binding("ctrl+c", "copy_or_quit", "copy", priority=True, show=False, id="copy",
             tooltip="Copy what is selected with mouse or shift; leave where nothing is."),
-    Binding("ctrl+z", "suspend_process", "to the shell", show=False, id="suspend",
-            tooltip="Go back to the shell, where `fg` goes on; the session stands still meanwhile."),
+    SUSPEND,
 ]  # fmt: skip
 
 ANSWERING = Binding.Group("A step that awaits you")
@@ -268,7 +273,7 @@ def checked_keymap(keymap: Mapping[str, str]) -> dict[str, str]:
     """
     scopes = [
         {binding.id: binding.key for binding in bindings if binding.id is not None}
-        for bindings in ([*APP_BINDINGS, *SCREEN_BINDINGS], START_BINDINGS)
+        for bindings in ([*APP_BINDINGS, *SCREEN_BINDINGS], [*START_BINDINGS, SUSPEND])
     ]
     known = {name: keys for scope in scopes for name, keys in scope.items()}
     for binding in keymap:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
+from tui_tuner.errors import UserError
 from tui_tuner.format import factor
 from tui_tuner.subjects import KERNEL, Subject
 
@@ -40,6 +42,10 @@ class GivenFile:
     def words(self) -> list[str]:
         """What the command line that tunes it begins with."""
         return [*(command.name for command in self.subject.commands[:1]), str(self.path)]
+
+    def begins(self, words: Sequence[str]) -> bool:
+        """Whether it is what a command line tunes."""
+        return self.words == [*words[: len(self.words)]]
 
 
 @dataclass(frozen=True)
@@ -86,9 +92,16 @@ class RunCard:
         return {"running": ("attach",), "resumable": goes_on, "stopped": goes_on}.get(self.state, ("replay",))
 
 
+class Attempt(NamedTuple):
+    """A command that was chosen before, by its words, and what kept it from being carried out."""
+
+    words: Sequence[str]
+    fault: UserError
+
+
 @dataclass(frozen=True)
 class Found:
-    """What can be chosen, as (words, value of the option), the default first."""
+    """What can be chosen, as (words, value of the option), the default first; of no model what comes of it is added."""
 
     picks: Mapping[str, Sequence[tuple[str, str]]]
     notes: Sequence[str] = ()
