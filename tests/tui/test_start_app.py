@@ -455,7 +455,11 @@ async def test_what_comes_of_no_model_is_said_of_what_is_selected() -> None:
 @pytest.mark.usefixtures("_here")
 async def test_the_key_that_goes_to_the_shell_acts_here_too(monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[StartApp] = []
-    monkeypatch.setattr(StartApp, "action_suspend_process", lambda app: slept.append(app))
+
+    def sleep(app: StartApp) -> None:
+        slept.append(app)
+
+    monkeypatch.setattr(StartApp, "action_suspend_process", sleep)
     app = start_app({"suspend": "ctrl+b"})
     async with app.run_test(size=(80, 24)) as pilot:
         await app.workers.wait_for_complete()
