@@ -312,8 +312,8 @@ async def test_what_short_names_stand_for_is_below_the_table_where_its_border_is
         for width in (80, 52, 51, 50, 49, 48, 40, 80):
             await pilot.resize_terminal(width, 24)
             await settled(pilot)
-            *_, below, border, _question, _status, _keys = screen_text(pilot.app).split("\n")
-            assert "unr unroll" in below + border, width
+            *_, above, below, border, _question, _status, _keys = screen_text(pilot.app).split("\n")
+            assert "unr unroll" in " ".join(line.strip(" │╰─╯") for line in (above, below, border)), width
             assert border.endswith("─╯")
             places.add("unroll" in border)
     assert places == {True, False}

@@ -211,9 +211,9 @@ async def _discover(settings: Settings, files: Sequence[GivenFile]) -> Found:
 
     report = await probe_devices()
     ready = ready_devices(report)
-    languages = sorted({LANGUAGES[file.path.suffix] for file in files if file.is_kernel})
-    automatic = f"auto  {_automatic(languages, report, dict(ready))}".rstrip()
-    devices = [(automatic, "auto"), *((f"{name}  {what}", name) for name, what in ready)]
+    devices = [("auto", "auto"), *((f"{name}  {what}", name) for name, what in ready)]
+    suffixes = sorted({file.path.suffix for file in files if file.is_kernel})
+    automatic = {suffix: _automatic(LANGUAGES[suffix], report, dict(ready)) for suffix in suffixes}
     passed: list[str] = []
     backend = await choose("auto", settings.model, passed.append)
     models = [(f"auto  {'none' if backend is None else backend.name}", "auto"), ("none", "none")]
@@ -223,21 +223,17 @@ async def _discover(settings: Settings, files: Sequence[GivenFile]) -> Found:
     if settings.model.command:
         models.append((f"command  {settings.model.command}", "command"))
     strategies = [(name, name) for name, found in all_strategies() if not isinstance(found, SettingsError)]
-    return Found({"device": devices, "llm": models, "strategy": strategies})
+    return Found({"device": devices, "llm": models, "strategy": strategies}, automatic=automatic)
 
 
-def _automatic(languages: Sequence[CompiledLanguage], report: DeviceReport, ready: Mapping[str, str]) -> str:
-    """What `auto` stands for, for each language that kernels here are written in."""
+def _automatic(language: CompiledLanguage, report: DeviceReport, ready: Mapping[str, str]) -> str:
+    """What `auto` stands for where a kernel is written in a language."""
     from tui_tuner.evaluate.devices.kinds import kinds_for, usable_kind
-    from tui_tuner.problem.languages import COMPILED_LANGUAGES
 
-    told = {}
-    for language in languages:
-        kind = usable_kind(language, report)
-        gpu = next((what for name, what in ready.items() if name.startswith(f"{kind.name}:")), "")
-        cpu = "none here" if kind.missing(report) else "CPU" if kind is kinds_for(language)[0] else "CPU, no GPU"
-        told[COMPILED_LANGUAGES[language].title] = gpu or cpu
-    return ", ".join(f"{title}: {what}" if len(told) > 1 else what for title, what in told.items())
+    kind = usable_kind(language, report)
+    gpu = next((what for name, what in ready.items() if name.startswith(f"{kind.name}:")), "")
+    cpu = "none here" if kind.missing(report) else "CPU" if kind is kinds_for(language)[0] else "CPU, no GPU"
+    return gpu or cpu
 
 
 _TYPED = {

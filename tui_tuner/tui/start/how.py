@@ -10,8 +10,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 from textual.widgets import Input, Select, Static
 
-from tui_tuner.subjects import KERNEL, Subject
-from tui_tuner.tui.start.start_world import PICKS, Found, StartWorld
+from tui_tuner.tui.start.start_world import PICKS, Found, GivenFile, StartWorld
 
 BUDGETS = {"max_evaluations": "--max-evals", "max_time": "--max-time", "max_cost": "--max-cost"}
 """Limits, and the options that they are."""
@@ -33,7 +32,7 @@ class How(Vertical):
         self.border_title = "How"
         self._world: StartWorld | None = None
         self._found: Found | None = None
-        self._subject = KERNEL
+        self._file: GivenFile | None = None
 
     async def fill(self, world: StartWorld, words: Sequence[str] = ()) -> None:
         """Show the fields as the settings have them, and as the words of a command that was chosen before."""
@@ -45,7 +44,7 @@ class How(Vertical):
     def _fields(self, world: StartWorld, values: Mapping[str, str]) -> Iterator[Horizontal]:
         for name in PICKS:
             value = values.get(name, "auto")
-            offered = _with(_offered(world, name, world.first, self._subject), value)
+            offered = _with(world.first.offered(name, self._file), value)
             picker = Select(offered, value=value, allow_blank=False, id=name, compact=True)
             yield _field({"llm": "model"}.get(name, name), picker)
         for name, (label, empty) in _LABELS.items():
@@ -64,7 +63,8 @@ class How(Vertical):
         for name in self._found.picks:
             picker = self.query_one(f"#{name}", Select)
             value = picker.value
-            picker.set_options(_with(_offered(self._world, name, self._found, self._subject), str(value)))
+            said = self._world.chosen.get(name, "auto")
+            picker.set_options(_with(self._found.offered(name, self._file), said, str(value)))
             picker.value = value
             picker.mutate_reactive(type(picker).value)  # the same value may have other words by now
 
@@ -97,12 +97,12 @@ class How(Vertical):
         typed = {name: self.query_one(f"#{name}", Input).value.strip() for name in BUDGETS}
         return {name: value for name, value in {**picked, **typed}.items() if value}
 
-    def suit(self, subject: Subject) -> None:
-        """Let choices that a subject does not take be seen and not made, and say what it does without a model."""
+    def suit(self, file: GivenFile) -> None:
+        """Let choices that a file does not take be seen and not made, and say what the others mean for it."""
         for field in self.inputs():
-            field.disabled = field.id in subject.ignores
-        if subject is not self._subject:
-            self._subject = subject
+            field.disabled = field.id in file.subject.ignores
+        if file != self._file:
+            self._file = file
             self._offer_all()
 
     def options(self) -> list[str]:
@@ -117,16 +117,7 @@ def _field(label: str, widget: Widget) -> Horizontal:
     return Horizontal(Static(label, classes="field-name", markup=False), widget, classes="field")
 
 
-def _offered(world: StartWorld, name: str, found: Found, subject: Subject) -> list[tuple[str, str]]:
-    """What a picker offers; what the settings say is always among it."""
-    options = list(found.picks.get(name, ()))
-    if name == "llm":
-        for no_model in (("auto  none", "auto"), ("none", "none")):
-            if no_model in options:
-                options[options.index(no_model)] = (f"{no_model[0]}: {subject.modelless}", no_model[1])
-    return _with(options, world.chosen.get(name, "auto"))
-
-
-def _with(options: list[tuple[str, str]], value: str) -> list[tuple[str, str]]:
-    """The options, this one among them."""
-    return options if value in [each for _, each in options] else [*options, (value, value)]
+def _with(options: list[tuple[str, str]], *values: str) -> list[tuple[str, str]]:
+    """The options, these among them."""
+    known = {value for _, value in options}
+    return [*options, *((value, value) for value in dict.fromkeys(values) if value not in known)]

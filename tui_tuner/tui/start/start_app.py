@@ -210,7 +210,7 @@ class StartApp(InTurn[list[str]]):
     @on(OptionList.OptionHighlighted)
     def _show_command(self) -> None:
         if self._file is not None:
-            self._how.suit(self._file.subject)
+            self._how.suit(self._file)
             self.query_one("#what-comes", Static).update(self._file.subject.what_comes)
         words = self._shown_words()
         command = plain(shlex.join(["tuner-tui", *words]), "bold") if words else _NO_KERNEL

@@ -101,10 +101,25 @@ class Attempt(NamedTuple):
 
 @dataclass(frozen=True)
 class Found:
-    """What can be chosen, as (words, value of the option), the default first; of no model what comes of it is added."""
+    """What can be chosen, as (words, value of the option), the default first.
+
+    Attributes:
+        automatic: the device that `auto` stands for, by the ending of a kernel's file.
+    """
 
     picks: Mapping[str, Sequence[tuple[str, str]]]
     notes: Sequence[str] = ()
+    automatic: Mapping[str, str] = field(default_factory=dict)
+
+    def offered(self, name: str, file: GivenFile | None) -> list[tuple[str, str]]:
+        """What a picker offers for a file: which device it gets, what comes of no model."""
+        subject, suffix = (KERNEL, "") if file is None else (file.subject, file.path.suffix)
+        told = {
+            ("device", "auto"): f"auto  {self.automatic.get(suffix, '')}".rstrip(),
+            ("llm", "auto  none"): f"auto  none: {subject.modelless}",
+            ("llm", "none"): f"none: {subject.modelless}",
+        }
+        return [(told.get((name, words), words), value) for words, value in self.picks.get(name, ())]
 
 
 @dataclass(frozen=True)

@@ -247,12 +247,12 @@ class ColumnTable(SelectableLines, ScrollView, Generic[RowT, ContextT], can_focu
             style += self.get_component_rich_style("table--header")
         elif line.selected:
             style += self.get_component_rich_style("table--cursor", partial=True) + self._cursor_ground()
-        strip = Strip([Segment(line.text, style)]).crop_extend(x, x + width, style)
         edge = x + self._room
+        strip = Strip([Segment(line.text, style)]).crop_extend(x, edge, style)
         goes_on = edge < self.virtual_size.width if y == 0 else len(line.text[edge - 1 : edge + 1].split(" ")[0]) == 2
         if goes_on:
-            strip = cut_off(strip.crop(0, self._room))
-        return self.selectable(strip, self.scroll_offset.y + y if y else 0)
+            strip = cut_off(strip)
+        return self.selectable(strip.extend_cell_length(width, style), self.scroll_offset.y + y if y else 0)
 
     def line_text(self, line: int) -> str:
         """The text of a row as it is shown, its place counted from 1; of the headings at 0."""
