@@ -153,7 +153,7 @@ async def tune_all(chosen: argparse.Namespace) -> int:
 
 async def _start() -> int:
     """Let the user choose on the start screen, then carry out the command; where that fails, choose anew."""
-    from tui_tuner.app.showing import chosen_command
+    from tui_tuner.app.showing import FrontEnd, chosen_command
     from tui_tuner.app.signals import forget_signals
     from tui_tuner.tui.start.start_world import Attempt
 
@@ -164,7 +164,7 @@ async def _start() -> int:
         try:
             done: int = await chosen.command(chosen)
         except UserError as error:
-            if not front_end_of(chosen).has_terminal:  # it is gone meanwhile
+            if not FrontEnd(auto=False).has_terminal:  # it is gone meanwhile
                 raise
             forget_signals()
             before = Attempt(words, error)
