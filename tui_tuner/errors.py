@@ -8,6 +8,7 @@ UserError
  +- JournalError      a run directory that cannot be read, resumed or replayed
  +- MachineError      a full disk, no memory, a killed process: no kernel's fault, and to be tried again
  |   +- DeviceLost    the device itself failed, as by an error of its memory
+ +- NothingBegun      the user left before anything was begun
  +- StrategyError     a strategy of the user's own raised something; its cause is what it raised
  +- ModelError        the language model cannot be used (see tui_tuner.llm.errors)
 """
@@ -19,6 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
+from typing import ClassVar
 
 
 class ExitCode(IntEnum):
@@ -42,7 +44,12 @@ class UserError(Exception):
         hint: what to do about it.
         file: the file the mistake is in.
         line: its line, counted from 1.
+
+    Attributes:
+        code: what the program returns to the shell where it ends by it.
     """
+
+    code: ClassVar[ExitCode] = ExitCode.FAILED
 
     def __init__(
         self,
@@ -72,6 +79,14 @@ class ProblemError(UserError):
 
 class SettingsError(UserError):
     """A mistake in the settings or on the command line."""
+
+    code = ExitCode.USAGE
+
+
+class NothingBegun(UserError):
+    """The user left before anything was begun."""
+
+    code = ExitCode.INTERRUPTED
 
 
 @contextmanager

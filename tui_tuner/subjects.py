@@ -63,6 +63,8 @@ class Subject(NamedTuple):
         suffixes: of files that are probably its own, and no kernels.
         is_own: `(file) -> whether it is one of its own`, from its first lines and with no part of the room loaded.
         ignores: choices of the start screen, by name, that its first command does not take.
+        pane: title of the pane that shows its source.
+        modelless: what becomes of its sessions where there is no model, in a word or two.
         settings: the model of its table in the settings, which has the subject's name; empty where there is none.
         options: the same as plain data, a sequence of `tui_tuner.options.Option`.
         findings: `(settings) -> what this machine has for it, in one line`; empty where there is nothing to tell.
@@ -82,6 +84,8 @@ class Subject(NamedTuple):
     suffixes: tuple[str, ...] = ()
     is_own: str = ""
     ignores: tuple[str, ...] = ()
+    pane: str = ""
+    modelless: str = ""
     settings: str = ""
     options: str = ""
     findings: str = ""
@@ -101,6 +105,8 @@ KERNEL = Subject(
     what_comes="Enter tunes the kernel: what is proposed is built in a sandbox, checked against a reference and timed"
     " in turns with the best so far. You are asked before each step, and q leaves at any time. The kernel's file stays"
     " as it is; the result lies in tuner-runs/.",
+    pane="Kernel",
+    modelless="search",
 )
 """What every session is about whose journal names nothing else."""
 

@@ -6,6 +6,8 @@ import fcntl
 import json
 import os
 import shlex
+import signal
+import sys
 import termios
 from array import array
 from collections.abc import Iterator
@@ -18,6 +20,7 @@ from tests.end_to_end import answers
 from tests.end_to_end.kernels import rewrite, write_kernel
 from tests.end_to_end.program import LIMIT_S, TUNER_TUI, ModelDouble, environment, kinds, wait_until
 
+SAMPLES = Path(__file__).parents[2] / "sample_kernels"
 WIDE, NARROW = (36, 120), (24, 80)
 LEAVES_SCREEN = "\x1b[?1049l"
 UNHEEDED_S = 0.6
@@ -53,6 +56,19 @@ class Terminal:
         wait_until(lambda: _unread(keyboard) == 0, "the program reads its keys")
         os.close(keyboard)
         self.waits(ALONE_S)
+
+    def wakes_up(self) -> None:
+        """Let the program go on once it has stopped, as `fg` does."""
+        stat = Path(f"/proc/{self._child.pid}/stat")
+        wait_until(lambda: stat.read_text().rpartition(")")[2].split()[0] == "T", "it has stopped")
+        os.kill(self._child.pid, signal.SIGCONT)
+
+    def hangs_up(self) -> None:
+        """Close the window."""
+        os.kill(self._child.pid, signal.SIGHUP)
+        self._child.expect(pexpect.EOF)
+        self._child.close()
+        assert self._child.signalstatus == signal.SIGHUP
 
     def is_left(self) -> tuple[int | None, str]:
         """Close what is open above a finished session, and the program; then as `ends`."""
@@ -239,3 +255,35 @@ def test_who_leaves_a_draft_is_told_that_nothing_was_begun(tmp_path: Path) -> No
     assert status == 130
     assert left.endswith("left before anything was begun\r\n")
     assert [file.name for file in tmp_path.iterdir() if file.is_file()] == ["twice.cu"]
+
+
+def test_what_comes_to_nothing_goes_back_to_the_start_screen_which_tells_why(tmp_path: Path) -> None:
+    (tmp_path / "twice.cu").write_text(
+        "__global__ void twice(float *x, int n) { if (threadIdx.x < n) x[threadIdx.x] *= 2; }\n"
+    )
+    (tmp_path / "gemm.yaml").write_text((SAMPLES / "tensile" / "gemm.yaml").read_text())
+    here = {"TUNER_TUI_DEVICE": "emulator", "TUNER_TUI_LLM": "none", "PATH": f"{Path(sys.executable).parent}:/usr/bin"}
+    with terminal(cwd=tmp_path, size=WIDE, **here) as screen:
+        screen.sees("run the command")
+        screen.presses("\r")
+        screen.sees("save and start")
+        screen.presses("\x1b")
+        screen.sees("the draft of twice.toml was left")
+        screen.presses("G\r")
+        screen.sees("$ tuner-tui tensile gemm.yaml")
+        screen.sees("there is no Tensile on PATH")
+        screen.sees('tensile = "PATH" under [tensile]')
+        screen.hangs_up()
+    assert not (tmp_path / "tuner-runs").exists()
+
+
+def test_a_start_screen_that_was_put_to_sleep_stands_there_again(tmp_path: Path) -> None:
+    write_kernel(tmp_path)
+    with terminal(cwd=tmp_path, size=NARROW) as screen:
+        screen.sees("run the command")
+        screen.presses("\x1a")
+        screen.sees(LEAVES_SCREEN)
+        screen.wakes_up()
+        screen.sees("run the command")
+        screen.presses("q")
+        assert screen.status() == 0

@@ -12,7 +12,7 @@ import pytest
 from tui_tuner.errors import JournalError
 from tui_tuner.journal import Journal
 from tui_tuner.journal.reading import Record
-from tui_tuner.journal.runs import clean_runs, list_runs, newest_run, run_lines
+from tui_tuner.journal.runs import STOPPED, clean_runs, list_runs, newest_run, run_lines
 
 NOW = datetime(2026, 1, 3, 12, tzinfo=UTC)
 
@@ -59,6 +59,18 @@ def test_a_list_says_what_a_run_is_about_and_how_far_it_came(tmp_path: Path) -> 
     assert cells(b)[-4:] == ["0", "-", "30 min", "resumable"]
     assert c.endswith("is no journal")
     assert cells(d)[-1] == "running"
+
+
+def test_a_run_that_its_user_stopped_is_stopped_and_one_whose_process_is_there_runs(tmp_path: Path) -> None:
+    run_at(tmp_path / "a", "2026-01-01T12:00:00+00:00", status="finished", reason=STOPPED, speedup=[1.5, 1.4, 1.6])
+    run_at(tmp_path / "b", "2026-01-01T12:00:00+00:00", status="no_improvement", reason="the strategy is done")
+    (live := run_at(tmp_path / "c", "2026-01-01T12:00:00+00:00", status="finished") / "live").mkdir()
+
+    with (live / "events.jsonl").open("wb") as driven:
+        fcntl.flock(driven, fcntl.LOCK_EX)
+        states = [run.state for run in list_runs(tmp_path)]
+
+    assert states == ["stopped", "finished", "running"], "the device of the last one is kept for comparisons"
 
 
 def test_the_newest_run_is_the_one_that_was_begun_last(tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ async def test_session(snapshot: SnapshotAssertion, started: Started, kind: str)
 
 async def found() -> Found:
     devices = [("auto", "auto"), ("emulator  g++ 12.2", "emulator")]
-    return Found({"device": devices, "llm": [("auto  none: search", "auto")]})
+    return Found({"device": devices, "llm": [("auto  none", "auto")]})
 
 
 async def drafted(kernel: Path) -> tuple[Path, str]:

@@ -284,6 +284,40 @@ async def test_an_answer_arrives_as_markdown_with_code_in_colour_and_what_it_cos
         assert pilot.app.session_screen.view_model.cost == 0.25  # type: ignore[attr-defined]
 
 
+async def test_what_does_not_stand_right_below_what_it_replies_to_says_what_that_is(started: Started) -> None:
+    script = [
+        *scripted.opening(),
+        events.QuestionAsked(number=1, text="why so slow?"),
+        events.PromptSent(call=1, purpose="plan", text="Plan.", tokens=7),
+        events.QuestionAsked(number=2, text="and then?"),
+        events.AnswerText(number=2, text="Right below."),
+        events.ModelText(call=1, text="First a tile."),
+        events.AnswerText(number=1, text="Narrow loads."),
+        events.QuestionAsked(number=3, text="sure?"),
+        events.AnswerReceived(number=1, text="Narrow loads, I said."),
+        events.AnswerReceived(number=2, text="Right below it."),
+        events.Note(text="measured"),
+        events.AnswerFailed(number=3, reason="no connection"),
+    ]
+    async with started(ScriptedRun(script, stays=True), size=(80, 40)) as pilot:
+        await pilot.press("4", "f")
+        await settled(pilot)
+        lines = [line.strip(" │▁▂▃▄▅▆▇█") for line in screen_text(pilot.app).splitlines()]
+    said = lines[lines.index("you> why so slow?") : lines.index("you> a question, or /hint /try /stop")]
+    assert [line for line in said if line and "token" not in line] == [
+        "you> why so slow?",
+        "you> and then?",
+        "model> Right below it.",
+        "model> to the prompt plan",
+        "First a tile.",
+        "model> to the question “why so slow?”",
+        "Narrow loads, I said.",
+        "you> sure?",
+        "· measured",
+        "✗ no answer to the question “sure?”: no connection",
+    ]
+
+
 CARD = json.dumps({
     "summary": "Wider **loads**.", "code": scripted.VECTORS.source, "restrictions": [], "grid": [],
     "shared_memory": "0",

@@ -312,8 +312,8 @@ async def test_what_short_names_stand_for_is_below_the_table_where_its_border_is
         for width in (80, 52, 51, 50, 49, 48, 40, 80):
             await pilot.resize_terminal(width, 24)
             await settled(pilot)
-            *_, below, border, _question, _status, _keys = screen_text(pilot.app).split("\n")
-            assert "unr unroll" in below + border, width
+            *_, above, below, border, _question, _status, _keys = screen_text(pilot.app).split("\n")
+            assert "unr unroll" in " ".join(line.strip(" │╰─╯") for line in (above, below, border)), width
             assert border.endswith("─╯")
             places.add("unroll" in border)
     assert places == {True, False}
@@ -337,3 +337,35 @@ async def test_many_rows_are_filtered_once_the_typing_pauses(started: Started, m
         await settled(pilot)
         assert [row.split()[0] for row in table_text(pilot.app)] == ["★30", "25", "20", "15", "10", "5"]
         assert len(looked) == 30, "each row is looked at once, in slices"
+
+
+WORDY = [
+    Column[str, str](name="name", heading="name", cell=lambda row, _: row, explanation="", side="left", in_sight=True),
+    Column[str, str](name="text", heading="text", cell=lambda row, _: row * 9 + "!", explanation="", most=30,
+                     side="left", in_sight=True, stretches=True),
+    Column[str, str](name="more", heading="more", cell=lambda row, _: row * 3, explanation="", side="left"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("columns", "width"), [(WORDY[:2], 30), (WORDY[:2], 60), (WORDY, 30), (WORDY, 90)])
+async def test_what_is_cut_in_sight_can_be_reached_by_going_right(columns: list[Column[str, str]], width: int) -> None:
+    app = TableApp(*columns)
+    async with app.run_test(size=(width, 6)) as pilot:
+        app.table.draw(["0123456789"], "")
+        app.table.focus()
+        await pilot.pause()
+        heads, seen = [], []
+        for _ in range(12):
+            head, line, *_ = screen_text(app).splitlines()
+            heads.append(head)
+            seen.append(line)
+            await pilot.press("right")
+            await pilot.pause()
+        assert heads[0].endswith("…"), "there is more to the right"
+        assert not heads[-1].endswith("…")
+        assert any("0123456789!" in line for line in seen), "the end of the text"
+        assert any("…" in line for line in seen)
+        for _ in range(12):
+            await pilot.press("left")
+        await pilot.pause()
+        assert screen_text(app).splitlines()[0] == heads[0]

@@ -101,3 +101,29 @@ def test_of_a_result_that_says_less_the_rest_is_told(damage: dict[str, object]) 
         assert card.facts["block_size_x"] == "64"
     else:
         assert "best" not in card.facts
+
+
+@pytest.mark.usefixtures("_here")
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (
+            {"comparison": {"incumbent": {"median": 0.6}, "challenger": {"median": 0.2}}, "speedup": [3.0, 2.9, 3.1]},
+            ("0.6 CPU ms", "0.2 CPU ms", "in turns: the speed-up is of these times"),
+        ),
+        (
+            {"confirmed": False, "speedup": [2.0, 1.9, 2.1]},
+            ("0.5 CPU ms", "0.1 CPU ms", "one by one; the speed-up is of other times, in turns"),
+        ),
+        ({"comparison": None, "confirmed": True}, ("0.5 CPU ms", "0.1 CPU ms", None)),
+    ],
+)
+def test_times_are_those_of_the_speed_up_or_it_is_said_that_they_are_others(
+    more: dict[str, object], told: tuple[str | None, ...]
+) -> None:
+    given, best = ({"timing": {"median": median}, "configuration": {}} for median in (0.5, 0.1))
+    known = {"time_unit": "CPU ms", "baseline": given, "best": best, "device": {"name": "a GPU"}}
+    effort = {"evaluations": 12, "model_calls": 1}
+    (Path(RUNS) / "one" / "result.json").write_text(json.dumps({**known, **effort, **more}))
+    facts = next(card for card in overview.run_cards(Path(RUNS)) if card.path.name == "one").facts
+    assert tuple(facts.get(name) for name in ("as given", "best", "timed")) == told

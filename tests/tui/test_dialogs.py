@@ -17,13 +17,14 @@ from textual.widgets import OptionList
 import tui_tuner
 from tests.tui import scripted
 from tests.tui.conftest import Started, settled
-from tests.tui.looking import screen_text
+from tests.tui.looking import notices, screen_text
 from tests.tui.scripted import ScriptedRun
 from tui_tuner.strategies.steps import ModelTrouble
 from tui_tuner.tui.dialogs import common, control_dialog, editing, row_dialog
-from tui_tuner.tui.dialogs.dialog import Dialog
+from tui_tuner.tui.dialogs.dialog import Dialog, TypingDialog
 from tui_tuner.tui.jump import JumpScreen
 from tui_tuner.tui.moving import Choices, Reading
+from tui_tuner.tui.notices import FORGETS
 from tui_tuner.tui.plan_lines import StepWords
 from tui_tuner.tui.start.problem_form import ProblemForm
 from tui_tuner.tui.view_model import ViewModel
@@ -62,7 +63,7 @@ def all_dialogs() -> list[type[ModalScreen[Any]]]:
             yield from (each, *below(each))
 
     own = {each for each in below(ModalScreen) if each.__module__.startswith("tui_tuner.")}
-    return sorted(own - {Dialog}, key=lambda each: each.__name__)
+    return sorted(own - {Dialog, TypingDialog}, key=lambda each: each.__name__)
 
 
 def test_every_dialog_is_known_here() -> None:
@@ -87,6 +88,33 @@ async def test_esc_leaves_a_dialog_wherever_the_focus_is_and_whatever_was_typed(
                 if app.screen is dialog:  # else a key has answered
                     await pilot.press("escape", *(["escape"] if typed else []))
                 assert app.screen is not dialog, (app.focused, typed)
+
+
+TYPING = [kind for kind in OPENED if issubclass(kind, TypingDialog)]
+
+
+@pytest.mark.parametrize("kind", TYPING, ids=lambda kind: kind.__name__)
+async def test_what_was_typed_is_forgotten_by_a_second_esc_right_after_the_first(
+    started: Started, kind: type[ModalScreen[Any]]
+) -> None:
+    async with started(ScriptedRun(scripted.running(), stays=True)) as pilot:
+        app = pilot.app
+        for place in range(5):
+            dialog = OPENED[kind]()
+            await app.push_screen(dialog)
+            await settled(pilot)
+            for field in dialog.query("Input, TextArea").nodes[place : place + 1]:
+                field.focus()
+                await pilot.press("x", "escape")
+                assert app.screen is dialog
+                assert notices(app) == [FORGETS]
+                await pilot.press("y")
+                assert notices(app) == []
+                await pilot.press("escape")
+                assert app.screen is dialog
+            await pilot.press("escape")
+            assert app.screen is not dialog
+            assert notices(app) == []
 
 
 async def test_every_list_and_text_of_a_dialog_is_moved_through_with_the_same_keys(started: Started) -> None:

@@ -66,6 +66,8 @@ focused.half 1               ctrl+d
 focused.half -1              ctrl+u
 focused.cursor_down          down
 focused.cursor_up            up
+focused.cursor_left          left
+focused.cursor_right         right
 focused.cursor_page_down     pagedown
 focused.cursor_page_up       pageup
 focused.cursor_line_start    home
@@ -86,6 +88,8 @@ kernel.split                 vertical_line
 SCROLLED = """
 focused.scroll_down          down
 focused.scroll_up            up
+focused.scroll_left          left
+focused.scroll_right         right
 focused.page_down            pagedown
 focused.page_up              pageup
 focused.scroll_home          home
@@ -111,6 +115,8 @@ screen.benchmarks pin        equals_sign alt+equals_sign
 focused.choose               enter
 focused.move 1               j down
 focused.move -1              k up
+focused.scroll_half 1        right
+focused.scroll_half -1       left
 focused.move_to False        g home
 focused.move_to True         G end
 focused.move_page 1          ctrl+d pagedown
@@ -136,6 +142,8 @@ focused.submit               enter
 focused.leave                escape
 focused.end                  end ctrl+e
 focused.home                 home
+focused.cursor_left          left
+focused.cursor_right         right
 focused.delete_right         delete ctrl+d
 focused.delete_left_all      ctrl+u
 focused.scroll_down          down

@@ -20,6 +20,7 @@ from tui_tuner.tui.dialogs.common import MessageDialog
 from tui_tuner.tui.dialogs.row_dialog import RowDialog
 from tui_tuner.tui.panes.chat_entries import Fold
 from tui_tuner.tui.panes.chat_pane import ChatLog
+from tui_tuner.tui.panes.filter_line import FilterLine
 from tui_tuner.tui.panes.kernel_pane import KernelPane
 from tui_tuner.tui.panes.plan_pane import StepList
 from tui_tuner.tui.player import Player
@@ -158,6 +159,22 @@ async def test_an_expression_filters_and_one_that_is_none_is_told_beside_the_inp
         await pilot.press("slash", "enter")
         await settled(pilot)
         assert "Esc shows all" not in screen_text(pilot.app)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
+async def test_all_of_what_is_wrong_with_a_filter_can_be_read(started: Started, size: tuple[int, int]) -> None:
+    async with started(ScriptedRun(scripted.running(), stays=True), size=size) as pilot:
+        await pilot.press("3", "f", "slash")
+        line = pilot.app.screen.query_one(FilterLine)
+        for typed, heights in (("x > 20", range(2, 5)), (" and", range(1, 2))):
+            await pilot.press(*typed)
+            await settled(pilot)
+            fault = str(line.query_one("#filter-fault", Static).render())
+            shown = " ".join(line.strip(" │") for line in screen_text(pilot.app).splitlines())
+            assert fault
+            assert fault in " ".join(shown.split())
+            assert line.size.height in heights
+            assert "wrong_result" not in fault, "it can be compared with, and says nothing of what can be compared"
 
 
 async def test_the_filter_shows_only_matching_rows_and_esc_shows_all(started: Started) -> None:

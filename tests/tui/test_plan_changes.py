@@ -80,8 +80,8 @@ async def test_title_and_detail_of_a_step_are_edited(started: Started, key: str)
 async def test_esc_leaves_the_dialogs_and_nothing_is_told(started: Started) -> None:
     run = ScriptedRun(plans.whole_plan(), stays=True)
     async with started(run) as pilot:
-        for key in ("n", "enter", "t"):
-            await pilot.press("2", "end", key, "x", "tab", "escape")
+        for key, leaving in (("n", 2), ("enter", 2), ("t", 1)):
+            await pilot.press("2", "end", key, "x", "tab", *["escape"] * leaving)
             await settled(pilot)
             assert pilot.app.screen is pilot.app.session_screen
         assert run.told == []

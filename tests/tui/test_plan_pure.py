@@ -12,7 +12,17 @@ from tests.tui import plans
 from tui_tuner.session import events
 from tui_tuner.session.plan import AddStep, MoveStep
 from tui_tuner.strategies.steps import Step, StepState
-from tui_tuner.tui.plan_lines import MARKS, Direction, StepWords, added, frozen_text, moved, refusal, step_lines
+from tui_tuner.tui.plan_lines import (
+    MARKS,
+    Direction,
+    StepWords,
+    added,
+    frozen_text,
+    moved,
+    refusal,
+    step_lines,
+    step_text,
+)
 from tui_tuner.tui.view_model import ViewModel
 
 PLAN = [
@@ -52,6 +62,21 @@ def test_the_held_tunables_are_the_latest_and_none_once_all_are_free() -> None:
     assert view_model.frozen == plans.HELD
     view_model.apply(events.ParametersFrozen(frozen={}))
     assert view_model.frozen == {}
+
+
+def test_why_a_step_was_skipped_may_be_the_models_markdown_and_is_told_to_a_few_lines_in_the_list() -> None:
+    said = "The **loads** of `A`: " + "wide enough as they are, " * 9 + "the end."
+    skipped = Step(id=7, title="Round 2", state=StepState.SKIPPED, reason=said)
+    _, *reason = [line.strip() for line in step_lines(skipped, 40).plain.splitlines()]
+    assert reason[0].startswith("The loads of A: wide enough")
+    assert len(reason) == 3
+    assert reason[-1].endswith("…")
+    whole = step_text(skipped, "").plain
+    assert "The loads of A: wide" in whole
+    assert whole.count("wide enough") == 9
+
+    failed = Step(id=8, title="Tiles", state=StepState.REJECTED, reason="x.cu(3): error: **p is no pointer")
+    assert "error: **p is no pointer" in step_lines(failed, 80).plain
 
 
 def test_every_state_has_a_mark_of_its_own() -> None:

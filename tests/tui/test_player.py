@@ -156,6 +156,47 @@ async def test_what_cannot_be_asked_or_changed_says_that_it_is_a_replay(started:
         assert len(pilot.app.screen_stack) == 1
 
 
+async def test_no_row_is_pinned_where_nothing_can_be_compared(started: Started) -> None:
+    for run, why in (
+        (Player(ScriptedRun(EVENTS)), "this is a replay"),
+        (ScriptedRun(EVENTS, stays=True), "the device is given back"),
+    ):
+        async with started(run) as pilot:
+            await shown(pilot)
+            await pilot.press("escape", "3", "G", "equals_sign")
+            await shown(pilot)
+            told = f"Not compared: {why}. `tuner-tui resume matmul-20261120-1432` takes the device."
+            assert notices(pilot.app) == [told]  # type: ignore[arg-type]
+            assert "◆" not in screen_text(pilot.app)
+            assert "= compare" not in screen_text(pilot.app).splitlines()[-1]
+
+
+async def test_the_last_line_has_the_keys_of_a_replay_and_says_whether_space_plays_or_pauses(started: Started) -> None:
+    player = Player(ScriptedRun(EVENTS), speed=1.0, at=100.0, now=Clock())
+
+    async def last_line(*keys: str) -> str:
+        await pilot.press(*keys)
+        await shown(pilot)
+        return screen_text(pilot.app).splitlines()[-1]
+
+    async with started(player) as pilot:  # type: ignore[arg-type]
+        line = await last_line()
+        assert "space pause  , . event  { } step  < > speed  ? help" in line
+        await pilot.click(offset=(line.index(" .") + 1, 35))
+        assert player.paused
+        assert player._wanted == player._index_at(100.0) + 1
+        assert "space play  , . event" in await last_line()
+        await pilot.click(offset=(line.index(" ,") + 1, 35))
+        assert player._wanted == player._index_at(100.0)
+        assert "space pause" in await last_line("space")
+        for _ in range(20):
+            await pilot.press("right_curly_bracket")
+        line = await last_line()
+        assert "esc close" in line, "the dialog with the result"
+        await pilot.click(offset=(line.index("space") + 1, 35))
+        assert "space pause" in await last_line()
+
+
 async def test_its_keys_do_nothing_in_a_live_session(started: Started) -> None:
     async with started(ScriptedRun(scripted.running(), stays=True)) as pilot:
         await pilot.press("space", "comma", "full_stop", "left_curly_bracket", "greater_than_sign")

@@ -96,7 +96,7 @@ def test_every_tunable_has_its_place_in_the_configuration_column() -> None:
     assert columns.header == "bsx unr us"
     assert columns.line(rows[0].configuration) == " 64   2  ·"
     assert columns.line(rows[1].configuration) == "  8   ·  1"
-    assert columns.legend == "bsx block_size_x  unr unroll  us use_smem"
+    assert columns.legend == "bsx block_size_x, unr unroll, us use_smem"
 
 
 def test_what_can_have_one_value_only_needs_no_place_while_it_has_it() -> None:

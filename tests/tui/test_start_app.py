@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ from tests.tui.looking import faint, screen_text
 from tests.waiting import reached
 from tui_tuner.app import overview
 from tui_tuner.cli import CommandLine
-from tui_tuner.errors import JournalError, SettingsError
+from tui_tuner.errors import JournalError, NothingBegun, SettingsError
 from tui_tuner.journal.reading import RUNS
 from tui_tuner.session.run_directory import open_run
 from tui_tuner.settings import load_settings
@@ -22,9 +24,10 @@ from tui_tuner.subjects import subjects
 from tui_tuner.tui.dialogs.common import ConfirmDialog, MessageDialog
 from tui_tuner.tui.keys import checked_keymap
 from tui_tuner.tui.start.how import BUDGETS, How
+from tui_tuner.tui.start.lists import RunList
 from tui_tuner.tui.start.problem_form import ProblemForm
 from tui_tuner.tui.start.start_app import StartApp
-from tui_tuner.tui.start.start_world import PICKS, RunCard, StartWorld
+from tui_tuner.tui.start.start_world import PICKS, Attempt, Found, RunCard, StartWorld
 from tui_tuner.tui.text.plain import Paragraphs
 
 
@@ -188,7 +191,12 @@ async def test_a_run_is_resumed_or_replayed(key: str, words: str | None) -> None
 
 @pytest.mark.parametrize(
     ("state", "keys"),
-    [("running", {"a": "attach"}), ("resumable", {"r": "resume", "p": "replay"}), ("finished", {"p": "replay"})],
+    [
+        ("running", {"a": "attach"}),
+        ("resumable", {"r": "resume", "p": "replay"}),
+        ("stopped", {"r": "resume", "p": "replay"}),
+        ("finished", {"p": "replay"}),
+    ],
 )
 @pytest.mark.parametrize("key", ["a", "r", "p"])
 async def test_a_run_offers_what_makes_sense_for_it(state: str, keys: dict[str, str], key: str) -> None:
@@ -235,7 +243,7 @@ async def test_two_runs_are_compared_and_one_deleted() -> None:
         assert isinstance(pilot.app.screen, MessageDialog)
         await pilot.press("escape", "x", "escape")
         assert len(listed(pilot, "runs")) == 2
-        gone = str(pilot.app._card.path)  # type: ignore[attr-defined]
+        gone = str(pilot.app.query_one(RunList).card.path)  # type: ignore[union-attr]
         await pilot.press("x", "y")
         await pilot.app.workers.wait_for_complete()
         assert len(listed(pilot, "runs")) == 1
@@ -398,3 +406,64 @@ def test_a_key_of_the_start_screen_that_is_wanted_twice_is_refused() -> None:
     assert checked_keymap({"start_resume": "a,r", "start_attach": "t", "approve": "a"}), (
         "the two screens are never there together"
     )
+
+
+@pytest.mark.usefixtures("_here")
+async def test_what_came_to_nothing_is_told_and_what_was_chosen_is_chosen_again() -> None:
+    Path("gemm.yaml").write_text("BenchmarkProblems: []\n")
+    words = ["tensile", "gemm.yaml", "--llm", "ollama:mine", "--max-time", "20m"]
+    before = Attempt(words, SettingsError("there is no Tensile", hint="name [it]"))
+    app = StartApp(overview.files_in(Path()), look, before=before)
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        shown = screen_text(app)
+        assert all(part in shown for part in ("tuner-tui tensile gemm.yaml", "there is no Tensile", "name [it]"))
+        await pilot.press("escape")
+        assert command(pilot) == "$ " + shlex.join(["tuner-tui", *words])
+        await pilot.press("enter")
+    assert app.return_value == words
+
+    left = Attempt(["other.cu"], NothingBegun("the draft was left"))
+    app = StartApp(overview.files_in(Path()), look, before=left)
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        assert toasts(pilot) == "the draft was left"
+        assert len(app.screen_stack) == 1
+        assert command(pilot) == "$ tuner-tui other.cu"
+
+
+@pytest.mark.usefixtures("_here")
+async def test_what_comes_of_no_model_is_said_of_what_is_selected() -> None:
+    async def discover() -> Found:
+        return Found({"llm": [("auto  none", "auto"), ("none", "none")]})
+
+    async def looked() -> StartWorld:
+        return replace(await look(), discover=discover)
+
+    Path("gemm.yaml").write_text("BenchmarkProblems: []\n")
+    app = StartApp(overview.files_in(Path()), looked)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.workers.wait_for_complete()
+        for key, words in (("g", "auto  none: search"), ("G", "auto  none: needed"), ("g", "auto  none: search")):
+            await pilot.press(key)
+            await pilot.pause()
+            assert words in screen_text(app)
+
+
+@pytest.mark.usefixtures("_here")
+async def test_the_key_that_goes_to_the_shell_acts_here_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[StartApp] = []
+
+    def sleep(app: StartApp) -> None:
+        slept.append(app)
+
+    monkeypatch.setattr(StartApp, "action_suspend_process", sleep)
+    app = start_app({"suspend": "ctrl+b"})
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.workers.wait_for_complete()
+        await pilot.press("ctrl+z", "ctrl+b")
+    assert slept == [app]
+    with pytest.raises(SettingsError, match="suspend"):
+        start_app({"suspend": "r"})

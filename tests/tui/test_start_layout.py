@@ -124,7 +124,7 @@ def test_the_name_of_a_run_has_its_width_before_the_columns_that_it_tells_as_wel
 @pytest.mark.usefixtures("_here")
 async def test_what_auto_stands_for_is_told_as_soon_as_it_is_known() -> None:
     async def discover() -> Found:
-        return Found({"device": [("auto  CPU, no GPU", "auto")], "llm": [("auto  none: search", "auto")]})
+        return Found({"device": [("auto  CPU, no GPU", "auto")], "llm": [("auto  none", "auto")]})
 
     async def look() -> StartWorld:
         return replace(await overview.start_world(Path(), overview.files_in(Path())), discover=discover)

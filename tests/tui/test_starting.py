@@ -19,10 +19,12 @@ from tests.tui.looking import screen_text
 from tests.tui.scripted import ScriptedRun, awaiting, opening
 from tui_tuner.app.drafting import drafted
 from tui_tuner.app.starting import DraftDesk, SessionSetup, StartingSession
-from tui_tuner.errors import ProblemError
+from tui_tuner.errors import NothingBegun, ProblemError
 from tui_tuner.problem.load import Written
 from tui_tuner.session.events import Event, Note, SessionStarted
 from tui_tuner.strategies.steps import Approver
+from tui_tuner.subjects import KERNEL, Subject
+from tui_tuner.tensile import TENSILE
 from tui_tuner.tui.app import TunerApp
 from tui_tuner.tui.screen import SessionScreen
 from tui_tuner.tui.start.problem_form import ProblemForm, settled, sureness_of
@@ -54,8 +56,11 @@ def _lasting_start(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("_lasting_start")
 @pytest.mark.parametrize("size", SIZES)
-async def test_the_frame_is_that_of_a_session_of_which_nothing_is_known(size: tuple[int, int]) -> None:
-    apps = [TunerApp(SilentRun([]), starting=starting) for starting in (True, False)]
+@pytest.mark.parametrize(("subject", "first"), [(KERNEL, "1 Kernel"), (TENSILE, "1 Configuration")])
+async def test_the_frame_is_that_of_a_session_of_which_nothing_is_known(
+    size: tuple[int, int], subject: Subject, first: str
+) -> None:
+    apps = [TunerApp(SilentRun([], subject=subject), starting=starting) for starting in (True, False)]
     texts = []
     for app in apps:
         async with app.run_test(size=size) as pilot:
@@ -66,7 +71,7 @@ async def test_the_frame_is_that_of_a_session_of_which_nothing_is_known(size: tu
     assert frame[0] == whole[0], "the header"
     assert "starting" in frame[0]
     assert len(frame) == len(whole)
-    for title in ("1 Kernel", "2 Plan", "3 Benchmarks", "4 Chat"):
+    for title in (first, "2 Plan", "3 Benchmarks", "4 Chat"):
         assert sum(title in line for line in frame) == sum(title in line for line in whole) >= 1
 
 
@@ -224,7 +229,8 @@ async def test_whoever_leaves_a_draft_has_begun_nothing(tmp_path: Path) -> None:
         assert isinstance(run.app.screen, ProblemForm), "changes are not forgotten by one Esc"
         await pilot.press("escape")
         await until(pilot, lambda: not run.app.is_running)
-    assert (run.app.return_value, run.begun) == ("interrupted", [])
+    assert isinstance(run.app.failure, NothingBegun)
+    assert not run.begun
     assert not run.draft.file.exists()
 
 

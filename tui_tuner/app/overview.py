@@ -19,7 +19,7 @@ from tui_tuner.errors import JournalError, ProblemError, SettingsError
 from tui_tuner.format import LIMITS, tunable_value
 from tui_tuner.journal import Journal
 from tui_tuner.journal.reading import FILE, RUNS, header_of
-from tui_tuner.journal.runs import is_driven, kernel_of, result_of, speedup_of
+from tui_tuner.journal.runs import kernel_of, result_of, speedup_of, state_of
 from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.resources import settings_file
 from tui_tuner.subjects import loaded, subjects
@@ -95,12 +95,10 @@ def _card(run: Path) -> RunCard:
     except JournalError as error:
         return RunCard(run, "?", "damaged", details={"damage": error.message})
     result, kernel = result_of(run) or {}, kernel_of(header) or "?"
-    over = result.get("status") not in (None, "interrupted")
-    state = "running" if is_driven(run) else "finished" if over else "resumable"
     return RunCard(
         run,
         kernel,
-        state,
+        state_of(run, result),
         created=str(header.get("created", "")),
         speedup=speedup_of(result),
         strategy=str(header.get("options", {}).get("strategy", "")),
@@ -108,13 +106,24 @@ def _card(run: Path) -> RunCard:
     )
 
 
+_TIMED = ("baseline", "best")
+"""What the times of a result are of."""
+
+
 def _measured(result: Mapping[str, Any]) -> dict[str, str]:
-    """What a result says of device, times and effort, then the best value of each tunable; as far as it does."""
+    """What a result says of device, times and effort, then the best value of each tunable; as far as it does.
+
+    Times are those that the speed-up is of where they were taken in turns, else those of the search.
+    """
     with suppress(KeyError, TypeError, ValueError, AttributeError):
-        unit = result.get("time_unit", "ms")
-        given, best = (f"{result[which]['timing']['median']:.4g} {unit}" for which in ("baseline", "best"))
+        unit, pair = result.get("time_unit", "ms"), result.get("comparison") or {}
+        in_turns = bool(pair.get("incumbent") and pair.get("challenger"))
+        timings = (pair["incumbent"], pair["challenger"]) if in_turns else (result[one]["timing"] for one in _TIMED)
+        given, best = (f"{timing['median']:.4g} {unit}" for timing in timings)
         values = {name: tunable_value(value) for name, value in result["best"]["configuration"].items()}
-        said = {"device": result["device"]["name"], "as given": given, "best": best}
+        apart = "" if result.get("confirmed", True) else "one by one; the speed-up is of other times, in turns"
+        how = "in turns: the speed-up is of these times" if in_turns else apart
+        said = {"device": result["device"]["name"], "as given": given, "best": best, **({"timed": how} if how else {})}
         return {**said, "evaluations": str(result["evaluations"]), "calls": str(result["model_calls"]), **values}
     return {}
 
@@ -202,34 +211,29 @@ async def _discover(settings: Settings, files: Sequence[GivenFile]) -> Found:
 
     report = await probe_devices()
     ready = ready_devices(report)
-    languages = sorted({LANGUAGES[file.path.suffix] for file in files if file.is_kernel})
-    automatic = f"auto  {_automatic(languages, report, dict(ready))}".rstrip()
-    devices = [(automatic, "auto"), *((f"{name}  {what}", name) for name, what in ready)]
+    devices = [("auto", "auto"), *((f"{name}  {what}", name) for name, what in ready)]
+    suffixes = sorted({file.path.suffix for file in files if file.is_kernel})
+    automatic = {suffix: _automatic(LANGUAGES[suffix], report, dict(ready)) for suffix in suffixes}
     passed: list[str] = []
     backend = await choose("auto", settings.model, passed.append)
-    auto = "auto  none: search" if backend is None else f"auto  {backend.name}"
-    models = [(auto, "auto"), ("none  search only", "none")]
+    models = [(f"auto  {'none' if backend is None else backend.name}", "auto"), ("none", "none")]
     if backend is not None:
         models.insert(1, (backend.name, backend.name))
         await backend.aclose()
     if settings.model.command:
         models.append((f"command  {settings.model.command}", "command"))
     strategies = [(name, name) for name, found in all_strategies() if not isinstance(found, SettingsError)]
-    return Found({"device": devices, "llm": models, "strategy": strategies})
+    return Found({"device": devices, "llm": models, "strategy": strategies}, automatic=automatic)
 
 
-def _automatic(languages: Sequence[CompiledLanguage], report: DeviceReport, ready: Mapping[str, str]) -> str:
-    """What `auto` stands for, for each language that kernels here are written in."""
+def _automatic(language: CompiledLanguage, report: DeviceReport, ready: Mapping[str, str]) -> str:
+    """What `auto` stands for where a kernel is written in a language."""
     from tui_tuner.evaluate.devices.kinds import kinds_for, usable_kind
-    from tui_tuner.problem.languages import COMPILED_LANGUAGES
 
-    told = {}
-    for language in languages:
-        kind = usable_kind(language, report)
-        gpu = next((what for name, what in ready.items() if name.startswith(f"{kind.name}:")), "")
-        cpu = "none here" if kind.missing(report) else "CPU" if kind is kinds_for(language)[0] else "CPU, no GPU"
-        told[COMPILED_LANGUAGES[language].title] = gpu or cpu
-    return ", ".join(f"{title}: {what}" if len(told) > 1 else what for title, what in told.items())
+    kind = usable_kind(language, report)
+    gpu = next((what for name, what in ready.items() if name.startswith(f"{kind.name}:")), "")
+    cpu = "none here" if kind.missing(report) else "CPU" if kind is kinds_for(language)[0] else "CPU, no GPU"
+    return gpu or cpu
 
 
 _TYPED = {

@@ -19,12 +19,14 @@ from tui_tuner.app.starting import Begin, DraftDesk, SessionSetup, StartingSessi
 from tui_tuner.errors import ExitCode, SettingsError, UserError
 from tui_tuner.log import is_written, log_file
 from tui_tuner.resources import look_file, own_table, settings_file
+from tui_tuner.subjects import KERNEL, Subject
 from tui_tuner.text import say
 
 if TYPE_CHECKING:
     from tui_tuner.problem.load import Written
     from tui_tuner.strategies.steps import Approver
     from tui_tuner.tui.app import ScreenBroken, TunerApp
+    from tui_tuner.tui.start.start_world import Attempt
     from tui_tuner.tui.subject import EventSource
 
 _LOG = logging.getLogger(__name__)
@@ -88,12 +90,15 @@ def _is_dumb() -> bool:
     return os.environ.get("TERM", "") in ("dumb", "unknown")
 
 
-async def show(begin: Begin, front_end: FrontEnd, title: str, drafts: DraftDesk | None = None) -> ExitCode:
+async def show(
+    begin: Begin, front_end: FrontEnd, title: str, drafts: DraftDesk | None = None, about: Subject = KERNEL
+) -> ExitCode:
     """Run a session in the front end that the user asked for.
 
     Args:
         title: a few words for what is shown, until the session has its own.
         drafts: where `begin` has a draft looked through; nobody does without a screen.
+        about: what the session is about.
 
     Raises:
         UserError: something that the user must mend; a screen that was there is gone by then.
@@ -101,7 +106,7 @@ async def show(begin: Begin, front_end: FrontEnd, title: str, drafts: DraftDesk 
     front_end.check()
     if front_end.auto:
         return await _as_lines(begin, front_end)
-    return await _on_the_screen(begin, front_end, title, drafts)
+    return await _on_the_screen(StartingSession(begin, title, about), front_end, drafts)
 
 
 async def _as_lines(begin: Begin, front_end: FrontEnd) -> ExitCode:
@@ -140,8 +145,7 @@ async def _as_lines(begin: Begin, front_end: FrontEnd) -> ExitCode:
     return code
 
 
-async def _on_the_screen(begin: Begin, front_end: FrontEnd, title: str, drafts: DraftDesk | None) -> ExitCode:
-    starting = StartingSession(begin, title)
+async def _on_the_screen(starting: StartingSession, front_end: FrontEnd, drafts: DraftDesk | None) -> ExitCode:
     app = _app(_played(starting, front_end), front_end.theme)
     if drafts is not None:
         drafts.put = lambda draft: _put(app, draft)
@@ -205,8 +209,11 @@ def _keys_placed() -> Iterator[None]:
         raise SettingsError(error.message, hint=error.hint, file=place.file, line=place.line) from None
 
 
-async def chosen_command(directory: Path) -> list[str]:
+async def chosen_command(directory: Path, before: Attempt | None = None) -> list[str]:
     """Let the user choose on the start screen: the words of a command line, none where they leave.
+
+    Args:
+        before: what was chosen before and came to nothing.
 
     Raises:
         SettingsError: the settings cannot be used.
@@ -217,7 +224,7 @@ async def chosen_command(directory: Path) -> list[str]:
 
     look, files = _look(None), files_in(directory)
     with _keys_placed():
-        app = StartApp(files, lambda: start_world(directory, files), look["theme"], look.get("keymap"))
+        app = StartApp(files, lambda: start_world(directory, files), look["theme"], look.get("keymap"), before)
     words = await app.run_async()
     if app.refusal is not None:
         raise app.refusal

@@ -34,6 +34,12 @@ _SAME_S = 1.0
 """So soon after the first another is the same: `timeout`, a shell and Slurm tell the program and its group."""
 
 
+def forget_signals() -> None:
+    """Let signals do what they did before there was a session, for what comes after one."""
+    for name in (*_SIGNALS, signal.SIGUSR1, signal.SIGUSR2):
+        asyncio.get_running_loop().remove_signal_handler(name)
+
+
 class EndingSignals:
     """Signals that end a session from now on: the first in order, a later one at once.
 

@@ -62,6 +62,9 @@ class DraftDesk:
 class StartingSession:
     """A session for the screen that is put together once the screen is there.
 
+    Args:
+        about: what it will be about, as far as that is known.
+
     Attributes:
         title: a few words for the terminal's title.
         setup: the session; None until it is put together.
@@ -69,16 +72,17 @@ class StartingSession:
 
     seen_as: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, begin: Begin, title: str) -> None:
+    def __init__(self, begin: Begin, title: str, about: Subject = KERNEL) -> None:
         self.title = title
+        self._about = about
         self.setup: SessionSetup | None = None
         self._begin = begin
         self._told: list[Instruction] = []
 
     @property
     def subject(self) -> Subject:
-        """What the session is about: a kernel as long as nothing else is known."""
-        return KERNEL if self.setup is None else self.setup.session.subject
+        """What the session is about."""
+        return self._about if self.setup is None else self.setup.session.subject
 
     @property
     def keeps_device(self) -> bool:

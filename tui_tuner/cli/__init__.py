@@ -56,12 +56,12 @@ COMMANDS_BY_NAME = {
         Command(
             "attach",
             "Watch a run that another terminal drives, and answer its questions.",
-            "tui_tuner.cli.session_commands:add_attach",
+            "tui_tuner.cli.run_commands:add_attach",
         ),
         Command(
             "watch",
             "Print the story of a run that another terminal drives, as it comes.",
-            "tui_tuner.cli.session_commands:add_watch",
+            "tui_tuner.cli.run_commands:add_watch",
         ),
         Command("show", "Say what a run tried and found.", "tui_tuner.cli.run_commands:add_show"),
         Command(
@@ -123,10 +123,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _show_what_cannot_be_encoded()
     try:
         return _carried_out(words)
-    except SettingsError as error:
-        return _fail(error, ExitCode.USAGE)
     except UserError as error:
-        return _fail(error, ExitCode.FAILED)
+        return _fail(error)
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
@@ -137,7 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if fault is None:
             raise
         _silence_output()
-        return _fail(fault, ExitCode.FAILED)
+        return _fail(fault)
 
 
 def _carried_out(words: list[str]) -> int:
@@ -194,7 +192,7 @@ def _in_a_loop(command: Coroutine[Any, Any, int], words: Sequence[str], level: s
             if _fault_of(error, words) is not None:
                 raise
             logger.critical("an error that nobody expected", exc_info=True)
-            _fail(UserError("a fault of this program", hint=_REPORT), ExitCode.FAILED)
+            _fail(UserError("a fault of this program", hint=_REPORT))
             raise
         logger.info("ends", extra=fields(code=code))
         return code
@@ -240,11 +238,11 @@ def _refuse_misspelt_command(words: Sequence[str]) -> None:
         raise SettingsError(f"there is no command '{word}'", hint=f"did you mean '{near}'? There are: {COMMANDS}")
 
 
-def _fail(error: UserError, code: ExitCode) -> ExitCode:
+def _fail(error: UserError) -> ExitCode:
     from tui_tuner.text import say
 
     say(f"tuner-tui: {error}")
-    return code
+    return error.code
 
 
 def _silence_output() -> None:

@@ -1,4 +1,4 @@
-"""The commands that give out what a run found: in words, as a kernel, a patch or a header, as data for programs."""
+"""The commands on a run: that watch it, and that give out what it found, in words, as a kernel or as data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_tuner.errors import ExitCode, SettingsError, writing
-from tui_tuner.journal.reading import RUNS
+from tui_tuner.journal.reading import RUNS, header_of
 from tui_tuner.text import say, tell
 
 if TYPE_CHECKING:
@@ -35,6 +35,45 @@ def run_of(chosen: argparse.Namespace) -> Path:
         raise SettingsError("name a RUN, or --last for the newest one", hint="`tuner-tui runs` lists them")
     run: Path = newest_run(RUNS) if chosen.last else chosen.run
     return run
+
+
+def add_attach(parser: argparse.ArgumentParser) -> None:
+    """The options of watching a run on the screen."""
+    parser.add_argument("run", type=Path, metavar="RUN", help="the run's directory")
+    parser.add_argument("--theme", metavar="NAME", help="theme of the screen")
+    parser.set_defaults(command=attach)
+
+
+async def attach(chosen: argparse.Namespace) -> int:
+    """Watch a run, and answer its questions.
+
+    Raises:
+        UserError: nobody drives it, or there is no terminal.
+    """
+    from tui_tuner.app.showing import FrontEnd, attach
+
+    header_of(chosen.run)  # as for a replay
+    FrontEnd(auto=False).check("`tuner-tui watch` prints lines")
+    return await attach(chosen.run, chosen.theme)
+
+
+def add_watch(parser: argparse.ArgumentParser) -> None:
+    """The options of printing a run as it comes."""
+    parser.add_argument("run", type=Path, metavar="RUN", help="the run's directory")
+    parser.add_argument("--output", choices=("text", "json"), help="default text")
+    parser.add_argument("--answer", action="store_true", help="put its questions to you, a line each")
+    parser.set_defaults(command=watch)
+
+
+async def watch(chosen: argparse.Namespace) -> int:
+    """Print a run as it comes.
+
+    Raises:
+        UserError: nobody drives it.
+    """
+    from tui_tuner.app.attaching import watch
+
+    return await watch(chosen.run, json=chosen.output == "json", answer=chosen.answer)
 
 
 async def _told(chosen: argparse.Namespace) -> ToldRun:

@@ -26,7 +26,7 @@ from tui_tuner.cli.flags import (
 )
 from tui_tuner.cli.run_commands import add_run, run_of
 from tui_tuner.cli.values import directory, factor, name_and_value, seconds
-from tui_tuner.errors import ExitCode, SettingsError
+from tui_tuner.errors import ExitCode, SettingsError, UserError
 from tui_tuner.journal.reading import header_of, journal_of
 from tui_tuner.resources import VARIABLES, __version__, own_table, project_file, settings_file
 from tui_tuner.strategies import PLACES
@@ -152,16 +152,26 @@ async def tune_all(chosen: argparse.Namespace) -> int:
 
 
 async def _start() -> int:
-    """Let the user choose on the start screen, then carry out the command that they chose."""
-    from tui_tuner.app.showing import chosen_command
+    """Let the user choose on the start screen, then carry out the command; where that fails, choose anew."""
+    from tui_tuner.app.showing import FrontEnd, chosen_command
+    from tui_tuner.app.signals import forget_signals
+    from tui_tuner.tui.start.start_world import Attempt
 
-    words = await chosen_command(Path())
-    if not words:
-        return ExitCode.FINISHED
-    say(f"$ {shlex.join([PROGRAM, *words])}")
-    chosen = CommandLine().parse(words)
-    done: int = await chosen.command(chosen)
-    return done
+    before: Attempt | None = None
+    while words := await chosen_command(Path(), before):
+        say(f"$ {shlex.join([PROGRAM, *words])}")
+        chosen = CommandLine().parse(words)
+        try:
+            done: int = await chosen.command(chosen)
+        except UserError as error:
+            if not FrontEnd(auto=False).has_terminal:  # it is gone meanwhile
+                raise
+            forget_signals()
+            before = Attempt(words, error)
+            say(f"{PROGRAM}: {error}")
+        else:
+            return done
+    return ExitCode.FINISHED
 
 
 def _is_recorded(device: str | None) -> bool:
@@ -205,6 +215,7 @@ async def resume(chosen: argparse.Namespace) -> int:
 
     chosen.run = run_of(chosen)
     header = header_of(chosen.run)  # what is no run is told before a terminal is asked for
+    about = subject_of(header)
 
     async def begin() -> SessionSetup:
         from tui_tuner.session_options import SessionOptions
@@ -212,7 +223,6 @@ async def resume(chosen: argparse.Namespace) -> int:
 
         changed(SessionOptions(), chosen)
         settings = load_settings(beside=_file_of(header, chosen.run))
-        about = subject_of(header)
         if chosen.from_last_good:
             _set_rest_aside(chosen.run)
         own: dict[str, object] = {**_own_options(about, chosen)}
@@ -223,7 +233,7 @@ async def resume(chosen: argparse.Namespace) -> int:
         setup: SessionSetup = await loaded(about.resume)(chosen.run, chosen_options(chosen), settings, **own)
         return setup
 
-    return await show(begin, front_end_of(chosen), str(chosen.run))
+    return await show(begin, front_end_of(chosen), str(chosen.run), about=about)
 
 
 def _file_of(header: Mapping[str, Any], run: Path) -> Path | None:
@@ -283,46 +293,7 @@ async def replay(chosen: argparse.Namespace) -> int:
         return setup
 
     front_end = replace(front_end_of(chosen), plays=True, speed=chosen.speed, at=chosen.at)
-    return await show(begin, front_end, str(chosen.run))
-
-
-def add_attach(parser: argparse.ArgumentParser) -> None:
-    """The options of watching a run on the screen."""
-    parser.add_argument("run", type=Path, metavar="RUN", help="the run's directory")
-    parser.add_argument("--theme", metavar="NAME", help="theme of the screen")
-    parser.set_defaults(command=attach)
-
-
-async def attach(chosen: argparse.Namespace) -> int:
-    """Watch a run, and answer its questions.
-
-    Raises:
-        UserError: nobody drives it, or there is no terminal.
-    """
-    from tui_tuner.app.showing import FrontEnd, attach
-
-    header_of(chosen.run)  # as for a replay
-    FrontEnd(auto=False).check("`tuner-tui watch` prints lines")
-    return await attach(chosen.run, chosen.theme)
-
-
-def add_watch(parser: argparse.ArgumentParser) -> None:
-    """The options of printing a run as it comes."""
-    parser.add_argument("run", type=Path, metavar="RUN", help="the run's directory")
-    parser.add_argument("--output", choices=("text", "json"), help="default text")
-    parser.add_argument("--answer", action="store_true", help="put its questions to you, a line each")
-    parser.set_defaults(command=watch)
-
-
-async def watch(chosen: argparse.Namespace) -> int:
-    """Print a run as it comes.
-
-    Raises:
-        UserError: nobody drives it.
-    """
-    from tui_tuner.app.attaching import watch
-
-    return await watch(chosen.run, json=chosen.output == "json", answer=chosen.answer)
+    return await show(begin, front_end, str(chosen.run), about=subject_of(header))
 
 
 def add_web(parser: argparse.ArgumentParser) -> None:

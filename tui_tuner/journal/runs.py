@@ -18,6 +18,8 @@ from tui_tuner.journal import Journal
 from tui_tuner.journal.reading import FILE, JournalContent, read_journal
 
 RESULT = "result.json"
+STOPPED = "stopped by hand"
+"""The reason that the result of a session has which the user stopped; a resume goes on."""
 LIVE, LIVE_EVENTS = "live", "events.jsonl"
 """Where in a run's directory its events are told to who watches; locked by the process that drives the run."""
 
@@ -27,8 +29,7 @@ class ListedRun:
     """What a list says of a run.
 
     Attributes:
-        state: "finished", "running" while a process is at work on it, "resumable", or "damaged" where its journal
-            cannot be read.
+        state: see `state_of`; "damaged" where its journal cannot be read.
         created: when it was begun, in ISO 8601.
         records: how many effects its journal holds, of whatever kind.
         evaluations: how many of them are evaluations.
@@ -114,11 +115,9 @@ def _listed(file: Path) -> ListedRun:
     except JournalError as error:
         return ListedRun(run, "damaged", error=error.message)
     header, result = content.header, result_of(file.parent)
-    # before a session came to its end, its result is what it had found so far
-    over = result is not None and result.get("status") != "interrupted"
     return ListedRun(
         run,
-        "finished" if over else "running" if is_driven(file.parent) else "resumable",
+        state_of(file.parent, result),
         created=str(header.get("created") or ""),
         kernel=kernel_of(header),
         device=_device(content),
@@ -136,6 +135,19 @@ def result_of(run: Path) -> dict[str, Any] | None:
         content = json.loads((run / RESULT).read_bytes())
         return content if isinstance(content, dict) else None
     return None
+
+
+def state_of(run: Path, result: Mapping[str, Any] | None) -> str:
+    """How far a run is: "running" while a process is at work on it, "finished", "stopped", or "resumable".
+
+    Args:
+        result: what `result.json` says: before a session came to its end that is what it had found so far.
+    """
+    if is_driven(run):
+        return "running"
+    if result is None or result.get("status") in (None, "interrupted"):
+        return "resumable"
+    return "stopped" if result.get("reason") == STOPPED else "finished"
 
 
 def kernel_of(header: Mapping[str, Any]) -> str:

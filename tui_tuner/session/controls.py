@@ -15,12 +15,13 @@ from typing import Any, ClassVar, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from tui_tuner.journal.recall import Recall
+from tui_tuner.journal.runs import STOPPED
 from tui_tuner.session import events
 from tui_tuner.session.budget import Budget
 from tui_tuner.strategies.base import BudgetSpent, StepSkipped
 from tui_tuner.strategies.steps import ApprovalLevel
 
-SKIPPED, STOPPED = "skipped by hand", "stopped by hand"
+SKIPPED = "skipped by hand"
 Result = TypeVar("Result")
 
 

@@ -25,6 +25,8 @@ TENSILE = Subject(
     " stays as it is; the result lies in tuner-runs/.",
     suffixes=(".yaml", ".yml"),
     is_own="tui_tuner.tensile:is_configuration",
+    pane="Configuration",
+    modelless="needed",
     ignores=("device", "strategy", "max_evaluations"),
     settings="tui_tuner.tensile.run_directory:TensileOptions",
     options="tui_tuner.tensile:TENSILE_OPTIONS",

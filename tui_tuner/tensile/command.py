@@ -18,7 +18,7 @@ from tui_tuner.cli.flags import (
     refused,
 )
 from tui_tuner.errors import ExitCode, SettingsError, writing
-from tui_tuner.tensile import TENSILE_OPTIONS
+from tui_tuner.tensile import TENSILE, TENSILE_OPTIONS
 from tui_tuner.text import nearest, tell
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ async def tensile(chosen: argparse.Namespace) -> int:
         options, own = changed(settings.session, chosen, rounds=False), _changed(settings.table("tensile"), chosen)
         return await new_tensile_session(given_in(file, sizes), options, own, settings, chosen.run_dir)
 
-    return await show(begin, front_end_of(chosen), str(file))
+    return await show(begin, front_end_of(chosen), str(file), about=TENSILE)
 
 
 async def _advise(chosen: argparse.Namespace, file: Path, sizes: Path | None) -> int:

@@ -35,8 +35,8 @@ _VERSION = re.compile(r"\b(\d+\.\d+(?:\.\d+)?\S*)")
 _VERSION_LIMIT_S = 180.0
 """Time limit of asking for the version: that imports all of Tensile, and may look for compilers and GPUs."""
 _WAY_OUT = (
-    "Name the program or a checkout with --tensile PATH, or write advice and the edited file without measuring: "
-    "--advice FILE."
+    'Name the program or a checkout with --tensile PATH, or in the settings, as tensile = "PATH" under [tensile]. '
+    "--advice FILE writes advice and the edited file without measuring."
 )
 
 

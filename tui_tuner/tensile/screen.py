@@ -13,6 +13,7 @@ from tui_tuner.format import counted, duration, factor, factor_interval
 from tui_tuner.session.events import Event, SessionFinished, SessionStarted
 from tui_tuner.strategies.steps import Step
 from tui_tuner.subjects import Source
+from tui_tuner.tensile import TENSILE
 from tui_tuner.tensile.document.configuration import value_text
 from tui_tuner.tensile.events import BenchmarkFinished, BenchmarkOutput, BenchmarkStarted, WinnersChanged
 from tui_tuner.tensile.outcome import (
@@ -51,7 +52,7 @@ class TensileView(SubjectView):
     """Configurations, the runs of Tensile, and the best solution at every problem size."""
 
     noun = "configuration"
-    pane = "Configuration"
+    pane = TENSILE.pane
     source_help = """
 ## Configuration
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from textual import on, work
 from textual.events import Key
@@ -29,8 +29,12 @@ from tui_tuner.tui.subject import SubjectView
 from tui_tuner.tui.texts import resume_command
 from tui_tuner.tui.view_model import ViewModel
 
+if TYPE_CHECKING:
+    from tui_tuner.tui.player import Player
+
 _OVER = "The session is over: nothing can be changed any more."
 _REPLAY = "This is a replay: nothing can be asked or changed."
+_PINS = "benchmarks('pin')"
 
 
 class AnsweringScreen(Screen[None]):
@@ -42,10 +46,11 @@ class AnsweringScreen(Screen[None]):
         tell: hands an instruction to the session; False if it cannot be changed.
 
     Attributes:
-        replayed: whether it is a replay: the clock stands, and the session hears nothing.
+        player: what moves the run where it is a replay: the clock stands, and the session hears nothing.
+        keeps_device: tells whether the session is over and its device stays taken for comparisons.
     """
 
-    replayed = False
+    player: Player | None = None
     _panes = query_one(PaneGrid)
     _kernel = query_one(KernelPane)
     _chat = query_one(ChatPane)
@@ -59,6 +64,12 @@ class AnsweringScreen(Screen[None]):
         self.view_model = ViewModel()
         self._view = view
         self._desk = desk
+        self.keeps_device: Callable[[], bool] = lambda: False
+
+    @property
+    def replayed(self) -> bool:
+        """Whether it is a replay."""
+        return self.player is not None
 
     def on_key(self, event: Key) -> None:
         """Say why a key does nothing now that the help lists."""
@@ -69,6 +80,8 @@ class AnsweringScreen(Screen[None]):
 
     def _why_not(self, action: str) -> str:
         """Why an action that is not hidden does nothing now; empty where only a question is missing."""
+        if action == _PINS:
+            return self._not_compared()
         if self.replayed:
             return _REPLAY
         if self.view_model.finished is not None:
@@ -222,9 +235,17 @@ class AnsweringScreen(Screen[None]):
             if wanted is not None and self.send(wanted) and wanted.waits:
                 self.notify("Taken; it is in force from the session's next call or evaluation on.", markup=False)
 
+    @property
+    def can_compare(self) -> bool:
+        """Whether two rows can be timed in turns now."""
+        return not self.replayed and (self.view_model.finished is None or self.keeps_device())
+
     @on(BenchmarksPane.PairWanted)
     def _compare(self, message: BenchmarksPane.PairWanted) -> None:
-        started = self.view_model.started
-        if not self._tell(message.pair) and started is not None:
-            why = "the device is given back" if self.view_model.finished else "nothing is measured again"
-            self.notify(f"Not compared: {why}. `{resume_command(started)}` takes the device.", markup=False)
+        if not self._tell(message.pair):
+            self.notify(self._not_compared(), markup=False)
+
+    def _not_compared(self) -> str:
+        over = "the device is given back" if self.view_model.finished else "nothing is measured again"
+        why = "this is a replay" if self.replayed else over
+        return f"Not compared: {why}. `{resume_command(self.view_model.started)}` takes the device."

@@ -126,7 +126,7 @@ class TunerApp(InTurn[str]):
         tell = self._run_shown.tell
         names = names_of_keys(self._keymap_wanted, self.get_key_display)
         screen = SessionScreen(view, self._desk, tell, self._clock, self.look_file, names)
-        screen.seen_as, screen.replayed = lambda: self._run_shown.seen_as, self._player is not None
+        screen.seen_as, screen.player = lambda: self._run_shown.seen_as, self._player
         screen.keeps_device = lambda: getattr(self._run_shown, "keeps_device", False)  # a replay has none
         return screen
 
@@ -153,7 +153,7 @@ class TunerApp(InTurn[str]):
 
     def get_default_screen(self) -> Screen[Any]:
         """The panes; at the start perhaps no more than their frame."""
-        return StartingScreen() if self._starting else self.session_screen
+        return StartingScreen(self.subject.pane) if self._starting else self.session_screen
 
     def on_load(self) -> None:
         """Themes and keys as the user wants them."""

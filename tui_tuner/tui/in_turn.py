@@ -16,6 +16,7 @@ from contextlib import suppress
 from functools import partial
 from itertools import islice
 
+from textual import on
 from textual.app import App, ReturnType
 from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
@@ -55,6 +56,11 @@ class InTurn(App[ReturnType]):
         _UNUSED.clear()
         self._follower: asyncio.Task[None] | None = None
         self._hands_on = False
+
+    @on(LinuxDriver.SignalResume)
+    def draw_again(self) -> None:
+        """Draw all of it: the shell has written over it, and Textual 8.2 draws only what changes from then on."""
+        self.refresh(layout=True)
 
     def get_driver_class(self) -> type[Driver]:
         """Textual's own, able to hand the terminal on."""

@@ -15,7 +15,7 @@ from tui_tuner.problem.expressions import ExpressionError
 from tui_tuner.problem.languages import COMPILED_LANGUAGES
 from tui_tuner.session import events
 from tui_tuner.session.events import Event, SessionFinished
-from tui_tuner.subjects import Source
+from tui_tuner.subjects import KERNEL, Source
 from tui_tuner.text import clean
 from tui_tuner.tui.copying import in_csv
 from tui_tuner.tui.panes.charts import Scatter, best_chart, over_time
@@ -40,7 +40,7 @@ class KernelView(SubjectView):
     """Kernels, their evaluations, and the incumbent; all of it is in the view model."""
 
     noun = "kernel"
-    pane = "Kernel"
+    pane = KERNEL.pane
     sandbox_label = "builds: "
 
     def apply(self, event: Event) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from operator import attrgetter
 from typing import NamedTuple
 
+from textual.actions import parse
 from textual.binding import Binding
 from textual.content import Content
+from textual.dom import DOMNode
 from textual.widget import Widget
 
 from tui_tuner.tui.keys import ANSWERING, APP_BINDINGS, HELPING, SCREEN_BINDINGS, START_BINDINGS
@@ -13,9 +17,17 @@ from tui_tuner.tui.text.plain import clickable
 
 
 class KeyLine(Widget):
-    """The keys that act now, as many as fit; each can be clicked."""
+    """The keys that act now, as many as fit; each can be clicked.
+
+    Args:
+        words_of: what a key does now, in a word or two.
+    """
 
     auto_links = False
+
+    def __init__(self, words_of: Callable[[Binding], str] = attrgetter("description")) -> None:
+        super().__init__()
+        self._words_of = words_of
 
     def on_mount(self) -> None:
         """Follow the bindings of the screen, and of what is opened over it."""
@@ -36,11 +48,17 @@ class KeyLine(Widget):
             key = self.app.get_key_display(binding)
             before = shown.get(binding.action)
             if before is None or binding.key == _ESC or (before.name != _ESC and len(key) < len(before.key)):
-                place = {self.app: "app", self.app.screen: "screen"}.get(active.node, "focused")
-                action, rank = f"{place}.{binding.action}", _rank(binding)
-                words = binding.description[:1].lower() + binding.description[1:]
+                action, rank = self._action(active.node, binding.action), _rank(binding)
+                words = self._words_of(binding)
+                words = words[:1].lower() + words[1:]
                 shown[binding.action] = KeyEntry(key, words, action, rank, binding.key, _place(binding))
-        return sorted(shown.values(), key=_in_order)
+        return sorted(_paired(shown.values()), key=_in_order)
+
+    def _action(self, node: DOMNode, action: str) -> str:
+        """An action with whose it is; a dialog may have one of the app's."""
+        namespace, *_ = parse(action)
+        whose = {self.app: "app", self.app.screen: "screen"}.get(node, "focused")
+        return action if namespace else f"{whose}.{action}"
 
 
 class KeyEntry(NamedTuple):
@@ -50,6 +68,7 @@ class KeyEntry(NamedTuple):
         key: as people write it.
         name: as Textual does.
         place: among the others, from left to right.
+        back: key and action of what does the opposite, in the same words.
     """
 
     key: str
@@ -58,6 +77,12 @@ class KeyEntry(NamedTuple):
     rank: int = 3
     name: str = ""
     place: int = -1
+    back: tuple[str, str] | None = None
+
+    @property
+    def text(self) -> str:
+        """What stands in the line."""
+        return f"{f'{self.back[0]} ' if self.back else ''}{self.key} {self.description}"
 
 
 _ESC = "escape"
@@ -66,6 +91,16 @@ _NAMES = {each.id for each in [*APP_BINDINGS, *SCREEN_BINDINGS, *START_BINDINGS]
 _ANSWER, _LAST, _WHY, _OTHER = range(4)
 """What answers a question is always there; help and quit stand at the end and go last, as does the way out of a dialog,
 before them what explains it."""
+
+
+def _paired(entries: Iterable[KeyEntry]) -> Iterable[KeyEntry]:
+    """Those of the same words as one: of `.` and `,` the second goes back."""
+    pairs: dict[str, KeyEntry] = {}
+    for entry in entries:
+        first = pairs.setdefault(entry.description, entry)
+        if first is not entry:
+            pairs[entry.description] = first._replace(back=(entry.key, entry.action))
+    return pairs.values()
 
 
 def _rank(binding: Binding) -> int:
@@ -106,9 +141,10 @@ _SHORTER = {"approve all": "all", "other model": "model", "skip call": "skip"}
 
 
 def _too_long(entries: list[KeyEntry], gap: str, width: int) -> bool:
-    return len(gap.join(f"{entry.key} {entry.description}" for entry in entries)) > width
+    return len(gap.join(entry.text for entry in entries)) > width
 
 
 def _key_item(entry: KeyEntry) -> Content:
     style = "bold $text-warning" if entry.rank == _ANSWER else "bold $footer-key-foreground"
-    return clickable(Content.assemble((entry.key, style), f" {entry.description}"), entry.action)
+    item = clickable(Content.assemble((entry.key, style), f" {entry.description}"), entry.action)
+    return item if entry.back is None else clickable(Content.styled(f"{entry.back[0]} ", style), entry.back[1]) + item

@@ -71,19 +71,25 @@ _REPLAY = Binding.Group("Replay")
 REPLAY_BINDINGS = [
     Binding("space", "play('pause')", "play", group=_REPLAY, id="play",
             tooltip="Play the replay, or pause it; from its end it begins anew."),
-    Binding("full_stop", "play('forward')", "event on", show=False, group=_REPLAY, id="event_on",
+    Binding("full_stop", "play('forward')", "event", group=_REPLAY, id="event_on",
             tooltip="Go on by one event."),
-    Binding("comma", "play('back')", "event back", show=False, group=_REPLAY, id="event_back",
+    Binding("comma", "play('back')", "event", group=_REPLAY, id="event_back",
             tooltip="Go back by one event."),
-    Binding("right_curly_bracket", "play('next')", "seek on", show=False, group=_REPLAY, id="seek_on",
+    Binding("right_curly_bracket", "play('next')", "step", group=_REPLAY, id="seek_on",
             tooltip="Go on to the next step, new best or end."),
-    Binding("left_curly_bracket", "play('previous')", "seek back", show=False, group=_REPLAY, id="seek_back",
+    Binding("left_curly_bracket", "play('previous')", "step", group=_REPLAY, id="seek_back",
             tooltip="Go back to the step or the new best before."),
-    Binding("greater_than_sign", "play('faster')", "faster", show=False, group=_REPLAY, id="faster",
+    Binding("greater_than_sign", "play('faster')", "speed", group=_REPLAY, id="faster",
             tooltip="Play twice as fast."),
-    Binding("less_than_sign", "play('slower')", "slower", show=False, group=_REPLAY, id="slower",
+    Binding("less_than_sign", "play('slower')", "speed", group=_REPLAY, id="slower",
             tooltip="Play half as fast."),
 ]  # fmt: skip
+
+SUSPEND = Binding(
+    "ctrl+z", "suspend_process", "to the shell", show=False, id="suspend",
+    tooltip="Go back to the shell, where `fg` goes on; the session stands still meanwhile.",
+)  # fmt: skip
+"""The one key of both screens, as is its name."""
 
 APP_BINDINGS = [
     *REPLAY_BINDINGS,
@@ -95,8 +101,7 @@ APP_BINDINGS = [
             tooltip="Leave, also while you type; a session that is not finished can be resumed."),
     Binding("ctrl+c", "copy_or_quit", "copy", priority=True, show=False, id="copy",
             tooltip="Copy what is selected with mouse or shift; leave where nothing is."),
-    Binding("ctrl+z", "suspend_process", "to the shell", show=False, id="suspend",
-            tooltip="Go back to the shell, where `fg` goes on; the session stands still meanwhile."),
+    SUSPEND,
 ]  # fmt: skip
 
 ANSWERING = Binding.Group("A step that awaits you")
@@ -268,7 +273,7 @@ def checked_keymap(keymap: Mapping[str, str]) -> dict[str, str]:
     """
     scopes = [
         {binding.id: binding.key for binding in bindings if binding.id is not None}
-        for bindings in ([*APP_BINDINGS, *SCREEN_BINDINGS], START_BINDINGS)
+        for bindings in ([*APP_BINDINGS, *SCREEN_BINDINGS], [*START_BINDINGS, SUSPEND])
     ]
     known = {name: keys for scope in scopes for name, keys in scope.items()}
     for binding in keymap:

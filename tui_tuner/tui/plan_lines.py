@@ -86,7 +86,7 @@ def _outcome(step: Step) -> Content:
 
 
 def step_lines(step: Step, width: int) -> Content:
-    """The step in at most `width` cells a line; long titles and the dim reason are wrapped."""
+    """The step in at most `width` cells a line; long titles and the dim reason are wrapped, that to a few lines."""
     mark, style = MARKS[step.state]
     gutter = Content.assemble((mark, style), f" {step.id:>2} ")
     space = max(8, width - gutter.cell_length)
@@ -94,9 +94,26 @@ def step_lines(step: Step, width: int) -> Content:
     title = (_OF_USER + words if step.by_user else words).wrap(space)
     lines = [*title[:-1], *_beside(title[-1], _outcome(step), space)]
     if step.reason:
-        lines += one_line(in_line(step.reason), "$foreground-muted").wrap(space)
+        lines += _beginning(one_line(in_line(_reason(step).plain), "$foreground-muted").wrap(space), space)
     indent = Content(" " * gutter.cell_length)
     return Content("\n").join([gutter + lines[0], *(indent + line for line in lines[1:])])
+
+
+_OF_A_REASON = 3
+"""Lines of a reason that stand in the list; all of it is behind Enter."""
+
+
+def _reason(step: Step) -> Content:
+    """Why a step came to what it did; why it was skipped may be the model's words, which are Markdown."""
+    return markdown_text(step.reason) if step.state is StepState.SKIPPED else plain(step.reason)
+
+
+def _beginning(lines: Sequence[Content], width: int) -> Sequence[Content]:
+    """The first few lines, the last of which tells that there are more."""
+    if len(lines) <= _OF_A_REASON:
+        return lines
+    *first, last = lines[:_OF_A_REASON]
+    return [*first, (last.rstrip() + " …").truncate(width, ellipsis=True)]
 
 
 def _beside(title: Content, outcome: Content, width: int) -> list[Content]:
@@ -115,7 +132,7 @@ def step_text(step: Step, rationale: str, *, lines: bool = False) -> Content:
     state = step.state.value if step.factor is None else f"{step.state.value} {factor_interval(step.factor)}"
     became = Content.styled(f"{mark} {state}", style)
     return Content("\n\n").join(
-        part for part in (became, plain(step.reason), step_detail(step, rationale, lines=lines)) if part
+        part for part in (became, _reason(step), step_detail(step, rationale, lines=lines)) if part
     )
 
 

@@ -63,6 +63,11 @@ class Player:
         return "replay", self.where()
 
     @property
+    def plays(self) -> bool:
+        """Whether it moves by itself."""
+        return not self.paused and self._shown < len(self._events)
+
+    @property
     def subject(self) -> Subject:
         """What it is about."""
         return self._run.subject
@@ -90,9 +95,8 @@ class Player:
     async def _wait(self) -> None:
         """Until the user moves, or the next event is due."""
         self._moved.clear()
-        playing = not self.paused and self._shown < len(self._events)
         due = None
-        if playing:
+        if self.plays:
             began, position = self._since
             due = max(0.0, (self._events[self._shown].elapsed - position) / self.speed - (self._now() - began))
         try:

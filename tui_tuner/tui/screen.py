@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.events import ScreenResume
 from textual.getters import query_one
 
@@ -53,7 +53,6 @@ class SessionScreen(AnsweringScreen):
 
     Attributes:
         seen_as: tells what the run is where it is not driven from here; see `tui_tuner.tui.subject.EventSource`.
-        keeps_device: tells whether the session is over and its device stays taken for comparisons.
     """
 
     HORIZONTAL_BREAKPOINTS = BREAKPOINTS
@@ -78,7 +77,7 @@ class SessionScreen(AnsweringScreen):
         self._clock = clock
         self._look_file, self._key_names = look_file, key_names
         self._last_event_at, self._inbox, self._undrawn = clock(), list[Event](), list[Event]()
-        self.keeps_device: Callable[[], bool] = lambda: False
+        self._plays = False
         self.seen_as: Callable[[], Sequence[str]] = tuple
 
     def compose(self) -> ComposeResult:
@@ -93,7 +92,7 @@ class SessionScreen(AnsweringScreen):
         yield HelpPage()
         yield QuestionLine(pin, leave)
         yield StatusLine()
-        yield KeyLine()
+        yield KeyLine(self._words_of)
 
     def on_mount(self) -> None:
         """Start the tick, with the look that is remembered."""
@@ -127,6 +126,9 @@ class SessionScreen(AnsweringScreen):
         live = self.view_model.is_live and not self.replayed
         waited = self._clock() - self._last_event_at if live else 0.0
         self._header.show(self.view_model, self.seen_as())
+        if self.player is not None and self.player.plays is not self._plays:
+            self._plays = not self._plays
+            self.refresh_bindings()
         spin = None if self.app.animation_level == "none" else self._clock()
         self._question.keep_device(self.keeps_device())
         self._status.show(self.view_model, self._view, self.view_model.elapsed + waited, spin)
@@ -296,6 +298,10 @@ class SessionScreen(AnsweringScreen):
 
     # --- keys
 
+    def _words_of(self, binding: Binding) -> str:
+        """What a key does now: that which plays a replay pauses it while it plays."""
+        return "pause" if binding.id == "play" and self._plays else binding.description
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Nothing acts before the panes stand; None where the key says why it does nothing, see `on_key`."""
         return self.is_mounted and self._allows(action, parameters)
@@ -315,7 +321,9 @@ class SessionScreen(AnsweringScreen):
             return self._panes.active == 2
         if action == "benchmarks":
             here = self._panes.active == 3 or parameters[0] not in _IN_THE_TABLE
-            return here and self._benchmarks.offers(parameters[0])  # type: ignore[arg-type]  # a binding's
+            offered = here and self._benchmarks.offers(parameters[0])  # type: ignore[arg-type]  # a binding's
+            in_vain = parameters[0] == "pin" and not (self.can_compare or self._benchmarks.pins)
+            return (None if in_vain else True) if offered else False
         if action == "maximise":
             return not self.has_class("-narrow") or self.has_class("-tall")
         return action != "restore" or self._benchmarks.filters or self.has_class("-solo") or self.has_class("-review")

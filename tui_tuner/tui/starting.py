@@ -18,8 +18,6 @@ from tui_tuner.tui.jump import Target
 from tui_tuner.tui.key_line import KeyLine
 from tui_tuner.tui.text.plain import clickable
 
-TITLES = ("Kernel", "Plan", "Benchmarks", "Chat")
-"""The names of the panes, in their order."""
 BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
 """From which width on, in cells, a screen has which class."""
 HEIGHTS = [(0, "-short"), (32, "-tall")]
@@ -37,10 +35,18 @@ def know_size(screen: Screen[Any]) -> None:
 
 
 class StartingScreen(Screen[None]):
-    """Looks like the screen of a session of which nothing is known yet; imports nothing of sessions."""
+    """Looks like the screen of a session of which nothing is known yet; imports nothing of sessions.
+
+    Args:
+        pane: title of the first one.
+    """
 
     HORIZONTAL_BREAKPOINTS = BREAKPOINTS
     VERTICAL_BREAKPOINTS = HEIGHTS
+
+    def __init__(self, pane: str) -> None:
+        super().__init__()
+        self._titles = [pane, "Plan", "Benchmarks", "Chat"]
 
     def leaves(self, key: str) -> bool:
         """Whether a key leaves, or goes back to the shell, which is all that can be done here."""
@@ -51,9 +57,9 @@ class StartingScreen(Screen[None]):
         """Header, tabs, empty panes, status, keys."""
         know_size(self)
         yield Static("starting", id="header")
-        yield TabLine([*TITLES])
+        yield TabLine(self._titles)
         with Container(id="panes"):
-            for number, title in enumerate(TITLES, start=1):
+            for number, title in enumerate(self._titles, start=1):
                 pane = Vertical(classes={1: "pane -active", 2: "pane -second"}.get(number, "pane"))
                 pane.border_title = Content.from_markup(f"[b]{number}[/b] {title}")
                 yield pane

@@ -41,7 +41,7 @@ def header_parts(view_model: ViewModel, view: SubjectView, seen_as: Sequence[str
         *((0, "left", kind) for kind in seen_as[:1]),
         (3, "left", Path(started.run).name if seen_as else ""),
         *((1, "left", place) for place in seen_as[1:]),
-        (4, "left", view_model.device_title),
+        (4, "left", view_model.device_title.partition(";")[0]),  # what is behind it stands in the chat
         (0, "left", "" if unit == "ms" else f"times in {unit}"),
         (5, "left", started.model or "no model"),
         (6, "left", started.strategy),

@@ -9,8 +9,8 @@ from textual.content import Content
 
 from tui_tuner.evaluate.results import Evaluation, Timing
 from tui_tuner.format import cost, counted, factor_interval, interval, milliseconds, share, tunable_value
+from tui_tuner.journal.runs import STOPPED
 from tui_tuner.problem.languages import LANGUAGES
-from tui_tuner.session.controls import STOPPED
 from tui_tuner.session.events import SessionFinished, SessionStarted
 from tui_tuner.text import in_line
 from tui_tuner.tui.text.plain import Pairs, listed, one_line, pairs_table, plain

@@ -15,7 +15,7 @@ from textual.widgets import Button, Input, OptionList, Static, TextArea
 
 from tui_tuner.format import tunable_value
 from tui_tuner.text import clean, in_line
-from tui_tuner.tui.dialogs.dialog import Dialog
+from tui_tuner.tui.dialogs.dialog import Dialog, TypingDialog
 from tui_tuner.tui.keys import REPLAY_BINDINGS
 from tui_tuner.tui.moving import Menu, Reading
 from tui_tuner.tui.text.plain import Paragraphs, one_line, plain
@@ -146,7 +146,7 @@ class ConfirmDialog(Dialog[bool]):
         self.dismiss(yes)
 
 
-class StepDialog(Dialog["StepWords | None"]):
+class StepDialog(TypingDialog["StepWords"]):
     """Two fields over the screen; the result is what they say, or None if the user gave up.
 
     Args:
@@ -188,10 +188,6 @@ class StepDialog(Dialog["StepWords | None"]):
             self.dismiss(StepWords(title, self.query_one(TextArea).text.strip()))
         else:
             self.notify("A step needs a title.", markup=False)
-
-    def action_give_up(self) -> None:
-        """Close without them."""
-        self.dismiss(None)
 
 
 class _NameInput(Input):

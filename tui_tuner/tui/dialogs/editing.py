@@ -15,7 +15,6 @@ from textual import on
 from textual.app import App, ComposeResult, SuspendNotSupported
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.events import Unmount
 from textual.widgets import OptionList, Static, TextArea
 
 from tui_tuner.evaluate.results import Failure, FailureKind
@@ -23,9 +22,8 @@ from tui_tuner.processes import whole_environment
 from tui_tuner.processes.child import run_on_terminal
 from tui_tuner.subjects import Source
 from tui_tuner.text import clean
-from tui_tuner.tui.dialogs.dialog import Dialog
+from tui_tuner.tui.dialogs.dialog import Dialog, TypingDialog
 from tui_tuner.tui.moving import Menu
-from tui_tuner.tui.notices import FORGETS, tell_once, withdraw
 from tui_tuner.tui.text.highlighting import apply_language, apply_theme
 from tui_tuner.tui.text.plain import one_line
 from tui_tuner.tui.text.source_views import LinedArea
@@ -175,7 +173,7 @@ class WhichDialog(Dialog["FailedBuild | bool | None"]):
         self.dismiss(None)
 
 
-class EditorDialog(Dialog[str | None]):
+class EditorDialog(TypingDialog[str]):
     """A text area over the screen; its result is the source, or None if the user gave up.
 
     The keys have priority: a text area in which tabs indent takes Esc for a way to the next widget.
@@ -188,11 +186,10 @@ class EditorDialog(Dialog[str | None]):
 
     def __init__(self, source: str, title: str, language: str, failed: FailedBuild | None = None) -> None:
         super().__init__()
-        self._source = clean(source)
+        self._source = source
         self._failed = failed
         self._title = title
         self._language = language
-        self._given_up: str | None = None
 
     def compose(self) -> ComposeResult:
         """Title and text."""
@@ -200,7 +197,9 @@ class EditorDialog(Dialog[str | None]):
             yield Static(one_line(self._title, "bold"), markup=False)
             if self._failed is not None:
                 yield Static(one_line(self._failed.words, "$text-error"), markup=False)
-            yield LinedArea(self._source, soft_wrap=False, show_line_numbers=True, tab_behavior="indent", compact=True)
+            yield LinedArea(
+                clean(self._source), soft_wrap=False, show_line_numbers=True, tab_behavior="indent", compact=True
+            )
 
     def on_mount(self) -> None:
         """Colour the source."""
@@ -214,18 +213,3 @@ class EditorDialog(Dialog[str | None]):
     def action_save(self) -> None:
         """Close with the source."""
         self.dismiss(self.query_one(TextArea).text)
-
-    def action_give_up(self) -> None:
-        """Close without one; changes are forgotten only by a second Esc right after the first."""
-        text = self.query_one(TextArea).text
-        if text in (self._source, self._given_up):
-            self.dismiss(None)
-        else:
-            self._given_up = text
-            tell_once(self.app, FORGETS)
-
-    @on(TextArea.Changed)
-    @on(Unmount)
-    def _keep_changes(self) -> None:
-        """Esc would have to be pressed twice again."""
-        withdraw(self.app, FORGETS)

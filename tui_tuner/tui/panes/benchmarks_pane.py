@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from textual import on, work
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
 from textual.content import Content
 from textual.events import Resize
 from textual.geometry import Offset
+from textual.getters import query_one
 from textual.message import Message
 from textual.reactive import var
 from textual.widget import Widget
@@ -24,6 +23,7 @@ from tui_tuner.session.plan import Compare
 from tui_tuner.subjects import Source
 from tui_tuner.tui.jump import Target
 from tui_tuner.tui.panes.common import Pane
+from tui_tuner.tui.panes.filter_line import FilterLine
 from tui_tuner.tui.remembered import Look
 from tui_tuner.tui.subject import SubjectView
 from tui_tuner.tui.tables.columns import RowOrder, columns_help
@@ -44,22 +44,6 @@ _TYPING_S = 0.25
 TableAction = Literal["next_order", "turn_order", "next_chart", "filter", "pin"]
 _NOT_EVERYWHERE: dict[str, TableAction] = {"compare": "pin", "chart": "next_chart"}
 """Names of keys that some sessions have not, with what they do."""
-
-
-class FilterInput(Input):
-    """The words that rows must contain; Esc empties and leaves it."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Leave", show=False, id="filter_leave", tooltip="Show all rows again.")
-    ]
-
-    @dataclass
-    class FilterLeft(Message):
-        """The user is done with the filter."""
-
-    def action_leave(self) -> None:
-        """Say so."""
-        self.post_message(self.FilterLeft())
 
 
 class BenchmarksPane(Pane):
@@ -83,6 +67,7 @@ so, else UNCLEAR; Enter on either shows it again. `{compare}` on a pinned row le
 incumbent's) over its values, each with the number of its failures; equal heights are equal factors.
 """
 
+    _line = query_one(FilterLine)
     order: var[str] = var("", init=False)
     chart: var[str] = var("", init=False)
     turned: var[bool] = var(False, init=False)
@@ -118,24 +103,15 @@ incumbent's) over its values, each with the number of its failures; equal height
     def compose(self) -> ComposeResult:
         """The curve, the filter (hidden until it is wanted) and the table."""
         yield Static(id="best-chart", markup=False)
-        with Horizontal(id="filter-line"):
-            words = f"{self._contents.filter_words}; Esc shows all"
-            yield FilterInput(placeholder=words, id="filter", compact=True)
-            yield Static(id="filter-fault", markup=False)
+        yield FilterLine(self._contents.filter_words, self._contents.fault)
         yield PinLines()
         yield self._contents.table
         yield Static(id="below-table", markup=False)
 
     def on_mount(self) -> None:
-        """No filter yet."""
+        """Nothing is measured yet."""
         super().on_mount()
-        self.query_one(FilterInput).cursor_blink = False
-        self._line.display = False
         self._draw()
-
-    @property
-    def _line(self) -> Horizontal:
-        return self.query_one("#filter-line", Horizontal)
 
     def offers(self, what: TableAction) -> bool:
         """Whether a key does anything with what this session measures."""
@@ -206,8 +182,7 @@ incumbent's) over its values, each with the number of its failures; equal height
                 charts = self._contents.charts
                 self.chart = charts[(charts.index(self._chart_name) + 1) % len(charts)]
             case "filter":
-                self._line.display = True
-                self.query_one(FilterInput).focus()
+                self._line.open()
             case "pin":
                 self._pin()
 
@@ -230,6 +205,11 @@ incumbent's) over its values, each with the number of its failures; equal height
         self._draw()
 
     @property
+    def pins(self) -> bool:
+        """Whether a row is pinned."""
+        return bool(self._pins.numbers)
+
+    @property
     def _pinned_rows(self) -> list[EvaluationRow]:
         return [self._view_model.rows[number] for number in self._pins.numbers if number in self._view_model.rows]
 
@@ -250,9 +230,6 @@ incumbent's) over its values, each with the number of its failures; equal height
 
     @on(Input.Changed, "#filter")
     def _filtered(self) -> None:
-        self.query_one("#filter-fault", Static).update(
-            one_line(self._contents.fault(self.query_one(FilterInput).value))
-        )
         if len(self._view_model.rows) > _MANY:
             self._sift()
         else:
@@ -262,11 +239,11 @@ incumbent's) over its values, each with the number of its failures; equal height
     async def _sift(self) -> None:
         """Filter many rows once the typing pauses, and in slices: no key waits for it."""
         await asyncio.sleep(_TYPING_S)
-        await self._contents.sift(self._view_model, self.query_one(FilterInput).value)
+        await self._contents.sift(self._view_model, self._line.input.value)
         self._apply_filter()
 
     def _apply_filter(self) -> None:
-        self._wanted = self.query_one(FilterInput).value
+        self._wanted = self._line.input.value
         self._draw()
 
     @on(Input.Submitted, "#filter")
@@ -279,11 +256,10 @@ incumbent's) over its values, each with the number of its failures; equal height
         """Whether there is a filter, and keys are for the table."""
         return self.has_class("-active") and bool(self._line.display)
 
-    @on(FilterInput.FilterLeft)
+    @on(FilterLine.Left)
     def show_all(self) -> None:
         """Filter no more."""
-        self.query_one(FilterInput).value = ""
-        self._line.display = False
+        self._line.clear()
         self.focus_target().focus()
 
     @on(ColumnTable.Chosen)

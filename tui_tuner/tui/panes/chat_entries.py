@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
@@ -13,6 +15,8 @@ from textual.widgets import Static
 from tui_tuner.format import cost, counted
 from tui_tuner.session.events import (
     AnswerFailed,
+    AnswerReceived,
+    AnswerText,
     ApprovalGiven,
     CallFailed,
     DeviceReady,
@@ -20,10 +24,12 @@ from tui_tuner.session.events import (
     HelpAsked,
     HelpGiven,
     ModelChanged,
+    ModelText,
     Note,
     PairCompared,
     PromptSent,
     QuestionAsked,
+    ReplyReceived,
     ReplyRefused,
     SessionFinished,
     UserSaid,
@@ -33,15 +39,92 @@ from tui_tuner.strategies.steps import Decision
 from tui_tuner.text import in_line
 from tui_tuner.tui.panes.cards import parsed_reply, reply_content
 from tui_tuner.tui.subject import SubjectView
-from tui_tuner.tui.text.plain import Paragraphs, plain
+from tui_tuner.tui.text.plain import Paragraphs, cut, one_line, plain
 
 _YOU = Content.styled("you> ", "bold $text-accent")
 _STEER = Content.styled("steer> ", "bold $text-warning")
 _MODEL = Content.styled("model> ", "bold $text-primary")
 
 
-def entry(event: Event, view: SubjectView) -> Widget | None:
-    """What one event adds to the chat, the words of replies aside; None if nothing."""
+class Conversation:
+    """What events add to the chat; a reply grows where it began, whatever comes after it.
+
+    What does not stand right below what it replies to says what that is: a question does not wait for a call under way.
+    """
+
+    def __init__(self, view: SubjectView) -> None:
+        self._view = view
+        self._replies: dict[_Key, ReplyEntry] = {}
+        self._asked: dict[_Key, tuple[Widget, str]] = {}
+        self._last: Widget | None = None
+
+    def entries(self, news: Sequence[Event], before: str) -> list[Widget]:
+        """What is new; the words of a streaming reply are added all at once.
+
+        Args:
+            before: the kernel that one in a reply is compared with.
+        """
+        new: list[Widget] = []
+        words: dict[_Key, tuple[str, str]] = {}
+        for event in news:
+            match event:
+                case ModelText() | AnswerText():
+                    text, thinking = words.get(_key(event), ("", ""))
+                    words[_key(event)] = (text + event.text, thinking + event.thinking)
+                    self._reply(_key(event), new, before)
+                case ReplyReceived() | AnswerReceived():
+                    words.pop(_key(event), None)
+                    self._reply(_key(event), new, before).finish(event.text, event.thinking, _tokens(event), event.cost)
+                case _:
+                    self._add(event, new)
+        for key, (text, thinking) in words.items():
+            self._reply(key, new, before).extend(text, thinking)
+        self._last = new[-1] if new else self._last
+        return new
+
+    def _add(self, event: Event, new: list[Widget]) -> None:
+        if isinstance(event, AnswerFailed):
+            new.append(_no_answer(event.reason, self._to(("answer", event.number), new)))
+            return
+        entry = _entry(event, self._view)
+        if entry is None:
+            return
+        new.append(entry)
+        if isinstance(event, PromptSent):
+            self._replies.pop(("call", event.call), None)
+            self._asked["call", event.call] = entry, f"the prompt {event.purpose}"
+        elif isinstance(event, QuestionAsked):
+            self._asked["answer", event.number] = entry, f"the question “{cut(in_line(event.text), _QUOTED)}”"
+
+    def _reply(self, key: _Key, new: list[Widget], before: str) -> ReplyEntry:
+        if key not in self._replies:
+            self._replies[key] = ReplyEntry(before, self._to(key, new))
+            new.append(self._replies[key])
+        return self._replies[key]
+
+    def _to(self, key: _Key, new: list[Widget]) -> str:
+        """What is replied to; empty where it stands right above what comes next."""
+        asked, words = self._asked.get(key, (None, ""))
+        return "" if asked is (new[-1] if new else self._last) else words
+
+
+_Words = ModelText | ReplyReceived | AnswerText | AnswerReceived
+_Key = tuple[str, int]
+"""Which reply words belong to: of a call or an answer, and its number."""
+_QUOTED = 60
+"""Characters of a question that are told again at most."""
+
+
+def _key(event: _Words) -> _Key:
+    return ("answer", event.number) if isinstance(event, AnswerText | AnswerReceived) else ("call", event.call)
+
+
+def _tokens(event: ReplyReceived | AnswerReceived) -> int:
+    return event.tokens if isinstance(event, AnswerReceived) else event.input_tokens + event.output_tokens
+
+
+def _entry(event: Event, view: SubjectView) -> Widget | None:
+    """What one event adds, the words of replies aside; None if nothing."""
     own = view.entry(event)
     if own is not None:
         return own
@@ -49,6 +132,11 @@ def entry(event: Event, view: SubjectView) -> Widget | None:
     if isinstance(event, PromptSent):
         return Fold(f"prompt: {event.purpose}, {counted(event.tokens, 'token')}", event.text, classes="entry")
     return None if content is None else Static(content, markup=False, classes="entry")
+
+
+def _no_answer(reason: str, to: str) -> Widget:
+    head = Content.styled(f"✗ no answer{' to ' if to else ''}", "bold $text-error") + one_line(to, "$text-error")
+    return Static(head + plain(f": {reason}", "$text-error"), markup=False, classes="entry")
 
 
 def note_entry(text: str, *, warning: bool = False) -> Widget:
@@ -81,8 +169,6 @@ def _other_line(event: Event) -> Content | None:
     match event:
         case CallFailed():
             return _failure(event.reason)
-        case AnswerFailed():
-            return Content.styled("✗ no answer: ", "bold $text-error") + plain(event.reason, "$text-error")
         case HelpAsked():
             return _failure(f"{event.trouble.purpose}: {event.trouble.reason}")
         case HelpGiven():
@@ -178,11 +264,13 @@ class ReplyEntry(Vertical):
 
     Args:
         before: the kernel that one in the reply is compared with.
+        to: what it replies to, told before its words; empty for nothing.
     """
 
-    def __init__(self, before: str = "") -> None:
+    def __init__(self, before: str, to: str) -> None:
         super().__init__(classes="entry reply")
         self._before = before
+        self._to = one_line(f"to {to}", "$foreground-muted") + "\n" if to else Content()
         self._text = ""
         self._thinking = ""
         self._usage = ""
@@ -218,4 +306,4 @@ class ReplyEntry(Vertical):
         raw.display = bool(self._usage) and parsed_reply(self._text) is not None
         raw.change(f"raw reply, {counted(len(self._text), 'character')}", self._text)
         words = reply_content(self._text, self._before if self._usage else None)
-        self.query_one(Paragraphs).show(Content.assemble(_MODEL, words, (self._usage, "$foreground-muted")))
+        self.query_one(Paragraphs).show(Content.assemble(_MODEL, self._to, words, (self._usage, "$foreground-muted")))

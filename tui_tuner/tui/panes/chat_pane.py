@@ -28,8 +28,7 @@ from tui_tuner.session.plan import AddStep, Ask, Say
 from tui_tuner.strategies.steps import StepState
 from tui_tuner.tui.jump import Target
 from tui_tuner.tui.moving import Reading
-from tui_tuner.tui.panes import chat_entries
-from tui_tuner.tui.panes.chat_entries import Fold, ReplyEntry
+from tui_tuner.tui.panes.chat_entries import Conversation, Fold
 from tui_tuner.tui.panes.common import Pane
 from tui_tuner.tui.subject import SubjectView
 from tui_tuner.tui.view_model import ViewModel
@@ -186,8 +185,7 @@ resumed.
         super().__init__(4, "Chat")
         self._view, self._replayed = view, replayed
         self._steers = ["/hint", *(["/try"] if view.plans else []), "/stop"]
-        self._replies: dict[tuple[str, int], ReplyEntry] = {}
-        self._best = ""
+        self._conversation = Conversation(view)
         self._next: int | None = None
         asked = f"a question, or {' '.join(self._steers)}"
         self._say = SayInput(placeholder=asked, id="say", select_on_focus=False, compact=True)
@@ -293,55 +291,15 @@ resumed.
     def show(self, view_model: ViewModel, news: Sequence[events.Event]) -> None:
         """Append what the news say; the words of a streaming reply are added all at once."""
         best = self._view.best(view_model) or view_model.baseline
-        self._best = "" if best is None else best.source
         if view_model.finished is not None and not self._say.disabled:
             self._close("the session is over")
         self._next = next((step.id for step in view_model.plan if step.state is StepState.PROPOSED), None)
-        entries: list[Widget] = []
-        words: dict[tuple[str, int], tuple[str, str]] = {}
-        for event in news:
-            match event:
-                case events.ModelText() | events.AnswerText():
-                    text, thinking = words.get(_key(event), ("", ""))
-                    words[_key(event)] = (text + event.text, thinking + event.thinking)
-                case events.ReplyReceived() | events.AnswerReceived():
-                    words.pop(_key(event), None)
-                    self._reply(_key(event), entries).finish(event.text, event.thinking, _tokens(event), event.cost)
-                case _:
-                    entries += self._entries(event)
-        for key, (text, thinking) in words.items():
-            self._reply(key, entries).extend(text, thinking)
+        entries = self._conversation.entries(news, "" if best is None else best.source)
         if entries:
             self._append(entries)
-
-    def _reply(self, key: tuple[str, int], entries: list[Widget]) -> ReplyEntry:
-        if key not in self._replies:
-            self._replies[key] = ReplyEntry(self._best)
-            entries.append(self._replies[key])
-        return self._replies[key]
 
     def _append(self, entries: list[Widget]) -> None:
         self._log.mount_all(entries[-_KEPT:])
         surplus = len(self._log.children) - _KEPT
         if surplus > 0:
             self._log.remove_children(self._log.children[:surplus])
-
-    def _entries(self, event: events.Event) -> list[Widget]:
-        if isinstance(event, events.PromptSent):
-            self._replies.pop(("call", event.call), None)
-        entry = chat_entries.entry(event, self._view)
-        return [] if entry is None else [entry]
-
-
-_Words = events.ModelText | events.ReplyReceived | events.AnswerText | events.AnswerReceived
-
-
-def _key(event: _Words) -> tuple[str, int]:
-    """Which reply the words belong to."""
-    if isinstance(event, events.AnswerText | events.AnswerReceived):
-        return ("answer", event.number)
-    return ("call", event.call)
-
-
-def _tokens(event: events.ReplyReceived | events.AnswerReceived) -> int:
-    return event.tokens if isinstance(event, events.AnswerReceived) else event.input_tokens + event.output_tokens

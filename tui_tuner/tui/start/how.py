@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from textual import on
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 from textual.widgets import Input, Select, Static
 
-from tui_tuner.tui.start.start_world import PICKS, Found, StartWorld
+from tui_tuner.tui.start.start_world import PICKS, Found, GivenFile, StartWorld
 
 BUDGETS = {"max_evaluations": "--max-evals", "max_time": "--max-time", "max_cost": "--max-cost"}
 """Limits, and the options that they are."""
@@ -30,33 +31,40 @@ class How(Vertical):
         super().__init__(id="how")
         self.border_title = "How"
         self._world: StartWorld | None = None
+        self._found: Found | None = None
+        self._file: GivenFile | None = None
 
-    async def fill(self, world: StartWorld) -> None:
-        """Show the fields as the settings have them."""
+    async def fill(self, world: StartWorld, words: Sequence[str] = ()) -> None:
+        """Show the fields as the settings have them, and as the words of a command that was chosen before."""
+        names = {option: name for name, option in {**PICKS, **BUDGETS}.items()}
+        chosen = {names[option]: value for option, value in pairwise(words) if option in names}
+        await self.mount_all(self._fields(world, {**world.chosen, **chosen}))
         self._world = world
-        await self.mount_all(self._fields(world))
 
-    def _fields(self, world: StartWorld) -> Iterator[Horizontal]:
+    def _fields(self, world: StartWorld, values: Mapping[str, str]) -> Iterator[Horizontal]:
         for name in PICKS:
-            value = world.chosen.get(name, "auto")
-            picker = Select(_offered(world, name, world.first), value=value, allow_blank=False, id=name, compact=True)
+            value = values.get(name, "auto")
+            offered = _with(world.first.offered(name, self._file), value)
+            picker = Select(offered, value=value, allow_blank=False, id=name, compact=True)
             yield _field({"llm": "model"}.get(name, name), picker)
         for name, (label, empty) in _LABELS.items():
-            limit = Input(world.chosen.get(name, ""), id=name, compact=True, placeholder=empty)
+            limit = Input(values.get(name, ""), id=name, compact=True, placeholder=empty)
             limit.cursor_blink = False
             yield _field(label, limit)
 
     def offer(self, found: Found) -> None:
         """Have what was found in the pickers; what is chosen stays so, found or not."""
-        if self._world is None:
+        self._found = found
+        self._offer_all()
+
+    def _offer_all(self) -> None:
+        if self._world is None or self._found is None:
             return
-        for name in found.picks:
+        for name in self._found.picks:
             picker = self.query_one(f"#{name}", Select)
             value = picker.value
-            options = _offered(self._world, name, found)
-            if value not in [each for _, each in options]:
-                options.append((str(value), str(value)))
-            picker.set_options(options)
+            said = self._world.chosen.get(name, "auto")
+            picker.set_options(_with(self._found.offered(name, self._file), said, str(value)))
             picker.value = value
             picker.mutate_reactive(type(picker).value)  # the same value may have other words by now
 
@@ -89,10 +97,13 @@ class How(Vertical):
         typed = {name: self.query_one(f"#{name}", Input).value.strip() for name in BUDGETS}
         return {name: value for name, value in {**picked, **typed}.items() if value}
 
-    def without(self, ignored: Collection[str]) -> None:
-        """Let choices that what is selected does not take be seen and not made."""
+    def suit(self, file: GivenFile) -> None:
+        """Let choices that a file does not take be seen and not made, and say what the others mean for it."""
         for field in self.inputs():
-            field.disabled = field.id in ignored
+            field.disabled = field.id in file.subject.ignores
+        if file != self._file:
+            self._file = file
+            self._offer_all()
 
     def options(self) -> list[str]:
         """What is chosen, as words of a command line; what the settings say anyway or is not taken is left out."""
@@ -106,8 +117,7 @@ def _field(label: str, widget: Widget) -> Horizontal:
     return Horizontal(Static(label, classes="field-name", markup=False), widget, classes="field")
 
 
-def _offered(world: StartWorld, name: str, found: Found) -> list[tuple[str, str]]:
-    """What a picker offers; what the settings say is always among it."""
-    options = list(found.picks.get(name, ()))
-    now = world.chosen.get(name, "auto")
-    return options if now in (value for _, value in options) else [*options, (now, now)]
+def _with(options: list[tuple[str, str]], *values: str) -> list[tuple[str, str]]:
+    """The options, these among them."""
+    known = {value for _, value in options}
+    return [*options, *((value, value) for value in dict.fromkeys(values) if value not in known)]

@@ -54,6 +54,38 @@ class ChoiceList(Choices):
         self.highlighted = min(at or 0, len(lines) - 1) if lines else None
 
 
+class RunList(ChoiceList):
+    """The runs, of which one may be marked to be compared with another."""
+
+    def __init__(self) -> None:
+        super().__init__(id="runs", compact=True, markup=False)
+        self.border_title = "Runs"
+        self.cards: Sequence[RunCard] = ()
+        self._marked: RunCard | None = None
+
+    @property
+    def card(self) -> RunCard | None:
+        """The selected run."""
+        return None if self.highlighted is None else self.cards[self.highlighted]
+
+    def show(self, cards: Sequence[RunCard]) -> None:
+        """Show other runs."""
+        self.cards = cards
+        self.border_title = "Runs" if cards else "Runs: none yet"
+        self.draw()
+
+    def draw(self) -> None:
+        """Draw in the width that the screen has."""
+        self.relist(run_lines(self.cards, self._marked, self.app.size.width))
+
+    def mark(self) -> tuple[RunCard, RunCard] | None:
+        """Mark the selected run; where another one is marked, both, and none is any more."""
+        card, marked = self.card, self._marked
+        self._marked = card if marked is None else None
+        self.draw()
+        return None if card is None or marked in (None, card) else (marked, card)
+
+
 def titled(widget: _W, title: str) -> _W:
     """A widget with a title in its frame."""
     widget.border_title = title

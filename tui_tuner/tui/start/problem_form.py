@@ -13,17 +13,17 @@ from rich.style import Style
 from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
+from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static, TextArea
 
-from tui_tuner.errors import UserError
+from tui_tuner.errors import NothingBegun, UserError
 from tui_tuner.format import counted
 from tui_tuner.text import clean
-from tui_tuner.tui.dialogs.dialog import Dialog
+from tui_tuner.tui.dialogs.dialog import TypingDialog
 from tui_tuner.tui.in_turn import InTurn
-from tui_tuner.tui.notices import FORGETS, tell_once, withdraw
 from tui_tuner.tui.text.highlighting import apply_theme, style_of
 from tui_tuner.tui.text.plain import one_line
 from tui_tuner.tui.text.source_views import LinedArea
@@ -68,14 +68,14 @@ class _ProblemArea(LinedArea):
         return style_of(self.app.theme_variables, *_STYLES[name])
 
 
-class ProblemForm(Dialog[FormResult | None]):
+class ProblemForm(TypingDialog[FormResult]):
     """The text of a problem file; the result is what to do with it, None where the user leaves.
 
     Args:
         file: where it goes.
         text: as it is on the disk, or as guessed.
         told: of a draft that a run waits for, what came of trying it, a line each; None where no run waits.
-        gone: is called where the form goes without a choice, be it that the screen breaks.
+        gone: is called where the form goes without having been left, be it that the screen breaks.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -92,14 +92,13 @@ class ProblemForm(Dialog[FormResult | None]):
     ) -> None:
         super().__init__()
         self._gone = gone
-        self._chosen: FormResult | None = None
+        self._is_left = False
         self._file = file
         self._text = clean(text)
         self._told = told
         self._fault = ""
         self._line: int | None = None
         self._guesses = 0
-        self._given_up: str | None = None
 
     def compose(self) -> ComposeResult:
         """The file's name, what was tried, the text, and what is wrong."""
@@ -124,7 +123,6 @@ class ProblemForm(Dialog[FormResult | None]):
 
     @on(TextArea.Changed)
     def _judge(self) -> None:
-        withdraw(self.app, FORGETS)
         text = self.query_one(TextArea).text
         self._fault, self._line = fault_in(self._file, text)
         self._guesses = sum(sureness_of(line) == _GUESS for line in text.split("\n"))
@@ -173,14 +171,14 @@ class ProblemForm(Dialog[FormResult | None]):
                 words = f"{self._file} cannot be written: {error.strerror}"
                 self.notify(words, severity="error", markup=False)
             else:
-                self._close(FormResult(text, True))
+                self.dismiss(FormResult(text, True))
 
     action_save_and_start = action_save
 
     def action_start(self) -> None:
         """Start with the text as it stands here."""
         if self._may_go_on():
-            self._close(FormResult(self.query_one(TextArea).text, False))
+            self.dismiss(FormResult(self.query_one(TextArea).text, False))
 
     def _may_go_on(self) -> bool:
         if self._told is not None and self._fault:
@@ -189,23 +187,14 @@ class ProblemForm(Dialog[FormResult | None]):
             return False
         return True
 
-    def action_give_up(self) -> None:
-        """Close; changes are forgotten only by a second Esc right after the first."""
-        text = self.query_one(TextArea).text
-        if text in (self._text, self._given_up):
-            self._close(None)
-        else:
-            self._given_up = text
-            tell_once(self.app, FORGETS)
-
-    def _close(self, chosen: FormResult | None) -> None:
-        self._chosen = chosen
-        self.dismiss(chosen)
+    def dismiss(self, result: FormResult | None = None) -> AwaitComplete:
+        """Close."""
+        self._is_left = True
+        return super().dismiss(result)
 
     def on_unmount(self) -> None:
         """Nobody waits for a choice that cannot come any more."""
-        withdraw(self.app, FORGETS)
-        if self._chosen is None:
+        if not self._is_left:
             self._gone()
 
 
@@ -221,24 +210,25 @@ def fault_in(file: Path, text: str) -> tuple[str, int | None]:
 
 
 async def settled(app: InTurn[Any], draft: Written) -> Written:
-    """The draft as the user takes it over; where they leave, the app ends.
+    """The draft as the user takes it over.
 
     Raises:
-        asyncio.CancelledError: the user leaves, or the terminal is gone.
+        NothingBegun: the user leaves it.
+        asyncio.CancelledError: the user leaves the app, or the terminal is gone.
     """
     from tui_tuner.problem.load import problem_in_text
 
-    answer: asyncio.Future[FormResult] = asyncio.get_running_loop().create_future()
+    answer: asyncio.Future[FormResult | None] = asyncio.get_running_loop().create_future()
 
-    async def taken(chosen: FormResult | None) -> None:
-        if chosen is None:
-            await app.run_action("quit")
-        elif not answer.done():
+    def taken(chosen: FormResult | None) -> None:
+        if not answer.done():
             answer.set_result(chosen)
 
     app.forget_typed()  # keys for panes that are not there yet would be typed into the file
     await app.push_screen(ProblemForm(draft.file, draft.text, _told(draft), answer.cancel), taken)
     chosen = await answer
+    if chosen is None:
+        raise NothingBegun(f"the draft of {draft.file.name} was left before anything was begun")
     problem = draft.problem if chosen.text == draft.text else problem_in_text(chosen.text, draft.file)
     return replace(draft, problem=problem, text=chosen.text, is_drafted=not chosen.is_written)
 

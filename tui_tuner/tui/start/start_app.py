@@ -27,17 +27,17 @@ from textual.types import CSSPathType
 from textual.widget import Widget
 from textual.widgets import Input, OptionList, Select, Static
 
-from tui_tuner.errors import UserError
+from tui_tuner.errors import NothingBegun, UserError
 from tui_tuner.tui.copying import copied
 from tui_tuner.tui.dialogs.common import ConfirmDialog, MessageDialog
 from tui_tuner.tui.in_turn import InTurn
 from tui_tuner.tui.jump import JumpScreen, Target, gone_to, option_targets
 from tui_tuner.tui.key_line import KeyLine
-from tui_tuner.tui.keys import START_BINDINGS, TEXTUALS, checked_keymap, command_words, names_of_keys
+from tui_tuner.tui.keys import START_BINDINGS, SUSPEND, TEXTUALS, checked_keymap, command_words, names_of_keys
 from tui_tuner.tui.start.comparing import RunsCompared
 from tui_tuner.tui.start.how import How
-from tui_tuner.tui.start.lists import ChoiceList, file_line, file_list, numbers, run_lines, select, titled
-from tui_tuner.tui.start.start_world import GivenFile, RunCard, StartWorld
+from tui_tuner.tui.start.lists import ChoiceList, RunList, file_line, file_list, numbers, select
+from tui_tuner.tui.start.start_world import Attempt, GivenFile, StartWorld
 from tui_tuner.tui.starting import BREAKPOINTS, HEIGHTS, know_size
 from tui_tuner.tui.text.plain import plain
 from tui_tuner.tui.themes import use_themes
@@ -57,6 +57,7 @@ class StartApp(InTurn[list[str]]):
         look: finds what else there is, once the screen stands.
         theme: name of a theme.
         keymap: keys for names of bindings, see `tui_tuner.tui.keys`.
+        before: what was chosen before and came to nothing: it is told why, and the choices are those of then.
 
     Attributes:
         refusal: why what there is cannot be shown; None where it can.
@@ -71,13 +72,14 @@ class StartApp(InTurn[list[str]]):
     TITLE = "tuner-tui"
     BINDINGS: ClassVar[list[BindingType]] = [
         *START_BINDINGS,
+        SUSPEND,
         Binding("escape", "leave_field", "to the list", show=False, tooltip="Leave the field."),
         Binding("ctrl+q,ctrl+c", "quit", "quit", priority=True, show=False, tooltip="Leave, also while you type."),
     ]
 
     _kernels = query_one("#kernels", ChoiceList)
     _how = query_one(How)
-    _runs = query_one("#runs", ChoiceList)
+    _runs = query_one(RunList)
     _command = query_one("#command", Static)
 
     def __init__(
@@ -86,15 +88,14 @@ class StartApp(InTurn[list[str]]):
         look: Callable[[], Awaitable[StartWorld]],
         theme: str | None = None,
         keymap: Mapping[str, str] | None = None,
+        before: Attempt | None = None,
     ) -> None:
         super().__init__()
         self._files = list(files)
         self._look = look
-        self._theme_wanted = theme
+        self._theme_wanted, self._before = theme, before
         self._keymap_wanted = checked_keymap(keymap or {})
         self._world: StartWorld | None = None
-        self._cards: list[RunCard] = []
-        self._marked: RunCard | None = None
         self._unseen = ExitStack()
         self.refusal: UserError | None = None
         self.failure: Exception | None = None
@@ -118,7 +119,7 @@ class StartApp(InTurn[list[str]]):
         with choices:
             yield file_list(self._files)
             yield How()
-        yield titled(ChoiceList(id="runs", compact=True, markup=False), "Runs")
+        yield RunList()
         yield Static(id="what-comes", markup=False)
         yield Static(id="command", markup=False)
         yield KeyLine()
@@ -126,7 +127,8 @@ class StartApp(InTurn[list[str]]):
     def on_resize(self, event: Resize) -> None:
         """Lay out anew."""
         self._stack(self.query_one("#choices"), event.size.width)
-        self._show_runs()
+        self._runs.draw()
+        self._show_command()
 
     def _stack(self, choices: Widget, width: int) -> None:
         """Have the kernels above how they are tuned where there is no room beside it."""
@@ -143,7 +145,8 @@ class StartApp(InTurn[list[str]]):
         """Begin with the first kernel; what changes until all is in its place is not drawn."""
         self._unseen.enter_context(self.batch_update())
         if self._files:
-            self._kernels.highlighted = 0
+            words = [] if self._before is None else self._before.words
+            self._kernels.highlighted = next((n for n, file in enumerate(self._files) if file.begins(words)), 0)
             self._kernels.focus()
 
     def on_ready(self) -> None:
@@ -160,13 +163,14 @@ class StartApp(InTurn[list[str]]):
             self.refusal = error
             self.exit()
             return
-        await self._how.fill(world)
+        await self._how.fill(world, () if self._before is None else self._before.words)
         self._world = world
         self._list_runs()
         self.refresh_bindings()
         if not self._files:
             self._runs.focus()
         self.call_after_refresh(self.hear)
+        self._tell_fault()
         try:
             found = await world.discover()
         except UserError as error:
@@ -176,14 +180,18 @@ class StartApp(InTurn[list[str]]):
         for note in found.notes:
             self.notify(note, markup=False)
 
-    def _list_runs(self) -> None:
-        self._cards = [] if self._world is None else self._world.runs()
-        self._runs.border_title = "Runs" if self._cards else "Runs: none yet"
-        self.query_one("#what-comes").display = bool(self._files) and not self._cards
-        self._show_runs()
+    def _tell_fault(self) -> None:
+        if self._before is None:
+            return
+        fault, command = self._before.fault, shlex.join(["tuner-tui", *self._before.words])
+        if isinstance(fault, NothingBegun):
+            self.notify(str(fault), markup=False)
+        else:
+            self.push_screen(MessageDialog(plain(command), plain(str(fault), "$text-error")))
 
-    def _show_runs(self) -> None:
-        self._runs.relist(run_lines(self._cards, self._marked, self.size.width))
+    def _list_runs(self) -> None:
+        self._runs.show([] if self._world is None else self._world.runs())
+        self.query_one("#what-comes").display = bool(self._files) and not self._runs.cards
         self._show_command()
 
     # --- the command
@@ -192,11 +200,6 @@ class StartApp(InTurn[list[str]]):
     def _file(self) -> GivenFile | None:
         at = self._kernels.highlighted
         return None if at is None else self._files[at]
-
-    @property
-    def _card(self) -> RunCard | None:
-        at = self._runs.highlighted
-        return None if at is None else self._cards[at]
 
     def words(self) -> list[str]:
         """The command line that tunes the selected file; what the settings say anyway is left out."""
@@ -207,7 +210,7 @@ class StartApp(InTurn[list[str]]):
     @on(OptionList.OptionHighlighted)
     def _show_command(self) -> None:
         if self._file is not None:
-            self._how.without(self._file.subject.ignores)
+            self._how.suit(self._file)
             self.query_one("#what-comes", Static).update(self._file.subject.what_comes)
         words = self._shown_words()
         command = plain(shlex.join(["tuner-tui", *words]), "bold") if words else _NO_KERNEL
@@ -215,8 +218,8 @@ class StartApp(InTurn[list[str]]):
         self.refresh_bindings()
 
     def _shown_words(self) -> list[str]:
-        if self.screen_stack[0].focused is self._runs and self._card is not None:
-            return [self._card.usual_action, str(self._card.path)]
+        if self.screen_stack[0].focused is self._runs and self._runs.card is not None:
+            return [self._runs.card.usual_action, str(self._runs.card.path)]
         return self.words()
 
     def on_descendant_focus(self) -> None:
@@ -242,9 +245,9 @@ class StartApp(InTurn[list[str]]):
     def _acts(self, action: str, parameters: tuple[object, ...]) -> bool:
         """Whether there is something to do it to, also below a dialog."""
         focused = self.screen_stack[0].focused
-        on_runs = focused is not None and focused.id == "runs" and self._card is not None
+        on_runs = focused is not None and focused.id == "runs" and self._runs.card is not None
         if action == "run":
-            return on_runs and self._card is not None and parameters[0] in self._card.actions
+            return on_runs and self._runs.card is not None and parameters[0] in self._runs.card.actions
         if action in ("compare", "delete"):
             return on_runs
         if action == "copy_command":
@@ -257,8 +260,8 @@ class StartApp(InTurn[list[str]]):
 
     def action_run(self, command: str) -> None:
         """Resume, replay or watch the selected run."""
-        if self._card is not None:
-            self.hand_on([command, str(self._card.path)])
+        if self._runs.card is not None:
+            self.hand_on([command, str(self._runs.card.path)])
 
     @work(exclusive=True, exit_on_error=False, group="form", description="the problem file")
     async def action_problem(self) -> None:
@@ -282,16 +285,13 @@ class StartApp(InTurn[list[str]]):
 
     def action_compare(self) -> None:
         """Mark the run, or compare it with the marked one."""
-        card, marked = self._card, self._marked
-        self._marked = card if marked is None else None
-        self._show_runs()
-        if card is not None and marked is not None and marked != card:
-            self.push_screen(MessageDialog(Content("Two runs"), RunsCompared((marked, card)), large=True))
+        if (pair := self._runs.mark()) is not None:
+            self.push_screen(MessageDialog(Content("Two runs"), RunsCompared(pair), large=True))
 
     @work(exclusive=True, exit_on_error=False, group="form", description="deleting a run")
     async def action_delete(self) -> None:
         """Delete the run, once the user says so."""
-        card, world = self._card, self._world
+        card, world = self._runs.card, self._world
         if card is None or world is None:
             return
         try:
@@ -327,7 +327,7 @@ class StartApp(InTurn[list[str]]):
         from tui_tuner.tui.help import key_lines
 
         names = names_of_keys(self._keymap_wanted, self.get_key_display)
-        lines = key_lines([*ChoiceList.OWN, *START_BINDINGS, *ChoiceList.KEYS], names)
+        lines = key_lines([*ChoiceList.OWN, *START_BINDINGS, SUSPEND, *ChoiceList.KEYS], names)
         self.push_screen(MessageDialog(Content("Keys of the start screen"), Content("\n").join(lines), large=True))
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:

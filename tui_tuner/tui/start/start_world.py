@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
+from tui_tuner.errors import UserError
 from tui_tuner.format import factor
 from tui_tuner.subjects import KERNEL, Subject
 
@@ -40,6 +42,10 @@ class GivenFile:
     def words(self) -> list[str]:
         """What the command line that tunes it begins with."""
         return [*(command.name for command in self.subject.commands[:1]), str(self.path)]
+
+    def begins(self, words: Sequence[str]) -> bool:
+        """Whether it is what a command line tunes."""
+        return self.words == [*words[: len(self.words)]]
 
 
 @dataclass(frozen=True)
@@ -82,15 +88,38 @@ class RunCard:
     @property
     def actions(self) -> tuple[str, ...]:
         """The commands that make sense for it, the usual one first."""
-        return {"running": ("attach",), "resumable": ("resume", "replay")}.get(self.state, ("replay",))
+        goes_on = ("resume", "replay")
+        return {"running": ("attach",), "resumable": goes_on, "stopped": goes_on}.get(self.state, ("replay",))
+
+
+class Attempt(NamedTuple):
+    """A command that was chosen before, by its words, and what kept it from being carried out."""
+
+    words: Sequence[str]
+    fault: UserError
 
 
 @dataclass(frozen=True)
 class Found:
-    """What can be chosen, as (words, value of the option), the default first."""
+    """What can be chosen, as (words, value of the option), the default first.
+
+    Attributes:
+        automatic: the device that `auto` stands for, by the ending of a kernel's file.
+    """
 
     picks: Mapping[str, Sequence[tuple[str, str]]]
     notes: Sequence[str] = ()
+    automatic: Mapping[str, str] = field(default_factory=dict)
+
+    def offered(self, name: str, file: GivenFile | None) -> list[tuple[str, str]]:
+        """What a picker offers for a file: which device it gets, what comes of no model."""
+        subject, suffix = (KERNEL, "") if file is None else (file.subject, file.path.suffix)
+        told = {
+            ("device", "auto"): f"auto  {self.automatic.get(suffix, '')}".rstrip(),
+            ("llm", "auto  none"): f"auto  none: {subject.modelless}",
+            ("llm", "none"): f"none: {subject.modelless}",
+        }
+        return [(told.get((name, words), words), value) for words, value in self.picks.get(name, ())]
 
 
 @dataclass(frozen=True)

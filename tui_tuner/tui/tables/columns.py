@@ -143,7 +143,11 @@ class Column(Generic[RowT, ContextT]):
 
     def width(self, longest: int) -> int:
         """Cells of the terminal that it takes where its longest text, the heading included, has so many."""
-        return min(max(longest + max(1, self.gap), self.least), self.most)
+        return min(max(self.needs(longest), self.least), self.most)
+
+    def needs(self, longest: int) -> int:
+        """Cells with which nothing is cut."""
+        return longest + max(1, self.gap)
 
     def squeezed(self, width: int, room: int, context: ContextT) -> int:
         """Cells that it takes of the room there is, where it wants `width` of them."""
@@ -171,11 +175,17 @@ def columns_help(columns: Sequence[Column[Any, Any]]) -> str:
 
 @dataclass(frozen=True)
 class PlacedColumn:
-    """A column that is shown, with its heading and its width in cells of the terminal, and the blank ones behind it."""
+    """A column that is shown, with its heading and its width in cells of the terminal.
+
+    Attributes:
+        needs: cells with which none of its texts is cut.
+        blank: cells behind it.
+    """
 
     column: Column[Any, Any]
     heading: str
     width: int
+    needs: int = 0
     blank: int = 0
 
     @property
@@ -197,6 +207,8 @@ def placed(
 ) -> tuple[PlacedColumn, ...]:
     """The columns that are shown, from left to right: those that fit in their order, then the others, out of sight.
 
+    One whose texts are cut goes on there where it is the last, else it stands there again, with all of them.
+
     Args:
         longest: cells of the longest text of each column, by its name.
         room: cells of the terminal that there are.
@@ -206,9 +218,10 @@ def placed(
     for column in columns:
         if not column.optional or longest.get(column.name):
             heading = column.heading_in(context, order)
-            whole.append(PlacedColumn(column, heading, column.width(max(len(heading), longest.get(column.name, 0)))))
+            most = max(len(heading), longest.get(column.name, 0))
+            whole.append(PlacedColumn(column, heading, column.width(most), column.needs(most)))
     if sum(each.width for each in whole) <= room:
-        return tuple(whole)
+        return _all_of(whole)
     widths = {each.column.name: each.width for each in whole if each.column.in_sight or each.column.sorts(order)}
     brought = sum(widths[each.column.name] for each in whole if each.column.name in widths and not each.column.in_sight)
     for each in whole:
@@ -225,4 +238,12 @@ def placed(
     fitting = [replace(each, width=widths[each.column.name]) for each in whole if each.column.name in widths]
     over = max(0, room - sum(widths.values()))  # else the first column behind would be seen in part
     fitting[-1:] = [replace(each, blank=over) for each in fitting[-1:]]
-    return (*fitting, *(each for each in whole if each.column.name not in widths))
+    behind = [each for each in whole if each.column.name not in widths]
+    return _all_of([*fitting, *behind])
+
+
+def _all_of(columns: Sequence[PlacedColumn]) -> tuple[PlacedColumn, ...]:
+    """The columns, of which the last is as wide as its texts, and behind them once more the others that are not."""
+    wide = [replace(each, width=each.needs, blank=0) if each.width < each.needs else each for each in columns]
+    again = [now for now, each in zip(wide[:-1], columns[:-1], strict=True) if now is not each]
+    return (*columns[:-1], *wide[-1:], *again)

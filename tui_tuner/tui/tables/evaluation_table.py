@@ -92,7 +92,7 @@ class Tunables:
     def legend(self) -> str:
         """What the short names stand for; empty where they are the names themselves."""
         pairs = zip(short_names(self.names), self.names, strict=True)
-        return "  ".join(f"{short} {name}" for short, name in pairs if short != name)
+        return ", ".join(f"{short} {name}" for short, name in pairs if short != name)
 
     def line(self, configuration: Configuration) -> str:
         """The values of a configuration, each in its place."""

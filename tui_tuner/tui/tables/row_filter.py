@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from tui_tuner.evaluate.results import Evaluation, FailureKind
 from tui_tuner.format import tunable_value
-from tui_tuner.problem.expressions import ExpressionError, Parsed, check_expression, parse_expression
-from tui_tuner.text import clean
+from tui_tuner.problem.expressions import ExpressionError, Parsed, parse_expression
+from tui_tuner.text import clean, nearest, suggestion
 from tui_tuner.tui.view_model import EvaluationRow
 
 
@@ -45,11 +45,13 @@ def _of(value: Callable[[Evaluation], object]) -> Callable[[EvaluationRow], obje
     return lambda row: None if row.evaluation is None else value(row.evaluation)
 
 
+_BEFORE = "status"
+"""What the state was called before."""
 _MEASURES: dict[str, Callable[[EvaluationRow], object]] = {
     "number": lambda row: row.number,
     "candidate": lambda row: row.candidate,
     "state": _state,
-    "status": _state,  # what it was called before
+    _BEFORE: _state,
     "reason": _of(lambda evaluation: "" if evaluation.failure is None else _as_name(evaluation.failure.kind)),
     "time": _of(lambda evaluation: evaluation.timing and evaluation.timing.median),
     "low": _of(lambda evaluation: evaluation.timing and evaluation.timing.low),
@@ -94,7 +96,14 @@ class RowFilter:
         if _EXPRESSION.search(text):
             self._expression = parse_expression(text.strip())
             if tunables is not None:
-                check_expression(text.strip(), {*_MEASURES, _SPEEDUP, *_WORDS, *tunables, *self._short})
+                self._check(self._expression, {*_MEASURES, _SPEEDUP, *tunables})
+
+    def _check(self, expression: Parsed, names: Collection[str]) -> None:
+        """Refuse an unknown name; with the nearest known one, else with those that say what there is to compare."""
+        known = {*names, *_WORDS, *self._short}
+        for name in sorted(expression.names - known):
+            told = known if nearest(name, known) else {*names} - {_BEFORE}
+            raise ExpressionError(f"unknown name '{name}' in '{expression.text}': {suggestion(name, sorted(told))}")
 
     def _whole(self, word: str) -> str:
         """A word such as `bsx=64` with the tunable's name as it is in a row."""

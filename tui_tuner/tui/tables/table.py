@@ -65,6 +65,9 @@ class ColumnTable(SelectableLines, ScrollView, Generic[RowT, ContextT], can_focu
                 tooltip="Go up a page of rows."),
         Binding("g,home", "move_to(False)", "First", show=False, id="row_first", tooltip="Select the first row."),
         Binding("G,end", "move_to(True)", "Last", show=False, id="row_last", tooltip="Select the last row."),
+        Binding("left", "scroll_half(-1)", "Left", show=False, id="row_left", tooltip="Show the columns before."),
+        Binding("right", "scroll_half(1)", "Right", show=False, id="row_right",
+                tooltip="Show what stands beyond the edge: more columns, and those that are cut, whole."),
         Binding("enter", "choose", "Open", show=False, id="row_open", tooltip="Show everything about the row."),
     ]  # fmt: skip
 
@@ -244,10 +247,12 @@ class ColumnTable(SelectableLines, ScrollView, Generic[RowT, ContextT], can_focu
             style += self.get_component_rich_style("table--header")
         elif line.selected:
             style += self.get_component_rich_style("table--cursor", partial=True) + self._cursor_ground()
-        strip = Strip([Segment(line.text, style)]).crop_extend(x, x + width, style)
-        if y == 0 and x + self._room < self.virtual_size.width:
-            strip = cut_off(strip.crop(0, self._room))
-        return self.selectable(strip, self.scroll_offset.y + y if y else 0)
+        edge = x + self._room
+        strip = Strip([Segment(line.text, style)]).crop_extend(x, edge, style)
+        goes_on = edge < self.virtual_size.width if y == 0 else len(line.text[edge - 1 : edge + 1].split(" ")[0]) == 2
+        if goes_on:
+            strip = cut_off(strip)
+        return self.selectable(strip.extend_cell_length(width, style), self.scroll_offset.y + y if y else 0)
 
     def line_text(self, line: int) -> str:
         """The text of a row as it is shown, its place counted from 1; of the headings at 0."""
@@ -299,6 +304,10 @@ class ColumnTable(SelectableLines, ScrollView, Generic[RowT, ContextT], can_focu
     def action_move_to(self, last: bool) -> None:
         """Go to the first or the last row."""
         self.move_cursor(len(self._rows) - 1 if last else 0)
+
+    def action_scroll_half(self, direction: int) -> None:
+        """Go half of what is in sight to a side."""
+        self.scroll_relative(x=direction * max(1, self.size.width // 2), animate=False)
 
     def action_choose(self) -> None:
         """Say which row it is."""
