@@ -6,6 +6,8 @@ from tui_tuner.evaluate.build.compilers.symbols import find_kernel, symbol_name
 
 SCALE_4, SCALE_8 = "_Z5scaleIfLi4EEvPT_", "_Z5scaleIfLi8EEvPT_"
 SCALE_HALF = "_Z5scaleI6__halfLi4EEvPT_"
+ARG_MAX = "_ZN1a3runILi4ENS_5IndexIfEENS_4PairIifEENS_6ArgMaxEEEvT0_T1_PS6_"
+SUM, SUM_8 = "_ZN1a3runILi4ENS_4CastIfdEEdNS_3SumEEEvT0_T1_", "_ZN1a3runILi8ENS_4CastIfdEEdNS_3SumEEEvT0_T1_"
 IN_A, PLAIN_F = "_ZN1a1fEPfi", "_Z1fPi"
 
 
@@ -50,6 +52,8 @@ def test_a_symbol_is_read_as_namespaces_name_and_template_arguments(symbol, path
         ("scale", [SCALE_4, SCALE_8], [SCALE_4, SCALE_8]),
         ("cale", [SCALE_4], []),
         ("no name", [SCALE_4], []),
+        ("run<4, a::Cast<float, double>, double, a::Sum>", [ARG_MAX, SUM, SUM_8], [SUM]),
+        ("run<4, a::Index<float>, a::Pair<int, float>, a::ArgMax>", [SUM, ARG_MAX], [ARG_MAX]),
     ],
 )
 def test_a_written_name_finds_the_symbols_that_answer_to_it(name, symbols, found):

@@ -183,6 +183,21 @@ def test_the_arrays_that_a_structure_points_to_are_drafted_as_the_host_makes_the
     assert "[[arguments]]  # const float4 *, which w.at points to" in text
 
 
+def test_the_members_of_what_a_structure_is_derived_of_stand_first_in_its_braces(tmp_path):
+    file = tmp_path / "scale.cu"
+    file.write_text(
+        "struct View { float *data; long n; };\nstruct Scaled : View { float by; };\n"
+        "__global__ void k(Scaled s)\n{\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "    if (i < s.n) s.data[i] *= s.by;\n}\n"
+        "int main() { const int n = 70000; float *d; cudaMalloc(&d, n * sizeof(float));\n"
+        " Scaled s{{d, n}, 0.5f}; k<<<(n + 127) / 128, 128>>>(s); }\n"
+    )
+    file.with_suffix(".toml").write_text(scaffold(file, None))
+    held, data = load_problem(file).arguments
+    assert [(one.name, one.value) for one in held.members or ()] == [("data", "s_data"), ("n", "n"), ("by", 0.5)]
+    assert (data.shape, data.output, data.fill) == (["n"], True, "normal")
+
+
 def test_memory_that_is_divided_among_pointers_is_not_taken_for_one_of_them(tmp_path):
     divided = "float *all; cudaMalloc(&all, 9 * n * 4); Work w = {{all, 2}, (float4 *)(all + 2 * n), chosen, n};"
     file = tmp_path / "gather.cu"

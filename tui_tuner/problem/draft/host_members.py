@@ -74,6 +74,8 @@ class HostMembers:
         text: str | None = None
         for position, name in enumerate(path):
             types, given = self._types(kind), split_list(values)
+            if name not in types and "" in types and given:  # of what it is derived of, which comes first
+                return self.picked(types[""], listed(given[0]) or "", path[position:])
             place = [*types].index(name) if name in types else len(given)
             if place >= len(given):
                 return None

@@ -100,7 +100,7 @@ class KernelName:
         if wanted is None or self.arguments is None:
             return wanted is self.arguments
         pairs = zip(self.arguments, wanted, strict=False)
-        return self.arguments == (UNKNOWN,) or all(UNKNOWN in pair or pair[0] == pair[1] for pair in pairs)
+        return all(UNKNOWN in pair or pair[0] == pair[1] for pair in pairs)
 
 
 def written_name(text: str) -> KernelName | None:
@@ -125,7 +125,7 @@ def symbol_name(symbol: str) -> KernelName:
 
 
 def find_kernel(name: str, symbols: Sequence[str]) -> list[str]:
-    """The symbols that answer to a name, narrowed by namespaces and then template arguments while several do."""
+    """The symbols that answer to a name; of several by its namespaces, its template arguments, the classes in them."""
     wanted = written_name(name)
     if wanted is None:
         return []
@@ -133,10 +133,18 @@ def find_kernel(name: str, symbols: Sequence[str]) -> list[str]:
     for narrower in (
         {symbol: known for symbol, known in found.items() if known.path == wanted.path},
         {symbol: known for symbol, known in found.items() if known.fits(wanted.arguments)},
+        {symbol: known for symbol, known in found.items() if all(one in symbol for one in _classes(name))},
     ):
         if len(found) > 1:
             found = {symbol: known for symbol, known in found.items() if symbol in narrower} or found
     return list(found)
+
+
+def _classes(name: str) -> list[str]:
+    """The classes among the template arguments of a name, as symbols have them: `7Squares` of `f<ns::Squares<int>>`."""
+    found = re.findall(r"\b[A-Za-z_]\w*\b(?!\s*::)", name.partition("<")[2])
+    known = {*_ALIASES, *(word for builtin in _BUILTIN.values() for word in builtin.split())}
+    return [f"{len(one)}{one}" for one in found if one not in known and not one.isupper()]
 
 
 def _split(text: str) -> list[str]:
@@ -208,7 +216,7 @@ class _Reader:
                 arguments.append(self._argument())
         except (IndexError, ValueError):
             self._at = len(self._text)
-            return (UNKNOWN,)
+            return (*arguments, UNKNOWN)
         return tuple(arguments)
 
     def _argument(self) -> str:
