@@ -8,13 +8,13 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tui_tuner.app.signals import EndingSignals, obey_signals
+from tui_tuner.app.signals import EndingSignals, forget_signals, obey_signals
 from tui_tuner.app.starting import Begin, DraftDesk, SessionSetup, StartingSession
 from tui_tuner.errors import ExitCode, SettingsError, UserError
 from tui_tuner.log import is_written, log_file
@@ -116,8 +116,7 @@ async def _as_lines(begin: Begin, front_end: FrontEnd) -> ExitCode:
 
     attended = front_end.approve_by == "attach"
 
-    setup = await begin()
-    _tell_notes(setup)
+    _tell_notes(setup := await begin())
     signals = EndingSignals(setup.session.interrupt, but=signal.SIGHUP if attended else None)
     approver: Approver = ApproveAll()
     if attended:
@@ -232,6 +231,23 @@ async def chosen_command(directory: Path, before: Attempt | None = None) -> list
         broke = f"the start screen broke ({type(app.failure).__name__}: {app.failure}); {logged(app.failure)}"
         raise UserError(broke, hint="`tuner-tui KERNEL` and `tuner-tui --help` do without it")
     return words or []
+
+
+async def start(directory: Path, carry_out: Callable[[list[str]], Awaitable[int]]) -> int:
+    """Let the user choose on the start screen; where what they chose fails and a terminal is there, choose anew."""
+    from tui_tuner.tui.start.start_world import Attempt
+
+    before: Attempt | None = None
+    while words := await chosen_command(directory, before):
+        try:
+            return await carry_out(words)
+        except UserError as error:
+            if not FrontEnd(auto=False).has_terminal:
+                raise
+            forget_signals()
+            say(f"tuner-tui: {error}")
+            before = Attempt(words, error)
+    return ExitCode.FINISHED
 
 
 def _played(starting: StartingSession, front_end: FrontEnd) -> EventSource:
