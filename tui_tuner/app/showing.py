@@ -8,13 +8,13 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tui_tuner.app.signals import EndingSignals, obey_signals
+from tui_tuner.app.signals import EndingSignals, forget_signals, obey_signals
 from tui_tuner.app.starting import Begin, DraftDesk, SessionSetup, StartingSession
 from tui_tuner.errors import ExitCode, SettingsError, UserError
 from tui_tuner.log import is_written, log_file
@@ -115,38 +115,37 @@ async def _as_lines(begin: Begin, front_end: FrontEnd) -> ExitCode:
     from tui_tuner.progress import Verbosity
 
     attended = front_end.approve_by == "attach"
-
-    setup = await begin()
-    _tell_notes(setup)
+    _tell_notes(setup := await begin())
     signals = EndingSignals(setup.session.interrupt, but=signal.SIGHUP if attended else None)
     approver: Approver = ApproveAll()
     if attended:
         approver = AnswersElsewhere(attach_line(setup.run))
         HangUp(lambda: setup.run.path)
     obey_signals(setup.session)
+    json, verbosity = front_end.output == "json", Verbosity(front_end.verbosity)
     try:
-        verbosity = Verbosity(front_end.verbosity)
-        code = await run_headless(
-            setup.session, json=front_end.output == "json", verbosity=verbosity, approver=approver
-        )
+        code = await run_headless(setup.session, json=json, verbosity=verbosity, approver=approver)
     except UserError:
         setup.forget_if_empty()
         raise
     except asyncio.CancelledError:
         code = signals.code
     except BrokenPipeError:
-        with suppress(BrokenPipeError):
-            _tell_interrupted(setup)
+        _tell_interrupted(setup)
         raise
     if signals.came and code == ExitCode.INTERRUPTED:
-        with suppress(BrokenPipeError):
-            _tell_interrupted(setup)
+        _tell_interrupted(setup)
         return signals.code
     return code
 
 
 async def _on_the_screen(starting: StartingSession, front_end: FrontEnd, drafts: DraftDesk | None) -> ExitCode:
-    app = _app(_played(starting, front_end), front_end.theme)
+    source: EventSource = starting
+    if front_end.plays:
+        from tui_tuner.tui.player import Player
+
+        source = Player(starting, front_end.speed, front_end.at)
+    app = _app(source, front_end.theme)
     if drafts is not None:
         drafts.put = lambda draft: _put(app, draft)
     try:
@@ -234,12 +233,21 @@ async def chosen_command(directory: Path, before: Attempt | None = None) -> list
     return words or []
 
 
-def _played(starting: StartingSession, front_end: FrontEnd) -> EventSource:
-    if not front_end.plays:
-        return starting
-    from tui_tuner.tui.player import Player
+async def start(directory: Path, carry_out: Callable[[list[str]], Awaitable[int]]) -> int:
+    """Let the user choose on the start screen; where what they chose fails and a terminal is there, choose anew."""
+    from tui_tuner.tui.start.start_world import Attempt
 
-    return Player(starting, front_end.speed, front_end.at)
+    before: Attempt | None = None
+    while words := await chosen_command(directory, before):
+        try:
+            return await carry_out(words)
+        except UserError as error:
+            if not FrontEnd(auto=False).has_terminal:
+                raise
+            forget_signals()
+            say(f"tuner-tui: {error}")
+            before = Attempt(words, error)
+    return ExitCode.FINISHED
 
 
 async def attach(path: Path, theme: str | None) -> ExitCode:
@@ -336,4 +344,5 @@ def _tell_interrupted(setup: SessionSetup) -> None:
 
 def _tell_resume(run: Path) -> None:
     if run.is_dir():
-        say(f"interrupted; go on with: tuner-tui resume {shlex.quote(str(run))}")
+        with suppress(BrokenPipeError):
+            say(f"interrupted; go on with: tuner-tui resume {shlex.quote(str(run))}")

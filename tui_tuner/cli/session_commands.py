@@ -26,7 +26,7 @@ from tui_tuner.cli.flags import (
 )
 from tui_tuner.cli.run_commands import add_run, run_of
 from tui_tuner.cli.values import directory, factor, name_and_value, seconds
-from tui_tuner.errors import ExitCode, SettingsError, UserError
+from tui_tuner.errors import ExitCode, SettingsError
 from tui_tuner.journal.reading import header_of, journal_of
 from tui_tuner.resources import VARIABLES, __version__, own_table, project_file, settings_file
 from tui_tuner.strategies import PLACES
@@ -153,25 +153,15 @@ async def tune_all(chosen: argparse.Namespace) -> int:
 
 async def _start() -> int:
     """Let the user choose on the start screen, then carry out the command; where that fails, choose anew."""
-    from tui_tuner.app.showing import FrontEnd, chosen_command
-    from tui_tuner.app.signals import forget_signals
-    from tui_tuner.tui.start.start_world import Attempt
+    from tui_tuner.app.showing import start
 
-    before: Attempt | None = None
-    while words := await chosen_command(Path(), before):
+    async def carry_out(words: list[str]) -> int:
         say(f"$ {shlex.join([PROGRAM, *words])}")
         chosen = CommandLine().parse(words)
-        try:
-            done: int = await chosen.command(chosen)
-        except UserError as error:
-            if not FrontEnd(auto=False).has_terminal:  # it is gone meanwhile
-                raise
-            forget_signals()
-            before = Attempt(words, error)
-            say(f"{PROGRAM}: {error}")
-        else:
-            return done
-    return ExitCode.FINISHED
+        done: int = await chosen.command(chosen)
+        return done
+
+    return await start(Path(), carry_out)
 
 
 def _is_recorded(device: str | None) -> bool:

@@ -127,7 +127,7 @@ class CudaDevice(Device):
             with self._faults():
                 for index, argument in enumerate(arguments):
                     if isinstance(argument, np.ndarray) or index in self.placement.constants:
-                        self._place(record, index, np.ascontiguousarray(argument), restored, guard_end)
+                        self._place(record, index, np.atleast_1d(argument), restored, guard_end)
                 record.arguments.extend(self._given(record, *one) for one in self.placement.passed(arguments))
         except DeviceFault:
             self.free(buffers)
@@ -135,9 +135,10 @@ class CudaDevice(Device):
         return buffers
 
     def _place(
-        self, record: DeviceArrays, index: int, host: np.ndarray, restored: frozenset[int], guard_end: bool
+        self, record: DeviceArrays, index: int, values: np.ndarray, restored: frozenset[int], guard_end: bool
     ) -> None:
-        array = record.arrays[index] = self._memory.allocate(host.nbytes, guard_end=guard_end)
+        array = record.arrays[index] = self._memory.allocate(values.nbytes, guard_end=guard_end)
+        host = np.ascontiguousarray(values)  # not before there is room for it
         if host.nbytes:
             self._driver.upload(array.address, host)
         if index in restored and host.nbytes:
