@@ -131,10 +131,10 @@ async def _as_lines(begin: Begin, front_end: FrontEnd) -> ExitCode:
     except asyncio.CancelledError:
         code = signals.code
     except BrokenPipeError:
-        _tell_interrupted(setup)
+        _tell_interrupted(setup, front_end)
         raise
     if signals.came and code == ExitCode.INTERRUPTED:
-        _tell_interrupted(setup)
+        _tell_interrupted(setup, front_end)
         return signals.code
     return code
 
@@ -158,7 +158,7 @@ async def _on_the_screen(starting: StartingSession, front_end: FrontEnd, drafts:
     if starting.setup is not None:
         _tell_notes(starting.setup)
         if code is ExitCode.INTERRUPTED:
-            _tell_interrupted(starting.setup)
+            _tell_interrupted(starting.setup, front_end)
         elif app.finished is not None and not front_end.plays:
             _tell_result(app)
     elif code is ExitCode.INTERRUPTED:
@@ -337,8 +337,8 @@ def _tell_notes(setup: SessionSetup) -> None:
         say(note)
 
 
-def _tell_interrupted(setup: SessionSetup) -> None:
-    if setup.run.journal.writable:  # a replay is only shown again
+def _tell_interrupted(setup: SessionSetup, front_end: FrontEnd) -> None:
+    if not front_end.plays:  # a replay is only shown again
         _tell_resume(setup.run.path)
 
 

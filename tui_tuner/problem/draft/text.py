@@ -120,10 +120,12 @@ def _checks(draft: Draft) -> Iterator[str]:
     yield "[[tests]]  # other sizes at which results are checked; best are some that no block size divides"
     yield f"sizes = {_inline(sizes.tested)}{CHECK}"
     for test in draft.facts.tests:
+        yield ""
         yield "[[tests]]"
         yield f"sizes = {_inline(test)}  # the model's, run on the emulator"
     if COMPILED_LANGUAGES[draft.language].has_emulator:
         if sizes.emulated_test != sizes.tested and not (draft.launch and draft.launch.stated):
+            yield ""
             yield "[[tests]]"
             yield f"sizes = {_inline(sizes.emulated_test)}  # the emulator's"
         yield ""

@@ -121,8 +121,7 @@ class CudaDevice(Device):
         Raises:
             DeviceFault: out of memory.
         """
-        record = DeviceArrays({}, {}, {}, [])
-        buffers = Buffers(arguments, restored, record)
+        buffers = Buffers(arguments, restored, record := DeviceArrays({}, {}, {}, []))
         try:
             with self._faults():
                 for index, argument in enumerate(arguments):
