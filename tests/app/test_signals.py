@@ -8,7 +8,7 @@ import signal
 
 import pytest
 
-from tui_tuner.app.signals import EndingSignals
+from tui_tuner.app.signals import EndingSignals, NeverWaits
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,19 @@ def test_only_a_signal_that_comes_later_ends_at_once(
     else:
         asyncio.run(session())
     assert len(heard) == 1
+
+
+def test_what_never_waits_is_ended_by_a_later_signal() -> None:
+    async def session() -> None:
+        loop = asyncio.get_running_loop()
+        started, passed = loop.time(), 0.0
+        loop.time = lambda: started + passed  # type: ignore[method-assign]
+        signals = EndingSignals(lambda _: None)
+        for apart_s in (0.1, 2.0, 0.1):
+            assert not signals.came
+            os.kill(os.getpid(), signal.SIGTERM)
+            passed += apart_s
+
+    with pytest.raises(NeverWaits, match="never waits") as raised:
+        asyncio.run(session())
+    assert raised.value.code == 130

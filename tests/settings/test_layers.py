@@ -90,7 +90,7 @@ def test_what_config_prints_says_nothing_of_defaults(own: Path) -> None:
 
 
 @pytest.mark.usefixtures("own")
-def test_a_value_is_kept_in_the_project_where_that_is_asked_for() -> None:
+def test_a_value_is_kept_in_the_project_where_that_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     assert save_settings({"session.device": "emulator"}, Path("k")) == Path("k/tuner-tui.toml")
     assert load_settings(beside=Path("k")).session.device == "emulator"
     with pytest.raises(SettingsError, match="there is no such directory"):
@@ -101,6 +101,9 @@ def test_a_value_is_kept_in_the_project_where_that_is_asked_for() -> None:
     assert Path("k/tuner-tui.toml").read_text() == before
     assert main(["config", "set", "session.seed", "9", "--project"]) == 0
     assert Path("tuner-tui.toml").read_text() == "[session]\nseed = 9\n"
+    with pytest.raises(SystemExit, match="2"):
+        main(["config", "set", "--project", "session.seed", "9"])
+    assert "'session.seed' is no directory; write --project last" in capsys.readouterr().err
 
 
 def test_the_users_own_file_is_no_project(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:

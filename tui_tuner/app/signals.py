@@ -40,8 +40,20 @@ def forget_signals() -> None:
         asyncio.get_running_loop().remove_signal_handler(name)
 
 
+class NeverWaits(SystemExit):
+    """Something that runs never lets the program hear a signal."""
+
+    def __init__(self) -> None:
+        super().__init__(ExitCode.INTERRUPTED)
+
+    def __str__(self) -> str:
+        return "it never waits, so that no signal is heard"
+
+
 class EndingSignals:
     """Signals that end a session from now on: the first in order, a later one at once.
+
+    What keeps the program from hearing the first, as a strategy that never waits, is ended where it is by a later one.
 
     Args:
         interrupt: ends the session where it is, with the reason.
@@ -59,9 +71,19 @@ class EndingSignals:
         self._task = asyncio.current_task()
         self._now = asyncio.get_running_loop().time
         self._came_at = 0.0
+        self._sent_at: float | None = None
         for name in _SIGNALS:
             if name is not but and signal.getsignal(name) is not signal.SIG_IGN:  # as under nohup
                 asyncio.get_running_loop().add_signal_handler(name, self._end, name)
+                signal.signal(name, self._sent)  # the loop is told all the same
+                signal.siginterrupt(name, False)
+
+    def _sent(self, *_: object) -> None:
+        """Called within whatever runs, where `_end` waits until the loop has its turn."""
+        now = self._now()
+        self._sent_at = now if self._sent_at is None else self._sent_at
+        if not self.came and now >= self._sent_at + _SAME_S:
+            raise NeverWaits
 
     def _end(self, name: signal.Signals) -> None:
         if self.came:

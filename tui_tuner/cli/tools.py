@@ -226,12 +226,18 @@ def add_config(parser: argparse.ArgumentParser) -> None:
     words = "`set KEY VALUE`, `trust [DIR]`, or a command whose settings are printed, as in: kernel.cu"
     parser.add_argument("words", nargs="*", metavar="WORD", help=words)
     project = "with set: in the file of the project in DIR (default: here), and not in your own"
-    parser.add_argument("--project", type=Path, nargs="?", const=Path(), metavar="DIR", help=project)
+    parser.add_argument("--project", type=_project, nargs="?", const=Path(), metavar="DIR", help=project)
     parser.epilog = (
         "options of a command stand behind --, as in: tuner-tui config -- kernel.cu --device cuda."
         " `trust` lets the projects in a directory set everything, also what runs programs"
     )
     parser.set_defaults(command=config)
+
+
+def _project(text: str) -> Path:
+    if not Path(text).is_dir():
+        raise argparse.ArgumentTypeError(f"'{text}' is no directory; write --project last, or --project=DIR")
+    return Path(text)
 
 
 def config(chosen: argparse.Namespace) -> int:
