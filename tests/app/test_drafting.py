@@ -215,6 +215,29 @@ def test_inputs_are_not_negative_where_fewer_outputs_are_no_number_then(tmp_path
     assert held.problem.arguments[1].fill == fill
 
 
+def test_an_index_of_a_fraction_below_zero_may_show_at_the_second_size_only(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        "tui_tuner.app.needed._MOST_ELEMENTS_ALIKE", 1
+    )  # as if arrays had been made large for it before
+    file = tmp_path / "pick.c"
+    file.write_text(
+        "void pick(int n, const float *at, float *y) { for (int i = 0; i < n; i++) y[i] = y[(int)at[i]]; }\n"
+    )
+    seen = []
+
+    class Picked(Processor):
+        where, long_s = "this processor", 1.0
+
+        async def outcome(self, problem, tests):
+            seen.append((not tests[0].sizes, problem.arguments[1].fill))
+            fault = "illegal access: touched memory 8 bytes before the start of argument 3"
+            return TrialResult(fault if seen[-1] == (False, None) else None, seconds=0.1)
+
+    held = asyncio.run(Amending(file, problem_of(file), Picked()).held())
+    assert held.problem.arguments[1].fill == "uniform"
+    assert seen == [(True, None), *[(False, None)] * 3, (True, "uniform"), (False, "uniform")]
+
+
 def test_a_draft_that_took_as_many_trials_as_there_are_and_holds_is_taken(tmp_path):
     file = tmp_path / "gemm.c"
     file.write_text(GEMM)

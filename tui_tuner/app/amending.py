@@ -103,7 +103,7 @@ class Amending:
         Raises:
             ProblemError: none does.
         """
-        held, made = await self._held(), self._made
+        held, made = await self._held(self._first if self._facts is None else self._draft(NO_AMENDMENTS)), self._made
         number, took_ms = await self._trials.doublings(
             held.problem, lambda by: self._draft(replace(made, doublings=by)).problem
         )
@@ -112,8 +112,7 @@ class Amending:
         said = f"sizes {'doubled' if number > 0 else 'halved'} until a launch took {time_words(took_ms)}"
         return replace(self._draft(replace(made, doublings=number)), doubts=(*held.doubts, said))
 
-    async def _held(self) -> Written:
-        written = self._first if self._facts is None else self._draft(NO_AMENDMENTS)
+    async def _held(self, written: Written) -> Written:
         for _ in range(_MOST_TRIALS):
             problem = written.problem.on_emulator()
             trial = await self._trials.outcome(problem, [Test(sizes={})])
@@ -197,11 +196,11 @@ class Amending:
             reason = reason or trial.reason
         if is_late(reason):
             return replace(trial_of, doubts=(self._late(reason),))
-        amended = amended_for(self._made, reason, problem) if NOT_FINITE.search(reason) else None
-        if amended is None:
+        amended = amended_for(self._made, reason, problem)
+        if amended is None or not (NOT_FINITE.search(reason) or amended.positive is not self._made.positive):
             raise self._refused(trial)
-        self._made = amended  # the first inputs had no negative number where it matters, by chance
-        return await self._at_other_sizes(self._draft(amended), no_numbers)
+        self._made = replace(amended, tested="")  # the first inputs had no negative number where it matters, by chance
+        return await self._held(self._draft(self._made))
 
     async def _with_tests(self, held: Written) -> Written:
         """The draft with those of the model's tests at which the kernel as given holds too."""
