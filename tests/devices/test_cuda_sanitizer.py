@@ -187,43 +187,41 @@ class OneContext(FakeDriver):
             super().call(name, *arguments)
 
 
-def test_the_child_launches_what_it_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture
+def child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OneContext:
+    """What the child finds for a device; it is to launch the job in `tmp_path`, of the kernel in `k.cubin` there."""
     fake = OneContext()
     monkeypatch.setattr(driver, "Driver", lambda: fake)
     monkeypatch.setattr(sanitized_child, "die_with_parent", lambda: None)
     monkeypatch.setattr(sys, "argv", ["", str(tmp_path)])
-    cubin = tmp_path / "k.cubin"
-    cubin.write_bytes(b"cubin")
+    (tmp_path / "k.cubin").write_bytes(b"cubin")
+    return fake
+
+
+def test_the_child_launches_what_it_is_told(
+    tmp_path: Path, child: OneContext, capfd: pytest.CaptureFixture[str]
+) -> None:
     arguments = [np.ones(4, np.float32), np.int32(4), np.zeros(4, np.float32)]
     launch = WatchedLaunch("n=4", arguments, frozenset({2}), Geometry((2, 1, 1), (4, 3, 1), 60000), frozenset({2}))
-    sanitizer.write_job(tmp_path, cubin, "k", [launch, launch], "gpu-b", -1.0)  # no time but for the first
+    last_start_s = -1.0  # no time but for the first
+    sanitizer.write_job(tmp_path, tmp_path / "k.cubin", "k", [launch, launch], "gpu-b", last_start_s)
     assert json.loads((tmp_path / "job.json").read_text())["launches"][0]["unwritten"] == [2]
     sanitized_child.main()
-    assert fake.launched == [("shared", 7, 8, 60000), (7, 2, 1, 1, 4, 3, 1, 60000)]
+    assert child.launched == [("shared", 7, 8, 60000), (7, 2, 1, 1, 4, 3, 1, 60000)]
     assert sanitized_child.LAUNCHED in capfd.readouterr().out
 
 
-def test_the_child_puts_the_addresses_of_arrays_into_structures(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fake = OneContext()
-    monkeypatch.setattr(driver, "Driver", lambda: fake)
-    monkeypatch.setattr(sanitized_child, "die_with_parent", lambda: None)
-    monkeypatch.setattr(sys, "argv", ["", str(tmp_path)])
-    cubin = tmp_path / "k.cubin"
-    cubin.write_bytes(b"cubin")
+def test_the_child_puts_the_addresses_of_arrays_into_structures(tmp_path: Path, child: OneContext) -> None:
     held = np.array((0,), [("from", "u8")])[()]
     arguments = [np.float32([3, 4]), np.int32(4), held]
     geometry, placement = Geometry((1, 1, 1), (2, 1, 1)), Placement({}, {2: {0: 0}})
     launch = WatchedLaunch("n=2", arguments, frozenset(), geometry, placement=placement)
-    sanitizer.write_job(tmp_path, cubin, "k", [launch], "gpu-b", 1.0)
+    sanitizer.write_job(tmp_path, tmp_path / "k.cubin", "k", [launch], "gpu-b", 1.0)
     sanitized_child.main()
-    ((number, address),) = fake.given
+    ((number, address),) = child.given
     assert number == 4
     assert address
-    assert fake.behind == [[3, 4]]
+    assert child.behind == [[3, 4]]
 
 
 def test_racecheck_gets_the_two_smallest_launches_and_those_of_few_blocks() -> None:
