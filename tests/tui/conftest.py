@@ -6,8 +6,11 @@ import json
 from collections.abc import AsyncGenerator, Callable, Hashable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
+from rich.console import RenderableType
+from textual._compositor import Compositor
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 from textual.pilot import Pilot
@@ -16,6 +19,7 @@ from textual.widgets import Input, TextArea
 from textual.worker import WorkerCancelled
 
 from tests.session.fakes import new_run, write_problem
+from tests.tui.looking import drawn
 from tests.tui.scripted import ScriptedRun
 from tui_tuner.journal.reading import RUNS
 from tui_tuner.tui import screen
@@ -61,6 +65,22 @@ def _styles_are_parsed_once() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _drawn_when_looked_at() -> Iterator[None]:
+    """There is no terminal: what would be written to it is drawn for a test that looks, and at the end of a session."""
+    draw = Compositor.render_update
+
+    def undrawn(compositor: Compositor, full: bool = False, **more: Any) -> RenderableType | None:
+        if full:
+            return draw(compositor, full, **more)
+        compositor._dirty_regions.clear()
+        return None
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Compositor, "render_update", undrawn)
+        yield
+
+
 async def settled(pilot: Pilot[str]) -> None:
     """Wait until what has arrived is drawn and no diff is being computed."""
     app = pilot.app
@@ -98,6 +118,7 @@ def started() -> Started:
         async with app.run_test(size=size, notifications=True) as pilot:
             await settled(pilot)
             yield pilot
+            drawn(app)
 
     return start
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from textual._context import visible_screen_stack
 from textual.app import App
 from textual.color import Color
+from textual.strip import Strip
 
 from tui_tuner.tui.app import TunerApp
 from tui_tuner.tui.panes.common import Pane
@@ -15,11 +17,15 @@ from tui_tuner.tui.tables.evaluation_table import EvaluationTable
 from tui_tuner.tui.view_model import ViewModel
 
 
+def drawn(app: App[Any]) -> list[Strip]:
+    """The lines that the terminal shows."""
+    visible_screen_stack.set(app._background_screens)
+    return app.screen._compositor.render_strips()[: app.size.height]
+
+
 def screen_text(app: App[Any]) -> str:
     """Everything that the terminal shows."""
-    width, height = app.size
-    lines = app.screen._compositor.render_strips()[:height]
-    return "\n".join(line.text[:width] for line in lines)
+    return "\n".join(line.text[: app.size.width] for line in drawn(app))
 
 
 def table_text(app: TunerApp) -> list[str]:
@@ -71,7 +77,7 @@ _LEAST_CONTRAST = 2.3
 def faint(app: App[Any], from_line: int = 0) -> list[str]:
     """Words that hardly stand out from what is behind them."""
     found: list[str] = []
-    for text, style, _ in (part for line in app.screen._compositor.render_strips()[from_line:] for part in line):
+    for text, style, _ in (part for line in drawn(app)[from_line:] for part in line):
         if style is not None and style.color is not None and style.bgcolor is not None and re.search(r"\w", text):
             letters, ground = map(Color.from_rich_color, (style.color, style.bgcolor))
             if contrast(letters, ground) < _LEAST_CONTRAST:

@@ -93,9 +93,11 @@ async def test_only_the_lines_in_view_are_looked_at(started: Started, monkeypatc
     async with started(reviewed(lines=3000), size=(80, 24)) as pilot:
         await pilot.press("d", "d")
         await settled(pilot)
+        screen_text(pilot.app)
         looked.clear()
         await pilot.press("pagedown")
         await settled(pilot)
+        screen_text(pilot.app)
         assert 0 < len(looked) < 4 * 24
 
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.tui.conftest import _isolated, started
+from tests.tui.conftest import _drawn_when_looked_at, _isolated, _styles_are_parsed_once, started
 
-__all__ = ["_isolated", "started"]
+__all__ = ["_drawn_when_looked_at", "_isolated", "_styles_are_parsed_once", "started"]
