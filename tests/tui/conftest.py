@@ -84,10 +84,10 @@ def _drawn_when_looked_at() -> Iterator[None]:
 async def settled(pilot: Pilot[str]) -> None:
     """Wait until what has arrived is drawn and no diff is being computed."""
     app = pilot.app
-    assert isinstance(app, TunerApp)
     await pilot.pause()
-    app.session_screen.draw()
-    await pilot.pause()
+    if isinstance(app, TunerApp):
+        app.session_screen.draw()
+        await pilot.pause()
     await _laid_out(pilot)
     while diffs := [worker for worker in app.workers if worker.group == "diff" and not worker.is_finished]:
         for worker in diffs:
