@@ -5,6 +5,7 @@ import gc
 import os
 import signal
 import socket
+import ssl
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -89,6 +90,14 @@ def _no_waiting_for_the_disk() -> Iterator[None]:
     """What a test writes need not outlive the machine."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda _: None)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_certificates() -> Iterator[None]:
+    """No test speaks TLS, and each client of a model would read some 150 certificates."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ssl.SSLContext, "load_verify_locations", lambda *_, **__: None)
         yield
 
 
