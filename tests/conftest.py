@@ -3,12 +3,15 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import re
 import signal
 import socket
 import ssl
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
+from itertools import count
 from pathlib import Path
 
 import hypothesis
@@ -66,6 +69,18 @@ def open_port() -> Iterator[int]:
         port = server.getsockname()[1]
         socket.create_connection(("127.0.0.1", port), 5).close()
         yield port
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory named as pytest names it, which lists those of all tests before to find a name."""
+    base = tmp_path_factory.getbasetemp() / re.sub(r"\W", "_", request.node.name)[:30]
+    for number in count():
+        path = base.with_name(f"{base.name}{number}")
+        with suppress(FileExistsError):
+            path.mkdir(mode=0o700)
+            break
+    return path
 
 
 @pytest.fixture(scope="session", autouse=True)

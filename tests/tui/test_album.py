@@ -17,7 +17,6 @@ from tests.tui.scripted import ScriptedRun
 from tests.tui.test_model_trouble import Troubled
 from tui_tuner.problem.draft.problem_file import scaffold
 from tui_tuner.tensile import TENSILE
-from tui_tuner.tui.app import TunerApp
 from tui_tuner.tui.start.start_app import StartApp
 from tui_tuner.tui.start.start_world import Found, GivenFile, RunCard, StartWorld
 
