@@ -87,13 +87,13 @@ def _parameter(name: str, knowledge: Knowledge) -> str:
     table = knowledge.table
     values = table.words(name) if name in table.names else "not in the table of valid values"
     default = f"; default {value_text(value)}" if (value := table.default(name)) is not None else ""
-    meaning = knowledge.explain(name)
+    meaning = knowledge.words.explain(name)
     return f"{name} ({values}{default}){f': {meaning}' if meaning else ''}"
 
 
 def term_facts(knowledge: Knowledge) -> str:
     """General terms."""
-    return "\n".join(f"{name}: {words}" for name, words in knowledge.general_terms.items())
+    return "\n".join(f"{name}: {words}" for name, words in knowledge.words.terms.items())
 
 
 def history_facts(history: History) -> str:
