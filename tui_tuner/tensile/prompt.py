@@ -52,7 +52,7 @@ def configuration_facts(configuration: BenchmarkConfiguration) -> str:
 def _space(group: SizeGroup) -> Iterator[str]:
     yield f"size group {group.number}: {group.permutations:,} permutations"
     for name, values in group.forked.items():
-        yield f"  forked, {len(values)} values: {name}: {_list(values)}"
+        yield f"  forked, {len(values)} values: {name}: [{', '.join(map(value_text, values))}]"
     for number, alternatives in enumerate(group.groups):
         yield f"  group {number}, {len(alternatives)} alternatives:"
         yield from (f"    {alternative_text(alternative)}" for alternative in alternatives)
@@ -175,10 +175,6 @@ def rejection_facts(outcome: RoundOutcome) -> str:
         if group.duplicates:
             lines.append(f"  {group.duplicates} dropped as duplicates: they derive to the same solution as another one")
     return "\n".join(lines)
-
-
-def _list(values: Sequence[ParameterValue]) -> str:
-    return f"[{', '.join(map(value_text, values))}]"
 
 
 class PromptDetail(IntEnum):
