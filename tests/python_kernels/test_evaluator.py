@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.python_kernels.fake_child import milliseconds
+from tests.python_kernels.fake_child import UNANSWERED, milliseconds
 from tests.python_kernels.fakes import fake_process, starts, written
 from tests.waiting import reached
 from tui_tuner.errors import DeviceError, ProblemError, UserError
@@ -110,7 +110,7 @@ async def test_two_configurations_are_compared(tmp_path):
 
 async def test_an_evaluation_that_nobody_waits_for_any_more_leaves_the_process_alive(tmp_path):
     async with machine(tmp_path) as fake:
-        task = asyncio.create_task(fake.evaluate(block_sizes_0=32))
+        task = asyncio.create_task(fake.evaluate(num_warps=UNANSWERED))
         await asyncio.sleep(0)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
