@@ -194,17 +194,10 @@ def start(node: yaml.Node) -> int:
 def end(node: yaml.Node) -> int:
     """Index behind its last character; a block's own end mark lies behind comments that follow it, this does not."""
     if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
-        last = node.value[-1]
-        return end(last[1]) if isinstance(last, tuple) and not _is_empty(last[1]) else end(_last_of(last))
+        *key, last = node.value[-1] if isinstance(node.value[-1], tuple) else (node.value[-1],)
+        is_empty = last.start_mark.index == last.end_mark.index
+        return end(key[0] if key and is_empty else last)
     return int(node.end_mark.index)
-
-
-def _last_of(item: yaml.Node | tuple[yaml.Node, yaml.Node]) -> yaml.Node:
-    return item[0] if isinstance(item, tuple) else item
-
-
-def _is_empty(node: yaml.Node) -> bool:
-    return int(node.start_mark.index) == int(node.end_mark.index)
 
 
 Splice: TypeAlias = tuple[int, int, str]
