@@ -102,7 +102,7 @@ async def _found(task: BenchmarkTask) -> list[float | None]:
 
 
 async def _by_method(task: BenchmarkTask) -> list[float | None]:
-    """What a method without a model finds when its questions are looked up."""
+    """The times that a method without a model finds when each evaluation is looked up in the recording."""
     data = load(task.data)
     is_random = task.strategy == RANDOM
     found: list[float | None] = []

@@ -76,7 +76,7 @@ def other_parameter_facts(configuration: BenchmarkConfiguration, knowledge: Know
 
 
 def _concerns(name: str, types: Sequence[Mapping[str, object]]) -> bool:
-    """Whether a parameter can matter for such problems: what is of sparse matrices or of scales does not elsewhere."""
+    """Whether a parameter can matter for such problems: those of sparse matrices or of scales do so only there."""
     if name.startswith("Debug"):
         return False
     needs = next((key for part, key in _ONLY_WITH.items() if part in name), None)
@@ -153,7 +153,7 @@ def values_text(values: Mapping[str, ParameterValue]) -> str:
 
 
 def value_facts(outcome: RoundOutcome) -> str:
-    """What each value went with."""
+    """For each value of a parameter, how fast the solutions with it were."""
     return (
         "\n".join(
             f"size group {effect.group}: {effect.parameter} {value_text(effect.value)}: best {effect.best:.1%}, "

@@ -157,7 +157,7 @@ class LogSummary:
 
 
 class LogReader:
-    """Takes lines as they are printed, with the seconds since the start."""
+    """Reads what Tensile prints, line by line, with the seconds since its start."""
 
     def __init__(self) -> None:
         self._phases: dict[str, float] = {}
@@ -276,7 +276,7 @@ class LogReader:
             self._client_code = int(client[1] or client[2])
 
     def _follow_blocks(self, line: str) -> None:
-        """Lines that stand together, without those that tell how far it is."""
+        """Collect lines that stand together, without those that tell the progress."""
         if not line.strip() or _STARTS.match(line):
             self._last_block, self._block = self._block or self._last_block, []
         elif len(self._block) < _FATAL_LINES:
@@ -284,7 +284,7 @@ class LogReader:
 
 
 def _is_broken(line: str) -> bool:
-    """Whether a line may go on in the next: where it was broken a blank is left, unless there was no room for one."""
+    """Whether a line may go on in the next one: where Tensile breaks one, a blank stays at its end if there is room."""
     return bool(line.strip(" #")) and (line[-1] == " " or len(line) in (_COLUMNS - 1, _COLUMNS))
 
 

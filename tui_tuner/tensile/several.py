@@ -129,7 +129,7 @@ async def _measured(bench: TensileBench, part: Share, directory: Path, on_line: 
 def together(
     configuration: BenchmarkConfiguration, parts: Sequence[Share], outcomes: Sequence[RoundOutcome]
 ) -> RoundOutcome:
-    """The outcome of the whole configuration; where one GPU gave no results, its failure is that of the run."""
+    """One outcome from those of all GPUs; where one of them gave no results, its failure is that of the run."""
     pairs = list(zip(parts, outcomes, strict=True))
     failed = next(((part, one.failure) for part, one in pairs if one.failure is not None), None)
     places = {(group.number, tuple(size)): at for group in configuration.size_groups
@@ -183,7 +183,7 @@ def _effects(pairs: Iterable[tuple[Share, RoundOutcome]]) -> Iterator[ValueEffec
 
 
 def _join_logic(directory: Path, parts: Sequence[Share]) -> list[str]:
-    """Put the library logic of all GPUs together where a run of one would leave it; why it is not, if it is not."""
+    """Merge the library logic of all GPUs to where a run of one leaves it; returns why that failed, if it did."""
     target = directory / OUTPUT / LOGIC
     found: defaultdict[str, list[Path]] = defaultdict(list)
     for part in parts:

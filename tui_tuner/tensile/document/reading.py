@@ -60,7 +60,7 @@ def space(
 
 
 def refuse_dead(node: yaml.Node, file: Path) -> None:
-    """Whether a size group has a section over which Tensile ends.
+    """Refuse a size group with a section that Tensile no longer supports.
 
     Raises:
         ProblemError: it has.
