@@ -76,6 +76,39 @@ def test_rounding_in_another_way_is_no_fault(
     assert failure.kind is FailureKind.WRONG_RESULT
 
 
+def test_where_rounding_makes_another_result_nobody_is_checked_and_that_is_said(tmp_path: Path) -> None:
+    def given(y: np.ndarray, x: np.ndarray, n: int) -> float:
+        away = x - np.float32(x.mean(dtype=np.float64))
+        y[...] = away / (np.abs(away).max() + np.float32(1e-30))
+        return 1.0
+
+    def rounds(y: np.ndarray, x: np.ndarray, n: int) -> float:
+        away = x - np.float32(x.mean(dtype=np.float64)) * np.float32(1 + 2**-22)
+        y[...] = away / (np.abs(away).max() + np.float32(1e-30))
+        return 1.0
+
+    work = bench(tmp_path, "(x - x.mean()) / (np.abs(x - x.mean()).max() + 1e-30)", given=given, rounds=rounds)
+    assert "n=4001, inputs with equal values: y is made of rounding" in work._datasets.left_out
+    assert work.evaluate(executable("rounds"), None).failure is None
+
+
+def test_who_takes_a_limit_for_one_that_is_excluded_is_found_before_it_is_accepted(tmp_path: Path) -> None:
+    def given(y: np.ndarray, x: np.ndarray, alpha: np.float32, n: int) -> float:
+        y[...] = np.where(x >= alpha, x, 0)
+        return 2.0
+
+    def excludes(y: np.ndarray, x: np.ndarray, alpha: np.float32, n: int) -> float:
+        y[...] = np.where(x > alpha, x, 0)
+        return 1.0
+
+    argument = ALPHA.replace("1.0", "0.3")
+    problem = "np.where(x >= alpha, x, 0)", argument, "float alpha,"
+    work = bench(tmp_path, *problem, given=given, excludes=excludes)
+    failure = work.compare(executable("given"), executable("excludes"), 0.01).comparison.failure
+    assert failure is not None
+    assert "inputs with other scalars: " in failure.message
+
+
 def test_a_scalar_that_is_written_into_the_code_is_found_before_it_is_accepted(tmp_path: Path) -> None:
     def given(y: np.ndarray, x: np.ndarray, alpha: np.float32, n: int) -> float:
         y[...] = alpha * x

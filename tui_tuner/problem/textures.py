@@ -72,6 +72,7 @@ def textured(
         values = [_other_scalar(*each, seed) for each in zip(problem.arguments, noise, strict=True)]
         if all(value is before for value, before in zip(values, noise, strict=True)):
             return None
+    scalars = [value for value in values if isinstance(value, np.generic) and value.dtype.kind == "f"]
     arrays = {index: array for index, array in enumerate(noise) if isinstance(array, np.ndarray)}
     allowed = {index: _domain(problem.arguments[index], problem.sizes) for index in arrays}
     spares_places = any(domain and not domain.is_whole for domain in allowed.values()) and seed % 2 == 1
@@ -89,6 +90,8 @@ def textured(
         else:
             new = _textured(domain, array, texture, random)
         if new is not None:
+            if texture is Texture.SCALARS and domain is not None:
+                domains.put(new, scalars, domain, random)
             values[index], changed = new, True
     return values if changed else None
 

@@ -174,10 +174,9 @@ class DataSets:
         try:
             outputs = self._run_baseline(arguments, noise.index, label)
             drawn = LaunchData(noise.index, label, arguments, outputs, {}, texture)
-            said = draft.expected()
-            data = self._judged(drawn, said, sizes, {i: _size(texture, noise.expected[i]) for i in outputs})
+            data = self._judged(drawn, draft.expected(), sizes, {i: _size(texture, noise.expected[i]) for i in outputs})
             if texture in _CANCELLING and not (self._has_own_tolerance or self._own.is_exact):
-                data = self._widened(data, noise, is_asked=said is not None)
+                data = self._widened(data, noise)
         except ProblemError as error:
             raise LeftOut(error.message) from None
         except DeviceFault as fault:
@@ -190,21 +189,23 @@ class DataSets:
         self._leave_out_wrong(outputs, data)
         return data
 
-    def _widened(self, data: LaunchData, noise: LaunchData, *, is_asked: bool) -> LaunchData:
-        """Allowing as much as outputs move where inputs are off by a unit in the last place, far less than 1 %.
+    def _widened(self, data: LaunchData, noise: LaunchData) -> LaunchData:
+        """Allowing as much as outputs move where inputs are off by a unit in the last place, as far as 1 %.
 
-        What is left of equal numbers that cancel is rounding, and what it is divided by may make it large.
+        What is left of equal numbers is rounding. Raises `LeftOut` where it makes another result.
         """
         arguments = [_nudged(value) for value in data.arguments]
-        by_name = self._drafts.asked(data.index, arguments) if is_asked else None
+        by_name = self._drafts.asked(data.index, arguments) if data.is_certain else None
         moved = self._run_baseline(arguments, data.index, data.label) if by_name is None else self._numbered(by_name)
         bounds = dict(data.bounds)
         for i, expected in data.expected.items():
             if np.issubdtype(expected.dtype, np.floating):
                 away = np.abs(moved[i] - expected)
                 size = max(magnitude(expected), magnitude(noise.expected[i]))
-                widest = min(MARGIN * float(away.max(initial=0.0, where=np.isfinite(away))), FLOOR_CAP * size)
-                bounds[i] = replace(bounds[i], absolute=max(bounds[i].absolute, widest))
+                allowed = MARGIN * float(away.max(initial=0.0, where=np.isfinite(away)))
+                if allowed > FLOOR_CAP * size:
+                    raise LeftOut(f"{self._problem.arguments[i].name} is made of rounding")
+                bounds[i] = replace(bounds[i], absolute=max(bounds[i].absolute, allowed))
         return replace(data, bounds=bounds)
 
     def _judged(
