@@ -213,3 +213,36 @@ def test_blocks_that_are_tried_alone_leave_a_counter_as_it_was(emulator: Bench) 
     device.launch(kernel, buffers, geometry, 100)
     assert device.download(buffers, 0).tolist() == [5]
     device.free(buffers)
+
+
+MEANWHILE = """
+__global__ void add(int* x, int how) {
+    for (int i = 0; i < 8; i++) {
+        if (how == 0) atomicAdd(&x[0], 1);
+        if (how == 1) for (int old = x[0], seen; (seen = atomicCAS(&x[0], old, old + 1)) != old; old = seen) {}
+        if (how == 2) atomicExch(&x[0], atomicAdd(&x[0], 0) + 1);
+        if (how == 3) { int old = x[0]; atomicCAS(&x[0], old, old + 1); }
+    }
+}
+__global__ void wait(int* x, int which) {
+    if (threadIdx.x == which) while (atomicCAS(&x[0], 7, 8) != 7) {}
+    if (threadIdx.x == 63 - which) atomicExch(&x[0], 7);
+}
+"""
+
+
+@pytest.mark.parametrize(("how", "is_lost"), [(0, False), (1, False), (2, True), (3, True)])
+def test_what_other_threads_do_between_a_look_and_an_exchange_is_lost_to_who_does_not_look_again(
+    emulator: Bench, how: int, is_lost: bool
+) -> None:
+    kernel, device = emulator.load(MEANWHILE, "add"), emulator.device
+    buffers = device.allocate([np.zeros(1, np.int32), np.int32(how)], frozenset({0}))
+    for _ in device.launch_each(kernel, [(buffers, Geometry((1, 1, 1), (256, 1, 1)))], 100):
+        assert (device.download(buffers, 0)[0] < 2048) == is_lost
+    device.free(buffers)
+
+
+@pytest.mark.parametrize("which", [0, 63])
+def test_a_thread_that_spins_lets_those_begin_that_have_not(emulator: Bench, which: int) -> None:
+    (out,) = emulator.run(emulator.load(MEANWHILE, "wait"), np.zeros(1, np.int32), np.int32(which), block=(64, 1, 1))
+    assert out.tolist() == [8]

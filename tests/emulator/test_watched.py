@@ -126,6 +126,12 @@ __global__ void watched(float* x, int n, int which) {
                 if (all[5] + all[69] < 0) sum = 1;
             }
             break;
+        case 28:  // what is volatile may be read meanwhile
+            if (t == 0) ready = 0;
+            __syncthreads();
+            if (t == 0) *(volatile int*)&ready = 1;
+            x[t] = *(volatile int*)&ready;
+            break;
         case 27:  // of whole warps each comes to the barrier by its own way
             if (t < 32) __syncthreads();
             else x[t] = 0, __syncthreads();
@@ -138,6 +144,7 @@ __global__ void watched(float* x, int n, int which) {
         case 24: lock = t; break;
         case 25: tile[t] = x[t]; __syncthreads(); x[t] = tile[t ^ 33]; tile[t] = 0; break;
         case 26: x[t] = x[(t + 1) % 64] + 1; break;
+        case 29: ((volatile int*)counts)[t % 5] = t; break;
 
         case 30: all[t] += 1; break;
         case 31: if (blockIdx.x) atomicAdd(&all[t], 1.0f); else all[t] += 1; break;
@@ -184,7 +191,7 @@ __global__ void watched(float* x, int n, int which) {
     }
 }
 """
-_HONEST, _RACY, _RACY_BLOCKS = (*range(20), 27), range(20, 27), range(30, 36)
+_HONEST, _RACY, _RACY_BLOCKS = (*range(20), 27, 28), (*range(20, 27), 29), range(30, 36)
 _READ = {
     40: r"block [01],0,0 is told so and reads the same in line \{\w+\}, and no __threadfence is between",
     41: r"block [01],0,0 is told so and reads the same in line \{\w+\}, and no __threadfence is between",

@@ -42,7 +42,9 @@ IMAGE = (100, 70)
         (mask(IMAGE, 0, -1, np.s_[:, 0], np.s_[:, -1]), "all but columns 1 to 68 in rows 1 to 98"),
         (mask((7000,), np.s_[6990:]), "exactly the last 10 elements"),
         (mask((7000,), np.s_[5::7]), "exactly every 7th element from 5 to 6998"),
-        (mask((3, 8, 5), np.s_[:, 7]), "exactly the last index along axis 1"),
+        (mask((3, 8, 5), np.s_[1, 2:5]), "exactly rows 2 to 4 in plane 1"),
+        (mask((3, 8, 5, 6), np.s_[:, 2:5]), "exactly axis-1 slices 2 to 4"),
+        (mask((3, 8, 5), np.s_[:, 7]), "exactly the last row"),
     ],
 )
 def test_a_pattern_is_named(wrong, words):
@@ -68,7 +70,7 @@ def test_what_has_no_pattern_is_said_to_have_none():
 
 # What the words say, read back: a region is right if it is found in the words alone.
 
-NAMES = {1: ("element",), 2: ("row", "column"), 3: tuple(f"index along axis {axis}" for axis in range(3))}
+NAMES = {1: ("element",), 2: ("row", "column"), 3: ("plane", "row", "column")}
 
 
 def said_of_axis(words: str, name: str, extent: int) -> np.ndarray:

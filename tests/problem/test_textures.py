@@ -214,3 +214,30 @@ def test_large_whole_numbers_are_the_two_furthest_from_zero_where_there_are_othe
 ) -> None:
     values = drawn(Texture.LARGE, dtype="int16", low=low, high=high)
     assert (None if values is None else set(values.tolist())) == held
+
+
+@pytest.mark.parametrize(
+    ("value", "others"),
+    [(1.0, {0.75, 1.25}), (0.125, {0.09375, 0.15625}), (0, {0.25}), (-3.0, {-2.25, -3.75}), ("2 * 0.5", {0.75, 1.25})],
+)
+def test_a_floating_scalar_without_a_size_in_it_is_another_one(value: object, others: set[float]) -> None:
+    problem = problem_of()
+    scalar = Argument(name="a", dtype="float64", value=value)  # type: ignore[arg-type]
+    problem = problem.model_copy(update={"arguments": [*problem.arguments, scalar]})
+    found = {float(textured(problem, make_arguments(problem, {}, 1), Texture.SCALARS, seed)[1]) for seed in range(9)}  # type: ignore[index]
+    assert found == others
+
+
+@pytest.mark.parametrize(
+    "scalar",
+    [
+        {"dtype": "int32", "value": 3},
+        {"dtype": "float32", "value": 1000.0},
+        {"dtype": "float32", "value": "1.0 / n"},
+    ],
+)
+def test_what_may_be_a_count_or_is_made_of_sizes_stays(scalar: dict[str, object]) -> None:
+    problem = problem_of()
+    arguments = [*problem.arguments, Argument(name="a", **scalar)]  # type: ignore[arg-type]
+    problem = problem.model_copy(update={"arguments": arguments, "sizes": {"n": 7}})
+    assert textured(problem, make_arguments(problem, {}, 1), Texture.SCALARS, 1) is None

@@ -5,6 +5,7 @@ Each function makes them in the place of noise, with its shape and type: none wh
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -107,6 +108,15 @@ def mostly_equal(noise: np.ndarray, domain: Domain, random: np.random.Generator)
     for place in random.integers(alike, flat.size, min(SPIKES, flat.size // HEAD + 1)):
         flat[place] = _one_of_few(domain, random, negative=place >= zeros)
     return values
+
+
+def put(values: np.ndarray, numbers: Sequence[np.generic], domain: Domain, random: np.random.Generator) -> None:
+    """Put numbers, as far as they may be there, at a few places: what compares with them is wrong there or not."""
+    low, high = (-np.inf, np.inf) if domain.low is None or domain.high is None else (domain.low, domain.high)
+    allowed = [] if domain.is_whole else [number for number in numbers if low <= float(number) < high]
+    if allowed and values.dtype.kind == "f":
+        places = random.integers(0, values.size, min(SPIKES, values.size // HEAD + 1))
+        values.reshape(-1)[places] = np.resize(allowed, places.size)
 
 
 def lone(noise: np.ndarray, domain: Domain, random: np.random.Generator) -> np.ndarray | None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from tui_tuner.problem import domains
 from tui_tuner.problem.domains import Domain
+from tui_tuner.problem.expressions import names_in
 from tui_tuner.problem.inputs import bounds_of, fill_of
 from tui_tuner.problem.model import Argument, Problem
 
@@ -35,18 +36,23 @@ class Texture(StrEnum):
     NEXT = "numbers next to each other"
     LONE = "one large element among noise"
     ORDERED = "numbers in order"
+    SCALARS = "other scalars"
 
 
 STRUCTURED = (Texture.SPIKES, Texture.PROFILE)
 """What is checked at the timed size beside noise."""
-_COMPARED_ONLY = (Texture.CHANGED, Texture.MOSTLY_EQUAL, Texture.NEXT, Texture.LONE, Texture.ORDERED)
-ALL_BUT_NOISE = tuple(texture for texture in Texture if texture not in (Texture.NOISE, *_COMPARED_ONLY))
+_TO_ACCEPT = (Texture.MOSTLY_EQUAL, Texture.NEXT, Texture.LONE, Texture.ORDERED, Texture.SCALARS)
+ALL_BUT_NOISE = tuple(one for one in Texture if one not in (Texture.NOISE, Texture.CHANGED, *_TO_ACCEPT))
 """What is checked at tests beside noise. More are drawn where a kernel is about to be accepted: few elements that are
 changed where others were in the same memory just before, at tests few values among equal ones, one large element among
-noise, numbers in order, and, where whole numbers are computed, others that only their last bits tell apart."""
+noise, numbers in order, other scalars over quiet and loud parts, and, where whole numbers are computed, others that
+only their last bits tell apart."""
 
 SCALES = (Texture.TINY, Texture.LARGE, Texture.LONE)
 """Other magnitudes."""
+
+COUNT = 8
+"""A whole number from here on may be a count, also as a scalar of floating type: of these none is changed."""
 
 Value = np.ndarray | np.generic
 
@@ -62,6 +68,11 @@ def textured(
         first_only: whether only the first array is changed that can be.
     """
     values, changed = list(noise), False
+    if texture is Texture.SCALARS:
+        values = [_other_scalar(*each, seed) for each in zip(problem.arguments, noise, strict=True)]
+        if all(value is before for value, before in zip(values, noise, strict=True)):
+            return None
+    scalars = [value for value in values if isinstance(value, np.generic) and value.dtype.kind == "f"]
     arrays = {index: array for index, array in enumerate(noise) if isinstance(array, np.ndarray)}
     allowed = {index: _domain(problem.arguments[index], problem.sizes) for index in arrays}
     spares_places = any(domain and not domain.is_whole for domain in allowed.values()) and seed % 2 == 1
@@ -79,8 +90,21 @@ def textured(
         else:
             new = _textured(domain, array, texture, random)
         if new is not None:
+            if texture is Texture.SCALARS and domain is not None:
+                domains.put(new, scalars, domain, random)
             values[index], changed = new, True
     return values if changed else None
+
+
+def _other_scalar(argument: Argument, value: Value, seed: int) -> Value:
+    """Another value of a floating scalar that is the same at all sizes: who wrote it into the code is wrong there."""
+    if argument.value is None or names_in(argument.value) or value.dtype.kind != "f":
+        return value
+    number, share = float(value), 0.25 if seed % 2 else -0.25
+    if not np.isfinite(number) or (abs(number) >= COUNT and number.is_integer()):
+        return value
+    other: np.generic = value.dtype.type(number * (1 + share) if number else abs(share))
+    return other
 
 
 def occurring(problem: Problem) -> list[Texture]:
@@ -127,5 +151,6 @@ _MAKERS: Mapping[Texture, Callable[[np.ndarray, Domain, np.random.Generator], np
     Texture.NEXT: domains.next_to_each_other,
     Texture.LONE: domains.lone,
     Texture.ORDERED: domains.in_order,
+    Texture.SCALARS: domains.profile,
 }
 """None of them where an array cannot hold it."""

@@ -143,3 +143,24 @@ __global__ void honest_last_warp(unsigned *bins, const int *x, int n) {
     atomicAdd(&bins[lane], ((volatile unsigned *)own)[lane]);
     atomicAdd(&bins[lane + 32], ((volatile unsigned *)own)[lane + 32]);
 }
+
+// Reads a counter and puts back one more, each by itself without a fault.
+// expect: wrong result
+__global__ void read_then_exchanged(unsigned *bins, const int *x, int n) {
+    __shared__ unsigned own[64];
+    if (threadIdx.x < 64) own[threadIdx.x] = 0;
+    __syncthreads();
+    EACH(i) atomicExch(&own[x[i]], atomicAdd(&own[x[i]], 0u) + 1);
+    __syncthreads();
+    if (threadIdx.x < 64) atomicAdd(&bins[threadIdx.x], own[threadIdx.x]);
+}
+
+// expect: race or wrong result
+__global__ void counters_are_volatile(unsigned *bins, const int *x, int n) {
+    __shared__ volatile unsigned own[64];
+    if (threadIdx.x < 64) own[threadIdx.x] = 0;
+    __syncthreads();
+    EACH(i) own[x[i]] = own[x[i]] + 1;
+    __syncthreads();
+    if (threadIdx.x < 64) atomicAdd(&bins[threadIdx.x], own[threadIdx.x]);
+}

@@ -35,6 +35,9 @@ REDRAWS = 20
 EXACT_NEEDS = 256
 """Elements that must all be exact, for the kernel as given to be: some are by chance."""
 
+_CANCELLING = (Texture.EQUAL, Texture.MOSTLY_EQUAL)
+"""Textures whose numbers leave nothing of each other, but for rounding."""
+
 RunBaseline = Callable[[list[KernelArgument], int, str], dict[int, np.ndarray]]
 """Runs the kernel as given on arguments at a test's index, with a label in words; the outputs by argument index."""
 
@@ -172,6 +175,8 @@ class DataSets:
             outputs = self._run_baseline(arguments, noise.index, label)
             drawn = LaunchData(noise.index, label, arguments, outputs, {}, texture)
             data = self._judged(drawn, draft.expected(), sizes, {i: _size(texture, noise.expected[i]) for i in outputs})
+            if texture in _CANCELLING and not (self._has_own_tolerance or self._own.is_exact):
+                data = self._widened(data, noise)
         except ProblemError as error:
             raise LeftOut(error.message) from None
         except DeviceFault as fault:
@@ -183,6 +188,25 @@ class DataSets:
             refuse_degenerate(name, texture, expected, computed=self._problem.reference is None)
         self._leave_out_wrong(outputs, data)
         return data
+
+    def _widened(self, data: LaunchData, noise: LaunchData) -> LaunchData:
+        """Allowing as much as outputs move where inputs are off by a unit in the last place, as far as 1 %.
+
+        What is left of equal numbers is rounding. Raises `LeftOut` where it makes another result.
+        """
+        arguments = [_nudged(value) for value in data.arguments]
+        by_name = self._drafts.asked(data.index, arguments) if data.is_certain else None
+        moved = self._run_baseline(arguments, data.index, data.label) if by_name is None else self._numbered(by_name)
+        bounds = dict(data.bounds)
+        for i, expected in data.expected.items():
+            if np.issubdtype(expected.dtype, np.floating):
+                away = np.abs(moved[i] - expected)
+                size = max(magnitude(expected), magnitude(noise.expected[i]))
+                allowed = MARGIN * float(away.max(initial=0.0, where=np.isfinite(away)))
+                if allowed > FLOOR_CAP * size:
+                    raise LeftOut(f"{self._problem.arguments[i].name} is made of rounding")
+                bounds[i] = replace(bounds[i], absolute=max(bounds[i].absolute, allowed))
+        return replace(data, bounds=bounds)
 
     def _judged(
         self,
@@ -204,11 +228,15 @@ class DataSets:
         if by_name is None:
             bounds = {i: self._scaled_bound(data, i, sizes, sizes_of[i]) for i in outputs}
             return replace(data, bounds={i: replace(one, rarely=is_noise) for i, one in bounds.items()})
-        expected = {i: by_name[self._problem.arguments[i].name] for i in outputs}
+        expected = self._numbered(by_name)
         errors = self._own_errors(data, expected, sizes, is_doubted=is_doubted or self._drafts.in_doubt)
         bounds = {i: self._bound(i, expected[i], sizes, errors[i], MARGIN, sizes_of[i]) for i in outputs}
         bounds = {i: replace(one, rarely=is_noise) for i, one in bounds.items()}
         return replace(data, expected=expected, bounds=bounds, is_certain=True)
+
+    def _numbered(self, by_name: Mapping[str, np.ndarray]) -> dict[int, np.ndarray]:
+        """Outputs by argument index."""
+        return {i: by_name[one.name] for i, one in enumerate(self._problem.arguments) if one.output}
 
     def _own_errors(
         self, data: LaunchData, expected: Mapping[int, np.ndarray], sizes: Mapping[str, int], *, is_doubted: bool
@@ -292,6 +320,17 @@ class DataSets:
                 )
 
 
+def _nudged(value: KernelArgument) -> KernelArgument:
+    """Numbers of floating type off by a unit in the last place, up and down in turns; zeros stay zeros."""
+    if not isinstance(value, np.ndarray) or value.dtype.kind != "f":
+        return value
+    nudged = value.copy()
+    for first, towards in enumerate((np.inf, -np.inf)):
+        part = nudged.reshape(-1)[first::2]
+        np.nextafter(part, value.dtype.type(towards), out=part, where=part != 0)
+    return nudged
+
+
 SizeOf = Callable[[np.ndarray], float]
 """The size of an output, of which a share is allowed of all of its elements alike."""
 
@@ -299,11 +338,12 @@ SizeOf = Callable[[np.ndarray], float]
 def _size(texture: Texture, noise: np.ndarray) -> SizeOf | None:
     """How large an output counts whose inputs have a texture; None for its magnitude.
 
-    Where most of it is silent its magnitude says little of the numbers that were added up, and where inputs are equal
-    or zero it may be what is left when they cancel.
+    Where most of it is silent, as where all places that numbers go to are two, its magnitude says little of the numbers
+    that were added up, and where inputs are equal or zero it may be what is left when they cancel.
     """
-    if texture in (*STRUCTURED, Texture.CHANGED, Texture.LONE):
+    if texture in (*STRUCTURED, Texture.CHANGED, Texture.LONE, Texture.LARGE, Texture.SCALARS):
         return peak
     if texture in (Texture.EQUAL, Texture.ZEROS, Texture.MOSTLY_EQUAL):
-        return lambda expected: max(magnitude(expected), magnitude(noise))
+        measure = magnitude if texture is Texture.MOSTLY_EQUAL else peak
+        return lambda expected: max(measure(expected), magnitude(noise))
     return None

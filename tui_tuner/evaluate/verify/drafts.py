@@ -159,7 +159,8 @@ class Drafts:
         others = [texture for texture in checked if texture is not Texture.NOISE]
         also = [Texture.CHANGED]
         if index < len(self.problem.tests):
-            also = [Texture.MOSTLY_EQUAL, Texture.LONE, Texture.ORDERED, *([Texture.NEXT] if self._orders else [])]
+            also = [Texture.MOSTLY_EQUAL, Texture.LONE, Texture.ORDERED, Texture.SCALARS]
+            also += [Texture.NEXT] if self._orders else []
         return self.announce(index, [secrets.choice(others), *also] if others else [])
 
     @property

@@ -112,12 +112,12 @@ def _box(wrong: np.ndarray) -> Region:
     """The indices along each axis at which anything is wrong."""
     axes = range(wrong.ndim)
     found = [_indices(np.asarray(wrong.any(axis=tuple({*axes} - {axis})))) for axis in axes]
-    names = _NAMES.get(wrong.ndim) or [f"index along axis {axis}" for axis in axes]
+    names = _NAMES.get(wrong.ndim) or [f"axis-{axis} slice" for axis in axes]
     words = [indices.in_words(name) for indices, name in zip(found, names, strict=True) if not indices.are_all]
     return found, " in ".join(reversed(words))
 
 
-_NAMES = {1: ("element",), 2: ("row", "column")}
+_NAMES = {1: ("element",), 2: ("row", "column"), 3: ("plane", "row", "column")}
 
 
 def _stretch(wrong: np.ndarray) -> Iterator[Region]:

@@ -49,6 +49,7 @@ static bool alone;
 bool atomics_are_told;
 
 void note_atomic(const volatile void* address, size_t bytes, bool may_lock, const void* instruction) {
+    if (may_lock) give_way();  // what was read there before may be old by now
     if (watch_atomic) watch_atomic(address, bytes, instruction);
     if (!alone) return;
     if (may_lock) atomics.count = -1;
@@ -163,7 +164,7 @@ int run(const Launch& launch) {
     prepare_threads(blockDim, launch.thread, launch.arguments);
     memset(tuner_dynamic_shared + g[6], UNTOUCHED, MARGIN);
     alone = g[8] != 0;
-    atomics_are_told = alone || watch_atomic;
+    atomics_are_told = alone || watch_atomic || g[7];
     atomics.count = 0;
     if (watch_launch && !watch_launch()) {
         explain("no memory to watch what the threads do");

@@ -78,7 +78,8 @@ static void run_thread(unsigned number) {
 static void work() {
     Worker* self = starting;
     for (;;) {
-        while (started < total && ready_count == 0) run_thread(started++);
+        do run_thread(started++);  // also where others are ready: who spins may wait for one that has not begun
+        while (started < total && ready_count == 0);
         if (_setjmp(self->context) == 0) {
             self->next_idle = idle;
             idle = self;
@@ -177,6 +178,12 @@ void wait(Wait reason, const char* operation, int line) {
 void yield() {
     wake(*running);
     suspend(true);
+}
+
+void give_way() {
+    static unsigned drawn;
+    drawn = drawn * 1664525u + 1013904223u;
+    if (shuffled && drawn >> 29 == 0) yield();
 }
 
 void prepare_threads(const dim3& block, void (*body)(void**), void** arguments) {

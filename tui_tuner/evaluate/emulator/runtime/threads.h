@@ -56,6 +56,9 @@ Status run_block(bool descending, unsigned order);
 void wait(Wait reason, const char* operation, int line);
 void wake(Thread& thread);
 
+/* Lets other threads run by chance, where the order is one of chance. */
+void give_way();
+
 /* Ends the block from inside. */
 [[noreturn]] void stop(Status status);
 

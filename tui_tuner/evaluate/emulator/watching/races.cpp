@@ -14,7 +14,7 @@ struct Access {
     unsigned instruction;
     unsigned short thread;
     unsigned char bytes;  // of the four, a bit each
-    bool is_atomic;
+    bool is_atomic, is_volatile;
     bool changes;  // of a write, whether other bytes were there before
 };
 
@@ -130,7 +130,8 @@ static void note_write(size_t word, const Access& access) {
         if (before.bytes & access.bytes && !atomic && !is_ordered(before, access.thread))
             accuse_of_race(word * 4, before, access, "writes", "writes");
         for (const Access& read : cell.reads)
-            if (read.bytes & access.bytes && !is_ordered(read, access.thread) && !(access.is_atomic && only_looks(read)))
+            if (read.bytes & access.bytes && !is_ordered(read, access.thread) && !access.is_volatile &&
+                !(access.is_atomic && only_looks(read)))
                 accuse_of_race(word * 4, read, access, "reads", "writes");
     }
     if (access.changes || !before.changes || before.epoch != epoch) cell.write = access;
@@ -157,14 +158,15 @@ static void settle() {
             ((unsigned char*)&original)[i] = pending.before[at];
         }
         note_write(word, access);
-        if (access.changes)
+        if (access.changes && !access.is_volatile)
             note_change(word, original, access.bytes, access.is_atomic, pending.block_clock, access.instruction);
     }
 }
 
 static void note_read(size_t word, const Access& access) {
     Cell& cell = cell_of(word);
-    if (cell.write.changes && cell.write.bytes & access.bytes && !is_ordered(cell.write, access.thread)) {
+    const Access& last = cell.write;
+    if (last.changes && !last.is_volatile && last.bytes & access.bytes && !is_ordered(last, access.thread)) {
         if (!cell.write.is_atomic) accuse_of_race(word * 4, cell.write, access, "writes", "reads");
         if (suspicions[access.thread].word == 0) suspicions[access.thread] = {word, access, cell.write};
     }
@@ -179,7 +181,7 @@ static void note_read(size_t word, const Access& access) {
 static bool is_watched(size_t address) { return running && !stacks().holds(address); }
 
 static Access access_by(const void* instruction) {
-    return {epoch, clocks[me()], offset_of(instruction), (unsigned short)me(), 0, false, false};
+    return {epoch, clocks[me()], offset_of(instruction), (unsigned short)me(), 0, false, false, false};
 }
 
 static void read(size_t address, unsigned bytes, const void* instruction) {
@@ -273,9 +275,17 @@ void watch_atomic(const volatile void* memory, size_t bytes, const void* instruc
     order_blocks(address);
 }
 
+// Threads wait for each other by what is volatile, so who reads it may come after who wrote it; of two who write it
+// something else, one is lost.
 static void watch_volatile(size_t address) {
     settle();
     if (is_watched(address)) order_blocks(address);
+}
+
+static void watch_volatile_write(size_t address, unsigned bytes, const void* instruction) {
+    watch_volatile(address);
+    write(address, bytes, instruction);
+    pending.access.is_volatile = true;
 }
 
 }  // namespace tuner_emulator
@@ -287,17 +297,20 @@ extern "C" {
 #define TUNER_ACCESS(name, bytes)                                                                    \
     void __tsan_##name##read##bytes(void* memory) { read((size_t)memory, bytes, __builtin_return_address(0)); } \
     void __tsan_##name##write##bytes(void* memory) { write((size_t)memory, bytes, __builtin_return_address(0)); }
-// What is volatile is left alone: threads wait for each other by it.
 #define TUNER_VOLATILE(bytes)                              \
     void __tsan_volatile_read##bytes(void* memory) { watch_volatile((size_t)memory); }  \
-    void __tsan_volatile_write##bytes(void* memory) { watch_volatile((size_t)memory); }
+    void __tsan_volatile_write##bytes(void* memory) {      \
+        watch_volatile_write((size_t)memory, bytes, __builtin_return_address(0)); \
+    }
 #define TUNER_ACCESSES(bytes)         \
     TUNER_ACCESS(, bytes)             \
     TUNER_VOLATILE(bytes)
 #define TUNER_UNALIGNED(bytes)        \
     TUNER_ACCESS(unaligned_, bytes)   \
     void __tsan_unaligned_volatile_read##bytes(void* memory) { watch_volatile((size_t)memory); }  \
-    void __tsan_unaligned_volatile_write##bytes(void* memory) { watch_volatile((size_t)memory); }
+    void __tsan_unaligned_volatile_write##bytes(void* memory) {      \
+        watch_volatile_write((size_t)memory, bytes, __builtin_return_address(0)); \
+    }
 TUNER_ACCESSES(1)
 TUNER_ACCESSES(2)
 TUNER_ACCESSES(4)
