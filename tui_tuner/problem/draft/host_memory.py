@@ -149,6 +149,9 @@ class HostMemory:
                 meant = {**dict(zip(function.parameters, given, strict=False)), **dict(types)}
                 if len(asked) < 2 or len(given) != len(function.parameters):
                     continue
+                of_vector = re.match(r"(\w+)\s*(?:\.|->)\s*size\s*\(\s*\)\s*\*\s*sizeof\b", asked[1])
+                if of_vector and (vector := meant.get(of_vector[1])) is not None:
+                    return self._bytes_of_vector(named(vector), call.start())
                 return Taken(put_in(asked[1], meant), call.start())
         return None
 
@@ -180,13 +183,16 @@ class HostMemory:
         return None
 
     def _random(self, array: str) -> Drawn | None:
-        element = rf"\b{array}\s*\[[^;=]*\]\s*=(?!=)"
+        element = rf"\b{array}\s*(?:\[[^;=]*\]\s*=(?!=)|\.\s*push_back\s*\()"
         loop = rf"\bfor\s*\(\s*auto\s*&+\s*(?P<one>\w+)\s*:\s*{array}\s*\)\s*\{{?\s*(?P=one)\s*=(?!=)"
         generated = rf"\bgenerate\w*\s*\([^;{{]*\b{array}\b[^;{{]*\{{\s*return\b"
-        found = re.search(rf"(?:{element}|{loop}|{generated})\s*{_RANDOM}\s*;", self._code)
+        found = re.search(rf"(?:{element}|{loop}|{generated})\s*{_RANDOM}\s*\)?\s*;", self._code)
         if found is not None:
             return self._numbers(found)
         for written in re.finditer(rf"{element}([^;]*);", self._code):
+            bounded = re.fullmatch(r"\s*(?:std\s*::\s*)?max\s*\(\s*(\d+)\s*,\s*(\w+)\s*-[^;,]*\)\s*", written[1])
+            if bounded is not None:
+                return Drawn(int(bounded[1]), bounded[2], written.start())
             if count := _remainders(written[1]):
                 return Drawn(0, count, written.start())
         made = re.search(rf"\b{array}\s*=\s*(?:\([^()]*\)\s*)?(?P<by>\w+)\s*\(", self._code)

@@ -13,7 +13,7 @@ from tui_tuner.problem.c_types import alias_in, dtype_of, member_type
 from tui_tuner.problem.draft.c_expressions import SIZEOF, NotArithmetic, arithmetic, folded, is_called_by_name
 from tui_tuner.problem.draft.host_answers import told_of_device
 from tui_tuner.problem.draft.host_loops import raised
-from tui_tuner.problem.draft.host_members import HostMembers
+from tui_tuner.problem.draft.host_members import HostMembers, put_in
 from tui_tuner.problem.draft.worked_out import finished
 from tui_tuner.problem.structures import enumerators, spaced, structures
 from tui_tuner.problem.syntax import closing, constant_of, name_in, spaces, split_list, with_macros
@@ -125,6 +125,9 @@ class HostProgram:
             whole = self._set_between(variable, start, place)
             if whole is not None and whole[0].isidentifier():  # a copy of another structure
                 return ".".join((whole[0], *path)), whole[1]
+            if whole is not None and (made := self._returned_from(whole[0])) is not None:
+                variable, place = made
+                continue
             bare, bracket, index = variable.partition("[")
             if function is None or bare not in function.parameters:
                 default = self.members.default(variable, path, start, place)
@@ -136,6 +139,15 @@ class HostProgram:
                 return None
             variable, place = passed[0].lstrip("& ") + bracket + index, passed[1]
         return None
+
+    def _returned_from(self, call: str) -> tuple[str, int] | None:
+        """The variable that a function of the file returns at its end, and that place, where text calls one."""
+        called = re.match(r"(?:\w+\s*::\s*)*(\w+)\s*\(", call)
+        function = next((one for one in self.functions if called and one.name == called[1]), None)
+        if function is None:
+            return None
+        returned = re.search(r"\breturn\s+(\w+)\s*;\s*$", self.code[function.body : function.end - 1])
+        return None if returned is None else (returned[1], function.body + returned.start())
 
     def template_argument(self, text: str, place: int) -> str:
         """A type, enumerator, function, or number as the host has it; of a type that its own leaves open a guess.
@@ -288,8 +300,15 @@ class HostProgram:
         """What a function returns that is one expression, or raises a count until it is enough."""
         body = self.code[function.body : function.end - 1]
         returned = re.fullmatch(r"(?P<before>.*?)\breturn\b(?P<text>[^;{}]*);\s*", body, re.DOTALL)
-        if returned is None or not returned["before"].strip():
-            return None if returned is None else returned["text"]
+        if returned is None:
+            return None
+        own = re.compile(r"\s*(?:const\s+)?(?:unsigned\s+)?\w+\s+(\w+)\s*=(?!=)([^;{}]*);")
+        meant: dict[str, str] = {}
+        at = 0
+        while (said := own.match(returned["before"], at)) is not None:
+            meant[said[1]], at = put_in(said[2].strip(), meant), said.end()
+        if not returned["before"][at:].strip():
+            return put_in(returned["text"].strip(), meant)
         return raised(self.code, returned["text"].strip(), function.body, function.body + returned.start("text"))
 
     def resolved(self, text: str, place: int, known: Callable[[str, int], ast.expr | None]) -> ast.expr:
