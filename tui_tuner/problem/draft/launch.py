@@ -57,7 +57,8 @@ def drafted_launch(
 ) -> DraftedLaunch | None:
     """What the host's launch of a kernel says; None where there is none.
 
-    Of several launches it is the largest, of these one whose block its template is made for, and the first of these.
+    Of several launches it is one that the host's own numbers choose, of these the largest, of these one whose block its
+    template is made for, and the first of these.
 
     Args:
         file: the kernel's; headers beside it are read for the numbers they define.
@@ -75,7 +76,7 @@ def drafted_launch(
     drafts = [_Drafting(_read(program, words, signature, one, stated_too, options), dimensions) for one in found]
     if not drafts:
         return None
-    drafted = max(drafts, key=lambda draft: (draft.threads(), draft.fits())).drafted()
+    drafted = max(drafts, key=lambda draft: (draft.is_chosen(), draft.threads(), draft.fits())).drafted()
     of_kernel = source.count("\n") + 1
     return replace(drafted, line=drafted.line - of_kernel) if drafted.line > of_kernel else drafted
 
@@ -114,6 +115,11 @@ class _Drafting:
         self._shapes = reading.shapes
         self._passed = reading.passed
         self._dimensions = dimensions
+
+    def is_chosen(self) -> bool:
+        """Whether the host launches this one, as far as its numbers say."""
+        pairs = [[self._program.number(one, self._launch.place) for one in pair] for pair in self._launch.chosen]
+        return all(one == other for one, other in pairs if None not in (one, other))
 
     def threads(self) -> int:
         """About how many threads it launches."""

@@ -70,7 +70,8 @@ class LaunchReading:
         self._asked = 0
         self.passed_block = frozenset(self._constants_of_block())
         fixed = " ".join([launch.template, *(one.text for one in options.values())])
-        self._of_template = frozenset(re.findall(r"[A-Za-z_]\w*", fixed)) | self.passed_block
+        chosen_by = (one for name, _ in launch.chosen for one in self.chain(name, launch.place))
+        self._of_template = frozenset(re.findall(r"[A-Za-z_]\w*", fixed)) | self.passed_block | {*chosen_by}
         self._stated_seen = 0
         self._know_plain_scalars()
         self.block = self._block_axes()
