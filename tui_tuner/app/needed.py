@@ -136,8 +136,18 @@ def needed(reason: str, problem: Problem) -> str:
         mixed = next(_of_several_types(problem), None)
         if mixed is not None:
             return mixed
+        whole = [
+            one.name
+            for one in problem.arguments
+            if one.shape and not one.output and "int" in one.dtype and one.high is None
+        ]
         host = ", --host FILE names the code that allocates it" if problem.language == "opencl" else ""
-        return f"shape says how large an array is{host}, low and high what numbers are in it"
+        made = (
+            f'; of {", ".join(map(repr, whole))} or a function of yours, as in function = "make_{whole[0]}"'
+            if whole
+            else ""
+        )
+        return f"shape says how large an array is{host}, low and high what numbers are in it{made}"
     return "[launch] says how many threads run, [[arguments]] what they are given"
 
 

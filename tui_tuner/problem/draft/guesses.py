@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from tui_tuner.problem.c_types import dtype_of, type_aliases
 from tui_tuner.problem.draft.c_expressions import NotArithmetic, arithmetic
+from tui_tuner.problem.draft.host_memory import HostMemory
 from tui_tuner.problem.draft.host_program import OPEN_TYPE, HostProgram
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
 from tui_tuner.problem.structures import enumerators
@@ -32,6 +33,7 @@ _OF_EACH = 8
 """What is taken for the number of elements between two offsets."""
 TOLD_APART = re.compile(r"\bthreadIdx\b|\bget_(?:global|local|group)_id\b")
 """What a kernel says whose threads do different things."""
+_CAST = r"(?:[(&\s]|\(\s*(?:const\s+)?(?:\w+\s+)*\w+\s*\*+\s*\)|\w+_cast\s*<[^<>]*>)*"
 _TEMPLATE_ARGUMENTS = {"typename": OPEN_TYPE, "class": OPEN_TYPE, "bool": "true"}
 
 
@@ -167,7 +169,12 @@ def outputs(signature: KernelSignature) -> dict[str, bool]:
 
 
 def _mentions(name: str, body: str) -> int:
-    """How often the text names an array, but for where it asks whether there is one."""
+    """How often the text names an array, or a pointer into it, but for where it asks whether there is one."""
+    aliases = _aliases(name, body)
+    return _named(name, body) - len(aliases) + sum(_named(one, body) - 1 for one in aliases)
+
+
+def _named(name: str, body: str) -> int:
     plain = re.escape(name)
     asked = rf"\b{plain}\s*[!=]=\s*(?:nullptr|NULL|0)\b|(?:\bif\s*\(|&&|\|\|)\s*!?\s*{plain}\s*(?=\)|&&|\|\|)"
     return len(re.findall(rf"(?<!\.)(?<!->)\b{plain}\b", re.sub(asked, " (", body)))
@@ -202,6 +209,15 @@ def divided_by(name: str, signature: KernelSignature) -> list[str]:
     return [one for one in arrays if re.search(rf"\b{one}\s*\[\s*(?:{'|'.join(counted) or '(?!)'})\s*\]", body)]
 
 
+def indexed_by(name: str, signature: KernelSignature) -> KernelParameter | None:
+    """The first array that is read where an element of another says, as x is by columns in `x[columns[i]]`."""
+    for one in signature.parameters:
+        asked = rf"\b{re.escape(one.name or '?')}\s*(?:\[\s*|\+\s*){re.escape(name)}\s*\["
+        if one.is_array and one.name != name and re.search(asked, signature.body):
+            return one
+    return None
+
+
 def is_written(name: str, signature: KernelSignature) -> bool:
     """Whether the kernel's own text writes an array, in whatever way."""
     return sum(_writes(name, signature.body)) > 0
@@ -213,12 +229,16 @@ def counts_blocks(name: str, signature: KernelSignature) -> bool:
     return counts is not None and _writes(name, signature.body)[0] == 0
 
 
+def _aliases(name: str, body: str) -> list[str]:
+    """The pointers that a text sets to an array, or to a place in it."""
+    return re.findall(rf"\*\s*(?:const\s+|__restrict__\s+)*(\w+)\s*=\s*{_CAST}{re.escape(name)}\b", body)
+
+
 def _writes(name: str, body: str) -> tuple[int, int]:
     """How often an array is assigned to, and how often changed in place or passed by address."""
     if not name:
         return 0, 0
-    cast = r"(?:[(&\s]|\(\s*(?:const\s+)?(?:\w+\s+)*\w+\s*\*+\s*\)|\w+_cast\s*<[^<>]*>)*"
-    aliases = re.findall(rf"\*\s*(?:const\s+|__restrict__\s+)*(\w+)\s*=\s*{cast}{re.escape(name)}\b", body)
+    cast, aliases = _CAST, _aliases(name, body)
     referred = re.findall(rf"&\s*(\w+)\s*=\s*{re.escape(name)}\s*\[", body)
     declared = rf"\*[^*;=]*=\s*(?:{cast}{re.escape(name)}\b(?!\s*\[)|[(\s]*&[(\s]*{re.escape(name)}\s*\[)"
     body = re.sub(declared, "", body)  # where the aliases are
@@ -287,11 +307,12 @@ def _head(code: str, name: int) -> str:
 
 
 class DraftedConstant(NamedTuple):
-    """A `__constant__` variable that the host fills, with so many elements."""
+    """A `__constant__` variable that the host fills, with so many elements, and the bounds of random ones."""
 
     name: str
     dtype: str
     elements: int
+    drawn: tuple[int, int] | None = None
 
 
 def drafted_constants(source: str, headers: Sequence[str] = ()) -> list[DraftedConstant]:
@@ -307,8 +328,15 @@ def drafted_constants(source: str, headers: Sequence[str] = ()) -> list[DraftedC
             numbers = [program.number(text, declared.start()) for text in re.findall(r"\[([^\]]*)\]", declared[2])]
             whole = [one for one in numbers if one]
             if len(whole) == len(numbers):
-                found.append(DraftedConstant(name, dtype, width * math.prod(whole)))
+                found.append(DraftedConstant(name, dtype, width * math.prod(whole), _drawn(name, dtype, program)))
     return found
+
+
+def _drawn(constant: str, dtype: str, program: HostProgram) -> tuple[int, int] | None:
+    """The least whole number that the host fills constant memory with at random, and the first that is too large."""
+    drawn = HostMemory(program).drawn(constant, 0) if "int" in dtype else None
+    number = None if drawn is None else program.number(drawn.number, drawn.place)
+    return None if drawn is None or number is None else (drawn.low, drawn.low + number)
 
 
 def loops_of(signature: KernelSignature) -> int:

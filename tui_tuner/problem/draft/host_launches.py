@@ -68,8 +68,7 @@ def _chosen(code: str, place: int) -> Iterator[tuple[str, str]]:
     inside = code[code.rfind("\n}", 0, place) + 1 : place]
     while inside:
         head = inside[max(inside.rfind(mark) for mark in ";{}") + 1 :]
-        for name, number in re.findall(r"\bif\s*\(\s*([\w.]+)\s*==\s*(\w+)\s*\)", head):
-            yield name, number
+        yield from re.findall(r"\bif\s*\(\s*([\w.]+)\s*==\s*(\w+)\s*\)", head)
         opening, depth = len(inside), 0
         while opening and depth <= 0:
             opening -= 1

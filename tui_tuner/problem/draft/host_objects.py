@@ -13,7 +13,7 @@ from tui_tuner.problem.syntax import closing, name_in, split_list
 
 _MOST_STEPS = 6
 _TAKES = re.compile(r"\bcudaMalloc(?P<how>\w*)\s*(?:<[^<>]*>)?\s*\(")
-_ELEMENT = "sizeof(element)"
+ELEMENT = "sizeof(element)"
 """The bytes of what a tensor holds, which is what the kernel's array holds."""
 
 
@@ -125,7 +125,7 @@ class HostObjects:
         for found in reversed(list(made.finditer(self._code, 0, place))):
             if found["like"]:
                 return self._of_tensor(found["like"], found.start()) if found["like"] != name else None
-            return Taken(" * ".join([*(f"({one})" for one in split_list(found["list"])), _ELEMENT]), found.start())
+            return Taken(" * ".join([*(f"({one})" for one in split_list(found["list"])), ELEMENT]), found.start())
         function = self._program.function_at(place)
         if function is None or name not in function.parameters:
             return None
@@ -134,7 +134,7 @@ class HostObjects:
             extents = sized.get(name, [])
         else:  # nothing is asked of it: it is as large as the one tensor that is
             (extents,) = sized.values()
-        return Taken(" * ".join([*extents, _ELEMENT]), place) if extents else None
+        return Taken(" * ".join([*extents, ELEMENT]), place) if extents else None
 
     def _sizes_asked(self, tensor: str, function: HostFunction) -> list[str]:
         """What a function calls the extents of a tensor, where it asks for all of them; else nothing."""

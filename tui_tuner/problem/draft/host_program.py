@@ -125,8 +125,8 @@ class HostProgram:
             whole = self._set_between(variable, start, place)
             if whole is not None and whole[0].isidentifier():  # a copy of another structure
                 return ".".join((whole[0], *path)), whole[1]
-            if whole is not None and (made := self._returned_from(whole[0])) is not None:
-                variable, place = made
+            if whole is not None and (at := self._returned_from(whole[0])) is not None:
+                variable, place = at
                 continue
             bare, bracket, index = variable.partition("[")
             if function is None or bare not in function.parameters:

@@ -171,7 +171,7 @@ class _Drafting:
             sizes,
             {name: str(renamed_in(text, renamed)) for name, text in shapes.items()},
             {name: str(renamed_in(text, renamed)) if isinstance(text, str) else text for name, text in values.items()},
-            bool(sizes.keys() & re.findall(r"\w+", " ".join(keys.get("block_size", ())))),
+            frozenset(sizes.keys() & re.findall(r"\w+", " ".join(keys.get("block_size", ())))),
             {name: (low, str(renamed_in(high, renamed))) for name, (low, high) in drawn.items()},
             {renamed.get(name, name): name for name in given if name in self._reading.stated},
             frozenset(
@@ -181,7 +181,16 @@ class _Drafting:
             ),
             {renamed.get(n, n): str(renamed_in(by, renamed)) for n, by in multiples.items() if n in given},
             {name: str(renamed_in(text, renamed)) for name, text in local.items()},
+            frozenset(renamed.get(name, name) for name in given if self._is_power(name)),
         )
+
+    def _is_power(self, name: str) -> bool:
+        """Whether the host makes a size by a shift, or asserts that it is a power of two."""
+        meaning = self._program.meaning(name, self._launch.place)
+        plain = re.escape(name)
+        asserted = rf"\b{plain}\s*&\s*\(\s*{plain}\s*-\s*1\s*\)"
+        made = meaning is not None and re.fullmatch(r"\(?\s*1[uUlL]*\s*<<[^*+/]*", meaning[0]) is not None
+        return made or re.search(asserted, self._program.code) is not None
 
     def _macros(self) -> list[str]:
         """The macros of the file that make the block and that the kernel reads: each becomes a tunable."""
@@ -207,7 +216,8 @@ class _Drafting:
             extents = [_TILE if number == tile else str(number or 1) for number in numbers]
             return {_TILE: tile}, {"block_size": extents}
         literal, fixed = re.findall(r"\b\d+\b", template), self._block_is_read()
-        sized = [node for _, node in self._block if isinstance(node, ast.Name)]
+        of_sizes = {axis for axis, (_, node) in zip(AXES, self._block, strict=False) if node and names(node)}
+        sized = [node for _, node in self._block if isinstance(node, ast.Name)] or of_sizes - self._axes_asked_for()
         if literal and self._template_makes_block(literal):
             return {literal[0]: int(literal[0])}, {
                 "block_size": [literal[0] if number is None else str(number) for number in numbers]
@@ -216,6 +226,10 @@ class _Drafting:
             texts = [ast.unparse(node) if node is not None else "" for _, node in self._block]
             return ({"": 1}, {"block_size": texts}) if all(texts) else ({}, {})
         return {}, {}
+
+    def _axes_asked_for(self) -> set[str]:
+        """The axes along which the kernel asks how large its block is."""
+        return {*re.findall(r"\bblockDim\s*\.\s*([xyz])", self._signature.body)}
 
     def _tile(self, template: str) -> int:
         """The only number among the template's arguments, where the block is made of it; else 0."""
