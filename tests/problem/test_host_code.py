@@ -8,7 +8,8 @@ import pytest
 from tui_tuner.app.drafting import assumptions
 from tui_tuner.app.named import problem_of
 from tui_tuner.problem.draft.c_expressions import NotArithmetic, arithmetic
-from tui_tuner.problem.draft.guesses import constants_of_host, dimensions
+from tui_tuner.problem.draft.constants import constants_of_host
+from tui_tuner.problem.draft.guesses import dimensions
 from tui_tuner.problem.draft.launch import drafted_launch
 from tui_tuner.problem.host_code import device_code, missing_headers
 from tui_tuner.problem.signature import find_kernel

@@ -14,7 +14,7 @@ from tui_tuner.evaluate.build.compilers.base import include_paths
 from tui_tuner.evaluate.given import with_name_of
 from tui_tuner.evaluate.trials import TrialResult, Trials, is_late
 from tui_tuner.format import time_words
-from tui_tuner.problem.draft.guesses import constants_of_host
+from tui_tuner.problem.draft.constants import constants_of_host
 from tui_tuner.problem.draft.problem_file import NO_AMENDMENTS, scaffold, text_of
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts
 from tui_tuner.problem.draft.sizes import Amendments, Tested

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tui_tuner.problem.by_value import Field, structure_bytes
+from tui_tuner.problem.draft.constants import DraftedConstant
 from tui_tuner.problem.draft.drafted import DraftedLaunch
 from tui_tuner.problem.draft.guesses import (
     AXES,
-    DraftedConstant,
     array_shape,
     arrays_of_offsets,
     as_factor,

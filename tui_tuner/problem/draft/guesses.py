@@ -5,16 +5,13 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Sequence
 from typing import NamedTuple
 
-from tui_tuner.problem.c_types import dtype_of, type_aliases
 from tui_tuner.problem.draft.c_expressions import NotArithmetic, arithmetic
-from tui_tuner.problem.draft.host_memory import HostMemory
 from tui_tuner.problem.draft.host_program import OPEN_TYPE, HostProgram
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
 from tui_tuner.problem.structures import enumerators
-from tui_tuner.problem.syntax import POINTER_TO_FUNCTION, code_only, declares_constant, split_list
+from tui_tuner.problem.syntax import POINTER_TO_FUNCTION, code_only, split_list
 from tui_tuner.problem.tunables import why_no_size
 
 AXES = "xyz"
@@ -306,39 +303,6 @@ def _head(code: str, name: int) -> str:
     return code[max(code.rfind(mark, 0, name) for mark in ";{}") + 1 : name]
 
 
-class DraftedConstant(NamedTuple):
-    """A `__constant__` variable that the host fills, with so many elements, and the bounds of random ones."""
-
-    name: str
-    dtype: str
-    elements: int
-    drawn: tuple[int, int] | None = None
-
-
-def drafted_constants(source: str, headers: Sequence[str] = ()) -> list[DraftedConstant]:
-    """The constant memory that the host fills, as far as its type is a number's and its extents can be told."""
-    code = code_only(source)
-    program, aliases = HostProgram(code, headers), type_aliases(code)
-    found = []
-    for name in constants_of_host(source):
-        others = r"(?:\w+\s*(?:\[[^\]]*\]\s*)*,\s*)*"
-        declared = re.search(rf"\b__constant__\s+([\w\s]+?)\s*\b{others}{name}\s*((?:\[[^\]]*\]\s*)*)[;=,]", code)
-        dtype, width = (None, 1) if declared is None else dtype_of(declared[1], "cuda", aliases)
-        if declared is not None and dtype is not None:
-            numbers = [program.number(text, declared.start()) for text in re.findall(r"\[([^\]]*)\]", declared[2])]
-            whole = [one for one in numbers if one]
-            if len(whole) == len(numbers):
-                found.append(DraftedConstant(name, dtype, width * math.prod(whole), _drawn(name, dtype, program)))
-    return found
-
-
-def _drawn(constant: str, dtype: str, program: HostProgram) -> tuple[int, int] | None:
-    """The least whole number that the host fills constant memory with at random, and the first that is too large."""
-    drawn = HostMemory(program).drawn(constant, 0) if "int" in dtype else None
-    number = None if drawn is None else program.number(drawn.number, drawn.place)
-    return None if drawn is None or number is None else (drawn.low, drawn.low + number)
-
-
 def loops_of(signature: KernelSignature) -> int:
     """How many loops a kernel has, within each other or not, but for those over the threads of the grid."""
     over_grid = r"\bfor\s*\([^;]*;[^;]*;[^;)]*\+=[^;)]*\bgridDim\b"
@@ -348,9 +312,3 @@ def loops_of(signature: KernelSignature) -> int:
 def work_of(signature: KernelSignature) -> int:
     """How much a kernel seems to do: loops first, then what it says."""
     return 1000 * loops_of(signature) + len(re.findall(r"\w+", signature.body))
-
-
-def constants_of_host(source: str) -> list[str]:
-    """Names in constant memory that the host fills."""
-    filled = re.findall(r"\b(?:cudaMemcpyToSymbol|cudaGetSymbolAddress)\w*\s*\(\s*&?\s*(\w+)", source)
-    return [name for name in dict.fromkeys(filled) if declares_constant(source, name)]

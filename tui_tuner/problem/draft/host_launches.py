@@ -53,6 +53,12 @@ def launches(program: HostProgram, kernel: str) -> Iterator[HostLaunch]:
             yield _launch(code, found.start() if place is None else place, template, given, arguments)
 
 
+def is_chosen(launch: HostLaunch, program: HostProgram) -> bool:
+    """Whether the host makes this launch, as far as its numbers say."""
+    pairs = [[program.number(one, launch.place) for one in pair] for pair in launch.chosen]
+    return all(one == other for one, other in pairs if None not in (one, other))
+
+
 def _launch(
     code: str, place: int, template: re.Match[str] | None, given: Sequence[str], arguments: tuple[str, ...]
 ) -> HostLaunch:

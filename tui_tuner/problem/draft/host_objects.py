@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from tui_tuner.problem.draft.host_functions import HostFunction
 from tui_tuner.problem.draft.host_members import put_in
-from tui_tuner.problem.draft.host_program import HostFunction, HostProgram
+from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.structures import template_of
 from tui_tuner.problem.syntax import closing, name_in, split_list
 

@@ -12,12 +12,11 @@ from tui_tuner.problem.c_types import type_words
 from tui_tuner.problem.check_arguments import why_not_passable
 from tui_tuner.problem.conditionals import active_source
 from tui_tuner.problem.draft.argument_text import Draft
+from tui_tuner.problem.draft.constants import DraftedConstant, drafted_constants
 from tui_tuner.problem.draft.device_words import header_directories, local_headers
 from tui_tuner.problem.draft.drafted import DraftedLaunch
 from tui_tuner.problem.draft.guesses import (
-    DraftedConstant,
     dimensions,
-    drafted_constants,
     extents_of,
     loops_of,
     outputs,
