@@ -117,8 +117,7 @@ class KernelToDraft:
     @property
     def behind(self) -> frozenset[str]:
         """Arrays that members of these point to, by their names in the draft."""
-        members = (member for one in self.problem.arguments for member in one.members or ())
-        return frozenset(member.array for member in members if member.array)
+        return frozenset(one.array for one in self.problem.pointed)
 
     def whole_name(self, scalar: str) -> str:
         """`p.width` for the `width` of a structure, as far as that is clear; every other name as it is."""
