@@ -385,7 +385,8 @@ def test_a_kernel_in_a_namespace_whose_work_a_function_does_and_that_takes_roots
 def problem(tmp_path):
     file = tmp_path / "scale.cu"
     file.write_text(
-        "__global__ void k(float *to, const float *from, int n, int m) { if (n) to[threadIdx.x] = from[m]; }\n"
+        "__global__ void k(float *to, const float *from, int n, int m) { int i = threadIdx.x;"
+        " if (n) to[i] = from[m * i]; }\n"
     )
     return problem_of(file).problem.model_copy(update={"sizes": {"n": 100, "m": 30}})
 
@@ -441,6 +442,45 @@ def test_what_to_write_is_told_with_the_lines_that_say_why(tmp_path, reason, tol
         "    if (to[0]) mask[0] = 1;\n    to[threadIdx.x] = at[threadIdx.x].weight + of[0].a;\n}\n"
     )
     assert told in needed(reason, problem_of(file).problem)
+
+
+def test_whole_numbers_that_may_say_where_a_kernel_reads_are_named(tmp_path):
+    file = tmp_path / "gather.cu"
+    file.write_text(
+        "__global__ void k(float *to, const float *from, const int *where, const int *rows, int n) {"
+        " int i = threadIdx.x; for (int j = rows[i]; j < rows[i + 1]; j++) to[i] += from[where[i] - 1]; }\n"
+    )
+    told = needed(STRAY, problem_of(file).problem)
+    assert told.endswith("low and high what numbers are in it, as in 'where', or function = \"make_where\" makes it")
+
+
+def test_a_draft_that_holds_only_since_its_arrays_were_grown_and_that_computes_next_to_nothing_is_refused(tmp_path):
+    file = tmp_path / "walls.cu"
+    file.write_text(
+        "__global__ void k(float *to, const unsigned char *wall, int n)\n{\n"
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= n || wall[i] % 64) return;\n"
+        "  to[i] = wall[i - 1] ? 1 : 2;\n}\n"
+        "int main() { int n = 8192; float *a; unsigned char *w; cudaMalloc(&a, n * 4); cudaMalloc(&w, n);"
+        " k<<<n / 64, 64>>>(a, w, n); }\n"
+    )
+    trial = TrialResult(None, hardly_changed={"to": (3, 8192)})
+    outside = TrialResult("illegal access: touched memory 1 bytes before the start of argument 2 (block 0,0,0)")
+    with pytest.raises(ProblemError, match="before the start of argument 2") as error:
+        asyncio.run(Amending(file, problem_of(file), Told(outside, trial, trial)).held())
+    assert "'wall', or function = \"make_wall\" makes it" in error.value.hint
+
+
+class Told:
+    """Trials with these outcomes, one after another."""
+
+    long_s = 1.0
+    where = "the emulator"
+
+    def __init__(self, *outcomes):
+        self._outcomes = iter(outcomes)
+
+    async def outcome(self, problem, tests):
+        return next(self._outcomes)
 
 
 def test_what_is_no_number_though_outputs_are_filled_is_tried_without_negative_numbers(problem):

@@ -147,3 +147,12 @@ def test_a_missing_compiler_is_told_with_how_to_install_it(monkeypatch: pytest.M
         find_gnu("g++")
     find_gnu.cache_clear()
     assert caught.value.hint == "apt install g++"
+
+
+def test_a_specialised_function_that_is_always_inlined_builds(emulator: Bench) -> None:
+    kernel = (
+        "template <typename T> __device__ __forceinline__ float as_float(T v);\n"
+        "template <> __device__ __forceinline__ float as_float<float>(float v) { return v; }\n"
+        "template <typename T> __global__ void k(T* x) { x[threadIdx.x] = as_float<T>(x[threadIdx.x]) + 1; }\n"
+    )
+    assert emulator.load(kernel, "k<float>")

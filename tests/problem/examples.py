@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tui_tuner.problem.draft.problem_file import NO_AMENDMENTS, scaffold
+from tui_tuner.problem.draft.sizes import Amendments
+from tui_tuner.problem.load import load_problem
+from tui_tuner.problem.model import Problem
+
 KERNEL = """\
 #define unused 3
 __global__ void scale(float *out, const float *in, float factor, int n) {
@@ -74,3 +79,12 @@ def write(directory: Path, problem: str = PROBLEM, kernel: str = KERNEL) -> Path
     file = directory / "scale.toml"
     file.write_text(problem)
     return file
+
+
+def drafted(tmp_path: Path, source: str, amendments: Amendments = NO_AMENDMENTS) -> tuple[Problem, str]:
+    """The problem that is drafted for the kernel of a source, and its text."""
+    kernel = tmp_path / "kernel.cu"
+    kernel.write_text(source)
+    text = scaffold(kernel, None, amendments)
+    kernel.with_suffix(".toml").write_text(text)
+    return load_problem(kernel), text

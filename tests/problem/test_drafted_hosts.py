@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from tests.problem.examples import drafted
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.by_value import alignment_of, layout
 from tui_tuner.problem.c_types import dtype_of, type_aliases
-from tui_tuner.problem.draft.problem_file import ranked_kernels, scaffold
+from tui_tuner.problem.draft.problem_file import ranked_kernels
 from tui_tuner.problem.draft.sizes import Amendments
 from tui_tuner.problem.load import load_problem
 
@@ -16,14 +17,6 @@ ONE = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
 SCALE = f"__global__ void k(float *to, const float *from, int n) {{ {ONE} if (i < n) to[i] = from[i]; }}\n"
 GATHER = f"__global__ void k(float *to, const int *at, int n) {{ {ONE} if (i < n) to[i] = at[i]; }}\n"
 DATA = "cudaMalloc(&to, n * sizeof(float)); cudaMalloc(&from, n * sizeof(float));"
-
-
-def drafted(tmp_path, source, amendments=None):
-    kernel = tmp_path / "kernel.cu"
-    kernel.write_text(source)
-    text = scaffold(kernel, None, amendments or Amendments())
-    kernel.with_suffix(".toml").write_text(text)
-    return load_problem(kernel), text
 
 
 BUFFER = """\

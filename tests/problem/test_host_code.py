@@ -8,7 +8,8 @@ import pytest
 from tui_tuner.app.drafting import assumptions
 from tui_tuner.app.named import problem_of
 from tui_tuner.problem.draft.c_expressions import NotArithmetic, arithmetic
-from tui_tuner.problem.draft.guesses import constants_of_host, dimensions
+from tui_tuner.problem.draft.constants import constants_of_host
+from tui_tuner.problem.draft.guesses import dimensions
 from tui_tuner.problem.draft.launch import drafted_launch
 from tui_tuner.problem.host_code import device_code, missing_headers
 from tui_tuner.problem.signature import find_kernel
@@ -190,7 +191,7 @@ def test_a_launch_is_read_through_calls_constants_and_macros():
     assert launch.sizes == {"rows": 512, "cols": 2048}
     assert launch.shapes == {"to": "rows * cols", "from": "rows * cols + cols"}
     assert launch.values["factor"] == 0.5
-    assert launch.values["steps"] == "1 if 1 < rows else rows"
+    assert launch.values["steps"] == "min(1, rows)"
 
 
 def test_of_several_launches_the_largest_is_the_one():
@@ -245,7 +246,7 @@ def test_a_block_made_of_a_size_fixes_the_sizes():
         "int main() { const int n = 64; int *d; cudaMalloc(&d, n * sizeof(int)); k<<<1, n>>>(d, n); }\n"
     )
     launch = launch_in(source, "k")
-    assert (launch.keys["block_size"], launch.sizes, launch.are_fixed) == (["n"], {"n": 64}, True)
+    assert (launch.keys["block_size"], launch.sizes, launch.of_block) == (["n"], {"n": 64}, {"n"})
 
 
 def test_a_build_of_one_kernel_leaves_out_the_others_and_what_only_they_include():

@@ -14,7 +14,7 @@ from tui_tuner.evaluate.build.compilers.base import include_paths
 from tui_tuner.evaluate.given import with_name_of
 from tui_tuner.evaluate.trials import TrialResult, Trials, is_late
 from tui_tuner.format import time_words
-from tui_tuner.problem.draft.guesses import constants_of_host
+from tui_tuner.problem.draft.constants import constants_of_host
 from tui_tuner.problem.draft.problem_file import NO_AMENDMENTS, scaffold, text_of
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts
 from tui_tuner.problem.draft.sizes import Amendments, Tested
@@ -81,6 +81,7 @@ class Amending:
         self._kernel = first.problem.kernel.name.partition("<")[0]
         self._trials = trials
         self._made = NO_AMENDMENTS
+        self._before: TrialResult | None = None
         self._proposed = facts
         self._facts = None if facts is None else replace(facts, tests=())
 
@@ -141,6 +142,7 @@ class Amending:
                 return replace(written, doubts=(self._late(trial.reason),))
             if amended is None:
                 raise self._refused(trial)
+            self._before = trial if "before the start" in trial.reason else self._before
             self._made = amended
             written = self._draft(amended)
         if trial.reason is None:  # it holds, only slowly
@@ -186,6 +188,8 @@ class Amending:
             if trial.reason is None and way != "same" and (lost := sorted(trial.no_numbers - no_numbers)):
                 where = _sizes(problem.tests[0].sizes)
                 trial = replace(trial, reason=f"at {where} elements of '{lost[0]}' are no number")
+            if trial.reason is None and trial.hardly_changed and self._before is not None:
+                raise self._refused(self._before)  # what is larger now is of no use, and nearly nothing was computed
             if trial.reason is None:
                 where = f"at {_sizes(problem.sizes)} and {_sizes(problem.tests[0].sizes)}"
                 doubts = self._said(problem, where, trial)

@@ -136,9 +136,18 @@ def needed(reason: str, problem: Problem) -> str:
         mixed = next(_of_several_types(problem), None)
         if mixed is not None:
             return mixed
+        whole = [one.name for one in problem.arguments if _may_say_where(one)]
+        named = ", ".join(map(repr, whole))
+        made = f', as in {named}, or function = "make_{whole[0]}" makes it' if whole else ""
         host = ", --host FILE names the code that allocates it" if problem.language == "opencl" else ""
-        return f"shape says how large an array is{host}, low and high what numbers are in it"
+        return f"shape says how large an array is{host}, low and high what numbers are in it{made}"
     return "[launch] says how many threads run, [[arguments]] what they are given"
+
+
+def _may_say_where(one: Argument) -> bool:
+    """Whether an argument is an array of whole numbers at random."""
+    is_random = one.fill in (None, "integers") and one.members is None
+    return one.shape is not None and not one.output and "int" in one.dtype and is_random
 
 
 def _of_constant(name: str, problem: Problem) -> str:

@@ -91,13 +91,7 @@ def _check_pointers(problem: Problem, signature: KernelSignature, place: KeyLoca
         ProblemError: one of them is no array of its own.
     """
     arguments = {argument.name: argument for argument in problem.arguments}
-    held = [
-        (index, number, member.array)
-        for index, argument in enumerate(problem.arguments)
-        for number, member in enumerate(argument.members or ())
-        if member.array is not None
-    ]
-    for index, number, name in held:
+    for name, index, number, _ in problem.pointed:
         path, array = ("arguments", index, "members", number), arguments.get(name)
         if array is None or array.shape is None or array.constant:
             why = "there is no argument" if array is None else "no array in device memory is called"
@@ -106,7 +100,7 @@ def _check_pointers(problem: Problem, signature: KernelSignature, place: KeyLoca
         if name in [parameter.name for parameter in signature.parameters]:
             hint = "an array that a structure points to needs a name that no parameter has"
             raise place.error(f"'{name}' is a parameter of the kernel", *path, hint=hint)
-    return frozenset(name for _, _, name in held)
+    return frozenset(one.array for one in problem.pointed)
 
 
 def _check_listing(problem: Problem, signature: KernelSignature, pointed: frozenset[str], place: KeyLocations) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, Field, SerializerFunctionWrapHandler, model_serializer
 
@@ -189,6 +189,15 @@ class Emulator(ProblemTable):
         return without_defaults(handler(self), macros={})
 
 
+class Pointed(NamedTuple):
+    """A member of a structure that is the address of an array: the array, and the places of structure and member."""
+
+    array: str
+    structure: int
+    member: int
+    path: str
+
+
 class Problem(ProblemTable):
     """A kernel with all that is needed to launch, verify and time it.
 
@@ -232,6 +241,16 @@ class Problem(ProblemTable):
     def default_configuration(self) -> Configuration:
         """The configuration of the kernel as given."""
         return {name: self.defaults.get(name, values[0]) for name, values in self.tunables.items()}
+
+    @property
+    def pointed(self) -> list[Pointed]:
+        """The members of structures that are addresses of arrays."""
+        return [
+            Pointed(member.array, index, number, f"{argument.name}.{member.name}")
+            for index, argument in enumerate(self.arguments)
+            for number, member in enumerate(argument.members or ())
+            if member.array is not None
+        ]
 
     def on_emulator(self) -> Problem:
         """This problem at the sizes and with the macros of its `[emulator]` table."""

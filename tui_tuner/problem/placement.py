@@ -41,12 +41,11 @@ class Placement:
 def placement_of(problem: Problem) -> Placement:
     """What the tables of a problem that has been checked say."""
     places = {argument.name: index for index, argument in enumerate(problem.arguments)}
-    pointers = {}
-    for index, argument in enumerate(problem.arguments):
-        arrays = {member.name: places[member.array] for member in argument.members or () if member.array}
-        if arrays:
-            fields: Mapping[str, Any] = layout(argument.members or []).fields or {}
-            pointers[index] = {fields[name][1]: place for name, place in arrays.items()}
+    pointers: dict[int, dict[int, int]] = {}
+    for array, index, number, _ in problem.pointed:
+        members = problem.arguments[index].members or []
+        fields: Mapping[str, Any] = layout(members).fields or {}
+        pointers.setdefault(index, {})[fields[members[number].name][1]] = places[array]
     constants = {index: argument.name for index, argument in enumerate(problem.arguments) if argument.constant}
     return Placement(constants, pointers)
 

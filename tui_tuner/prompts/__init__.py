@@ -108,11 +108,7 @@ def launch_facts(problem: Problem, candidate: Candidate) -> str:
 
 def argument_facts(problem: Problem) -> list[str]:
     """The arguments of a kernel, a line each."""
-    pointers = {
-        member.array: f"{argument.name}.{member.name} points to"
-        for argument in problem.arguments
-        for member in argument.members or ()
-    }
+    pointers = {one.array: f"{one.path} points to" for one in problem.pointed}
     return [_argument(argument, pointers.get(argument.name, "argument")) for argument in problem.arguments]
 
 

@@ -118,9 +118,8 @@ class KernelToDraft:
     @property
     def beside(self) -> frozenset[str]:
         """Arrays that are no parameters: those that members of structures point to, and constant memory."""
-        members = (member for one in self.problem.arguments for member in one.members or ())
         constants = (one.name for one in self.problem.arguments if one.constant)
-        return frozenset([*(member.array for member in members if member.array), *constants])
+        return frozenset([*(one.array for one in self.problem.pointed), *constants])
 
     def whole_name(self, scalar: str) -> str:
         """`p.width` for the `width` of a structure, as far as that is clear; every other name as it is."""

@@ -5,25 +5,27 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tui_tuner.problem.by_value import Field, structure_bytes
+from tui_tuner.problem.draft.constants import DraftedConstant
 from tui_tuner.problem.draft.drafted import DraftedLaunch
 from tui_tuner.problem.draft.guesses import (
     AXES,
-    DraftedConstant,
     array_shape,
     arrays_of_offsets,
     as_factor,
     counts_blocks,
     dimensions,
     divided_by,
+    indexed_by,
     is_written,
     outputs,
     size_names,
 )
 from tui_tuner.problem.draft.host_program import HostProgram
+from tui_tuner.problem.draft.order import said_where
 from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL, ProposedFacts, ProposedFill
 from tui_tuner.problem.draft.sizes import Amendments, DraftedSizes
 from tui_tuner.problem.model import Language
@@ -49,6 +51,7 @@ class Draft:
         read: what the host's code says of the launch.
         launch: the same, completed by what is proposed.
         options: what the host builds the kernel with.
+        reached: elements of arrays, as far as the kernel's text reaches into them.
     """
 
     file: Path
@@ -63,6 +66,7 @@ class Draft:
     facts: ProposedFacts
     constants: Sequence[DraftedConstant] = ()
     options: Sequence[str] = ()
+    reached: Mapping[str, str] = field(default_factory=dict)
 
     def mark(self, name: str, proposed: Container[str]) -> str:
         """How sure a line is that the host's code does not say."""
@@ -120,6 +124,11 @@ def _array(parameter: KernelParameter, written: Mapping[str, bool], draft: Draft
         yield from _proposed_fill(proposed)
     elif parameter.name in arrays_of_offsets(draft.signature):
         yield from _offsets(parameter, draft)
+    elif parameter.name in said_where(draft.signature):
+        yield 'fill = "arange"  # a guess, for the kernel writes where it says, and each place once: check'
+    elif (among := _indexed_by(parameter, draft)) is not None:
+        elements = " * ".join(as_factor(one, among[1:]) for one in among)
+        yield f'fill = "integers"\nhigh = {json.dumps(elements)}  # a guess, for it says where the kernel reads: check'
     elif _fill(parameter, draft) == "uniform":
         yield 'fill = "uniform"  # between 0 and 1, since negative numbers gave what is no number'
 
@@ -184,6 +193,8 @@ def _constants(draft: Draft) -> Iterator[str]:
         yield f'dtype = "{one.dtype}"'
         yield f"shape = [{one.elements}]  # as it is declared"
         yield "constant = true"
+        if one.drawn is not None:
+            yield f'fill = "integers"\nlow = {one.drawn[0]}\nhigh = {one.drawn[1]}  # as the host fills it'
 
 
 def _proposed_fill(proposed: ProposedFill) -> Iterator[str]:
@@ -219,6 +230,14 @@ def _offsets(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
     yield f"high = {json.dumps(' * '.join(as_factor(one, extents[1:]) for one in extents))}{mark}"
 
 
+def _indexed_by(parameter: KernelParameter, draft: Draft) -> list[str] | None:
+    """The extents of the array that is read where this one says; None of one that says nothing."""
+    array = indexed_by(parameter.name, draft.signature) if "int" in (parameter.dtype or "") else None
+    return (
+        None if array is None or array.width > 1 or array.name in draft.amendments.shapes else _shape(array, draft)[0]
+    )
+
+
 def _shape(parameter: KernelParameter, draft: Draft) -> tuple[list[str], str]:
     """The extents of an array, and what is said behind them."""
     launch, found, read = draft.launch, draft.amendments.shapes.get(parameter.name), draft.read
@@ -231,6 +250,10 @@ def _shape(parameter: KernelParameter, draft: Draft) -> tuple[list[str], str]:
         return [width + as_factor(launch.shapes[parameter.name], width)], said
     if declared := _declared(parameter, draft):
         return declared, "  # as it is declared"
+    if parameter.name in draft.reached:
+        return [
+            width + as_factor(draft.reached[parameter.name], width)
+        ], "  # as far as the kernel's loops and guards go: check"
     elements = ""
     of_sizes = all(name in draft.sizes.timed for name in size_names(draft.signature))
     in_blocks = launch is not None and launch.keys.get("grid_div_x") == ["1"] and of_sizes

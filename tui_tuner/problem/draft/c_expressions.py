@@ -33,6 +33,8 @@ _COMBINED = frozenset({*_OPERATORS, *_COMPARISONS, "&&", "||", "<<", ">>"})
 _ROUNDED_UP = re.compile(r"(?:i|ceil_?|c)?div_?(?:up|ceil|round_?up)?|div_?up|round_?up_?div", re.IGNORECASE)
 _LEAST_OR_MOST = re.compile(r"(?:std\s*::\s*)?f?i?(?P<which>min|max)f?", re.IGNORECASE)
 _ROOT = re.compile(r"(?:std\s*::\s*|__f)?(?P<inverse>r?)sqrtf?(?:_rn)?")
+_GIVEN = re.compile(r"\b(?:argv\b|getenv\b|(?:ato|sto|strto)\w+\s*\()")
+"""What a host says of what it may be given as it is started, which here it is not."""
 _SIGNS: dict[str, Callable[[ast.expr], ast.expr]] = {
     "!": lambda operand: ast.UnaryOp(ast.Not(), operand),
     "+": lambda operand: operand,
@@ -70,6 +72,8 @@ def _read(node: Node, depth: int) -> ast.expr:
     if depth == 0:
         raise NotArithmetic(text)
     parts = [one for one in node.named_children if one.type not in ("comment", "type_descriptor")]
+    if node.type == "conditional_expression" and (default := _default(parts[1:])) is not None:
+        return _read(default, depth - 1)
     if node.type == "number_literal" or (node.type in _NAMED and _NAME.fullmatch(text)):
         return ast.Constant(_number(text)) if node.type == "number_literal" else ast.Name(text)
     if node.type == "sizeof_expression":
@@ -85,12 +89,29 @@ def _read(node: Node, depth: int) -> ast.expr:
             is_cut = kind == "cast_expression" and _has_root(inner) and "int" in text.partition(")")[0]
             return ast.BinOp(inner, ast.FloorDiv(), ast.Constant(1)) if is_cut else inner
         case "conditional_expression", [condition, chosen, other]:
-            return ast.IfExp(condition, chosen, other)
+            return _least_of_two(condition, chosen, other) or ast.IfExp(condition, chosen, other)
         case "binary_expression", [left, right] if mark in _COMBINED:
             return _combined(mark, left, right)
         case "unary_expression", [operand] if mark in _SIGNS:
             return _SIGNS[mark](operand)
     raise NotArithmetic(text)
+
+
+def _default(ways: Sequence[Node]) -> Node | None:
+    """What holds where nothing is given, as in `argc > 1 ? atoi(argv[1]) : 4096`; None where nothing is asked for."""
+    stated = [one for one in ways if not _GIVEN.search(_text(one))]
+    return stated[0] if len(stated) == 1 else None
+
+
+def _least_of_two(condition: ast.expr, chosen: ast.expr, other: ast.expr) -> ast.expr | None:
+    """`a < b ? a : b` and the like as what they are; None for any other choice."""
+    match condition:
+        case ast.Compare(left=left, ops=[ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE() as mark], comparators=[right]):
+            is_less = isinstance(mark, ast.Lt | ast.LtE)
+            said, given = [ast.dump(left), ast.dump(right)], [ast.dump(chosen), ast.dump(other)]
+            if said in (given, given[::-1]):
+                return ast.Call(ast.Name("min" if is_less == (said == given) else "max"), [chosen, other], [])
+    return None
 
 
 def _has_root(node: ast.expr) -> bool:

@@ -26,8 +26,9 @@ class DraftedLaunch:
         usual: scalars that depend on sizes from outside, which are taken for usual ones.
         drawn: of arrays of whole numbers that the host fills at random, the least and the first that is too large.
         multiples: what a size is a whole multiple of, an expression over the others.
-        are_fixed: whether the sizes cannot be others, since the block is made of them.
+        of_block: sizes that the block is made of.
         local: elements of the `__local` arguments of OpenCL, over the block too.
+        powers: sizes that are powers of two.
     """
 
     line: int
@@ -39,9 +40,10 @@ class DraftedLaunch:
     sizes: dict[str, int | None] = field(default_factory=dict)
     shapes: dict[str, str] = field(default_factory=dict)
     values: dict[str, str | float] = field(default_factory=dict)
-    are_fixed: bool = False
+    of_block: frozenset[str] = frozenset()
     drawn: dict[str, tuple[int, str]] = field(default_factory=dict)
     stated: dict[str, str] = field(default_factory=dict)
     usual: frozenset[str] = frozenset()
     multiples: dict[str, str] = field(default_factory=dict)
     local: dict[str, str] = field(default_factory=dict)
+    powers: frozenset[str] = frozenset()

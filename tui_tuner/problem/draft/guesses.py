@@ -5,15 +5,13 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Sequence
 from typing import NamedTuple
 
-from tui_tuner.problem.c_types import dtype_of, type_aliases
 from tui_tuner.problem.draft.c_expressions import NotArithmetic, arithmetic
 from tui_tuner.problem.draft.host_program import OPEN_TYPE, HostProgram
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
 from tui_tuner.problem.structures import enumerators
-from tui_tuner.problem.syntax import POINTER_TO_FUNCTION, code_only, declares_constant, split_list
+from tui_tuner.problem.syntax import POINTER_TO_FUNCTION, code_only, split_list
 from tui_tuner.problem.tunables import why_no_size
 
 AXES = "xyz"
@@ -32,6 +30,7 @@ _OF_EACH = 8
 """What is taken for the number of elements between two offsets."""
 TOLD_APART = re.compile(r"\bthreadIdx\b|\bget_(?:global|local|group)_id\b")
 """What a kernel says whose threads do different things."""
+_CAST = r"(?:[(&\s]|\(\s*(?:const\s+)?(?:\w+\s+)*\w+\s*\*+\s*\)|\w+_cast\s*<[^<>]*>)*"
 _TEMPLATE_ARGUMENTS = {"typename": OPEN_TYPE, "class": OPEN_TYPE, "bool": "true"}
 
 
@@ -167,7 +166,12 @@ def outputs(signature: KernelSignature) -> dict[str, bool]:
 
 
 def _mentions(name: str, body: str) -> int:
-    """How often the text names an array, but for where it asks whether there is one."""
+    """How often the text names an array, or a pointer into it, but for where it asks whether there is one."""
+    aliases = _aliases(name, body)
+    return _named(name, body) - len(aliases) + sum(_named(one, body) - 1 for one in aliases)
+
+
+def _named(name: str, body: str) -> int:
     plain = re.escape(name)
     asked = rf"\b{plain}\s*[!=]=\s*(?:nullptr|NULL|0)\b|(?:\bif\s*\(|&&|\|\|)\s*!?\s*{plain}\s*(?=\)|&&|\|\|)"
     return len(re.findall(rf"(?<!\.)(?<!->)\b{plain}\b", re.sub(asked, " (", body)))
@@ -202,6 +206,15 @@ def divided_by(name: str, signature: KernelSignature) -> list[str]:
     return [one for one in arrays if re.search(rf"\b{one}\s*\[\s*(?:{'|'.join(counted) or '(?!)'})\s*\]", body)]
 
 
+def indexed_by(name: str, signature: KernelSignature) -> KernelParameter | None:
+    """The first array that is read where an element of another says, as x is by columns in `x[columns[i]]`."""
+    for one in signature.parameters:
+        asked = rf"\b{re.escape(one.name or '?')}\s*(?:\[\s*|\+\s*){re.escape(name)}\s*\["
+        if one.is_array and one.name != name and re.search(asked, signature.body):
+            return one
+    return None
+
+
 def is_written(name: str, signature: KernelSignature) -> bool:
     """Whether the kernel's own text writes an array, in whatever way."""
     return sum(_writes(name, signature.body)) > 0
@@ -213,12 +226,16 @@ def counts_blocks(name: str, signature: KernelSignature) -> bool:
     return counts is not None and _writes(name, signature.body)[0] == 0
 
 
+def _aliases(name: str, body: str) -> list[str]:
+    """The pointers that a text sets to an array, or to a place in it."""
+    return re.findall(rf"\*\s*(?:const\s+|__restrict__\s+)*(\w+)\s*=\s*{_CAST}{re.escape(name)}\b", body)
+
+
 def _writes(name: str, body: str) -> tuple[int, int]:
     """How often an array is assigned to, and how often changed in place or passed by address."""
     if not name:
         return 0, 0
-    cast = r"(?:[(&\s]|\(\s*(?:const\s+)?(?:\w+\s+)*\w+\s*\*+\s*\)|\w+_cast\s*<[^<>]*>)*"
-    aliases = re.findall(rf"\*\s*(?:const\s+|__restrict__\s+)*(\w+)\s*=\s*{cast}{re.escape(name)}\b", body)
+    cast, aliases = _CAST, _aliases(name, body)
     referred = re.findall(rf"&\s*(\w+)\s*=\s*{re.escape(name)}\s*\[", body)
     declared = rf"\*[^*;=]*=\s*(?:{cast}{re.escape(name)}\b(?!\s*\[)|[(\s]*&[(\s]*{re.escape(name)}\s*\[)"
     body = re.sub(declared, "", body)  # where the aliases are
@@ -286,31 +303,6 @@ def _head(code: str, name: int) -> str:
     return code[max(code.rfind(mark, 0, name) for mark in ";{}") + 1 : name]
 
 
-class DraftedConstant(NamedTuple):
-    """A `__constant__` variable that the host fills, with so many elements."""
-
-    name: str
-    dtype: str
-    elements: int
-
-
-def drafted_constants(source: str, headers: Sequence[str] = ()) -> list[DraftedConstant]:
-    """The constant memory that the host fills, as far as its type is a number's and its extents can be told."""
-    code = code_only(source)
-    program, aliases = HostProgram(code, headers), type_aliases(code)
-    found = []
-    for name in constants_of_host(source):
-        others = r"(?:\w+\s*(?:\[[^\]]*\]\s*)*,\s*)*"
-        declared = re.search(rf"\b__constant__\s+([\w\s]+?)\s*\b{others}{name}\s*((?:\[[^\]]*\]\s*)*)[;=,]", code)
-        dtype, width = (None, 1) if declared is None else dtype_of(declared[1], "cuda", aliases)
-        if declared is not None and dtype is not None:
-            numbers = [program.number(text, declared.start()) for text in re.findall(r"\[([^\]]*)\]", declared[2])]
-            whole = [one for one in numbers if one]
-            if len(whole) == len(numbers):
-                found.append(DraftedConstant(name, dtype, width * math.prod(whole)))
-    return found
-
-
 def loops_of(signature: KernelSignature) -> int:
     """How many loops a kernel has, within each other or not, but for those over the threads of the grid."""
     over_grid = r"\bfor\s*\([^;]*;[^;]*;[^;)]*\+=[^;)]*\bgridDim\b"
@@ -320,9 +312,3 @@ def loops_of(signature: KernelSignature) -> int:
 def work_of(signature: KernelSignature) -> int:
     """How much a kernel seems to do: loops first, then what it says."""
     return 1000 * loops_of(signature) + len(re.findall(r"\w+", signature.body))
-
-
-def constants_of_host(source: str) -> list[str]:
-    """Names in constant memory that the host fills."""
-    filled = re.findall(r"\b(?:cudaMemcpyToSymbol|cudaGetSymbolAddress)\w*\s*\(\s*&?\s*(\w+)", source)
-    return [name for name in dict.fromkeys(filled) if declares_constant(source, name)]

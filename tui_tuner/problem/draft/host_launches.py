@@ -20,6 +20,7 @@ class HostLaunch:
         template: the template arguments, as in "<16>"; empty where there are none.
         shared: dynamic shared memory, bytes; "0" where none is asked for.
         arguments: what is passed.
+        chosen: where the host chooses among launches, the names that have to be numbers for this one, and these.
     """
 
     place: int
@@ -29,6 +30,7 @@ class HostLaunch:
     block: str
     shared: str
     arguments: tuple[str, ...]
+    chosen: tuple[tuple[str, str], ...] = ()
 
 
 def launches(program: HostProgram, kernel: str) -> Iterator[HostLaunch]:
@@ -51,13 +53,37 @@ def launches(program: HostProgram, kernel: str) -> Iterator[HostLaunch]:
             yield _launch(code, found.start() if place is None else place, template, given, arguments)
 
 
+def is_chosen(launch: HostLaunch, program: HostProgram) -> bool:
+    """Whether the host makes this launch, as far as its numbers say."""
+    pairs = [[program.number(one, launch.place) for one in pair] for pair in launch.chosen]
+    return all(one == other for one, other in pairs if None not in (one, other))
+
+
 def _launch(
     code: str, place: int, template: re.Match[str] | None, given: Sequence[str], arguments: tuple[str, ...]
 ) -> HostLaunch:
     """A launch of a grid, a block and dynamic shared memory, as far as they are given."""
     grid, block, shared, *_ = [*given, *("1", "1", "0")[len(given) :]]
     said = template.group().replace(" ", "") if template else ""
-    return HostLaunch(place, code.count("\n", 0, place) + 1, said, grid, block, shared, arguments)
+    line = code.count("\n", 0, place) + 1
+    return HostLaunch(place, line, said, grid, block, shared, arguments, tuple(_chosen(code, place)))
+
+
+def _chosen(code: str, place: int) -> Iterator[tuple[str, str]]:
+    """The comparisons and cases that a place of the code is under, the innermost first."""
+    inside = code[code.rfind("\n}", 0, place) + 1 : place]
+    while inside:
+        head = inside[max(inside.rfind(mark) for mark in ";{}") + 1 :]
+        yield from re.findall(r"\bif\s*\(\s*([\w.]+)\s*==\s*(\w+)\s*\)", head)
+        opening, depth = len(inside), 0
+        while opening and depth <= 0:
+            opening -= 1
+            depth += {"{": 1, "}": -1}.get(inside[opening], 0)
+        switch = re.search(r"\bswitch\s*\(\s*([\w.]+)\s*\)\s*$", inside[:opening])
+        cases = re.findall(r"\bcase\s+(\w+)\s*:", inside[opening:])
+        if switch and cases:
+            yield switch[1], cases[-1]
+        inside = inside[:opening]
 
 
 def _launches_by_a_call(code: str, kernel: str) -> Iterator[HostLaunch]:

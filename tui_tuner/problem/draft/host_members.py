@@ -9,7 +9,8 @@ from tui_tuner.problem.signature import KernelParameter
 from tui_tuner.problem.structures import structures
 from tui_tuner.problem.syntax import closing, name_in, split_list
 
-_LISTED = re.compile(r"(?:[\w:]+\s*(?:<[^<>{}]*>)?\s*)?\{(.*)\}|make_\w+\s*\((.*)\)", re.DOTALL)
+_VECTOR = r"[a-z]+[1-4]|cu\w*Complex"
+_LISTED = re.compile(rf"(?:[\w:]+\s*(?:<[^<>{{}}]*>)?\s*)?\{{(.*)\}}|make_(?:{_VECTOR})\s*\((.*)\)", re.DOTALL)
 
 
 class HostMembers:
@@ -28,7 +29,7 @@ class HostMembers:
         """The type of a variable, or of a member of it, what was last listed for it, and where."""
         target = r"\s*(?:\.|->)\s*".join(map(re.escape, (variable, *path)))
         head = rf"(?<![\w.>]){target}\s*=\s*" if path else rf"\b(?P<type>\w+)(?:\s*<[^<>;{{}}]*>)?\s+{target}\s*=?\s*"
-        listed = r"(?:(?P<made>\w+)\s*(?:<[^<>;{}]*>\s*)?)?\{|make_(?P<vector>\w+)\s*\("
+        listed = rf"(?:(?P<made>\w+)\s*(?:<[^<>;{{}}]*>\s*)?)?\{{|make_(?P<vector>{_VECTOR})\s*\("
         found = list(re.compile(rf"{head}(?:{listed})").finditer(self._code, start, end))
         if not found:
             return None

@@ -11,7 +11,7 @@ from tui_tuner.problem.by_value import structure_bytes
 from tui_tuner.problem.c_types import dtype_of
 from tui_tuner.problem.draft.c_expressions import SIZEOF, factors
 from tui_tuner.problem.draft.host_members import put_in
-from tui_tuner.problem.draft.host_objects import HostObjects, Taken
+from tui_tuner.problem.draft.host_objects import ELEMENT, HostObjects, Taken
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.worked_out import scaled
 from tui_tuner.problem.signature import KernelParameter
@@ -73,7 +73,7 @@ class HostMemory:
         """
         for name, _ in self._followed(pointer, place):
             plain = re.escape(name)
-            copied = re.search(rf"\bcudaMemcpy(?:Async)?\s*\(\s*{plain}\s*,\s*&?(?P<host>\w+)", self._code)
+            copied = re.search(rf"\bcudaMemcpy(?:Async|ToSymbol)?\s*\(\s*{plain}\s*,\s*&?(?P<host>\w+)", self._code)
             made = re.search(rf"{_VECTOR}[^;]*?\b{plain}\s*(?:=|\(|\{{)\s*(?P<host>[A-Za-z_]\w*)\b", self._code)
             found = next((self._random(one["host"]) for one in (copied, made) if one), None) or self._random(name)
             if found is not None:
@@ -110,8 +110,14 @@ class HostMemory:
                 given = split_list(self._code[opening + 1 : closing(self._code, opening, "()") - 1])
                 if found[-1]["how"] == "Pitch" and len(given) == 4:  # rows without what a device puts between them
                     return Taken(f"({given[2]}) * ({given[3]})", found[-1].start())
-                return Taken(given[1], found[-1].start()) if len(given) > 1 else None
+                return Taken(self._of_half(given[1], name, start), found[-1].start()) if len(given) > 1 else None
         return None
+
+    def _of_half(self, text: str, name: str, start: int) -> str:
+        """Bytes as elements of two bytes each, where the memory is for a type that no problem file has."""
+        of_type = re.compile(rf"\b(?:__)?nv_bfloat16\s*\*[^;(){{}}]*\b{re.escape(name)}\b").search(self._code, start)
+        elements = re.fullmatch(r"(.*)\*\s*2|2\s*\*(.*)", text.strip(), re.DOTALL)
+        return f"({elements[1] or elements[2]}) * {ELEMENT}" if of_type and elements else text
 
     def _buffer(self, name: str, place: int) -> Taken | None:
         """The bytes of an OpenCL buffer, or of the vector that one is made of."""
@@ -149,6 +155,9 @@ class HostMemory:
                 meant = {**dict(zip(function.parameters, given, strict=False)), **dict(types)}
                 if len(asked) < 2 or len(given) != len(function.parameters):
                     continue
+                of_vector = re.match(r"(\w+)\s*(?:\.|->)\s*size\s*\(\s*\)\s*\*\s*sizeof\b", asked[1])
+                if of_vector and (vector := meant.get(of_vector[1])) is not None:
+                    return self._bytes_of_vector(named(vector), call.start())
                 return Taken(put_in(asked[1], meant), call.start())
         return None
 
@@ -180,13 +189,16 @@ class HostMemory:
         return None
 
     def _random(self, array: str) -> Drawn | None:
-        element = rf"\b{array}\s*\[[^;=]*\]\s*=(?!=)"
+        element = rf"\b{array}\s*(?:\[[^;=]*\]\s*=(?!=)|\.\s*push_back\s*\()"
         loop = rf"\bfor\s*\(\s*auto\s*&+\s*(?P<one>\w+)\s*:\s*{array}\s*\)\s*\{{?\s*(?P=one)\s*=(?!=)"
         generated = rf"\bgenerate\w*\s*\([^;{{]*\b{array}\b[^;{{]*\{{\s*return\b"
-        found = re.search(rf"(?:{element}|{loop}|{generated})\s*{_RANDOM}\s*;", self._code)
+        found = re.search(rf"(?:{element}|{loop}|{generated})\s*{_RANDOM}\s*\)?\s*;", self._code)
         if found is not None:
             return self._numbers(found)
         for written in re.finditer(rf"{element}([^;]*);", self._code):
+            bounded = re.fullmatch(r"\s*(?:std\s*::\s*)?max\s*\(\s*(\d+)\s*,\s*(\w+)\s*-[^;,]*\)\s*", written[1])
+            if bounded is not None:
+                return Drawn(int(bounded[1]), bounded[2], written.start())
             if count := _remainders(written[1]):
                 return Drawn(0, count, written.start())
         made = re.search(rf"\b{array}\s*=\s*(?:\([^()]*\)\s*)?(?P<by>\w+)\s*\(", self._code)

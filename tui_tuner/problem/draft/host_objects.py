@@ -6,14 +6,15 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from tui_tuner.problem.draft.host_functions import HostFunction
 from tui_tuner.problem.draft.host_members import put_in
-from tui_tuner.problem.draft.host_program import HostFunction, HostProgram
+from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.structures import template_of
 from tui_tuner.problem.syntax import closing, name_in, split_list
 
 _MOST_STEPS = 6
 _TAKES = re.compile(r"\bcudaMalloc(?P<how>\w*)\s*(?:<[^<>]*>)?\s*\(")
-_ELEMENT = "sizeof(element)"
+ELEMENT = "sizeof(element)"
 """The bytes of what a tensor holds, which is what the kernel's array holds."""
 
 
@@ -125,7 +126,7 @@ class HostObjects:
         for found in reversed(list(made.finditer(self._code, 0, place))):
             if found["like"]:
                 return self._of_tensor(found["like"], found.start()) if found["like"] != name else None
-            return Taken(" * ".join([*(f"({one})" for one in split_list(found["list"])), _ELEMENT]), found.start())
+            return Taken(" * ".join([*(f"({one})" for one in split_list(found["list"])), ELEMENT]), found.start())
         function = self._program.function_at(place)
         if function is None or name not in function.parameters:
             return None
@@ -134,7 +135,7 @@ class HostObjects:
             extents = sized.get(name, [])
         else:  # nothing is asked of it: it is as large as the one tensor that is
             (extents,) = sized.values()
-        return Taken(" * ".join([*extents, _ELEMENT]), place) if extents else None
+        return Taken(" * ".join([*extents, ELEMENT]), place) if extents else None
 
     def _sizes_asked(self, tensor: str, function: HostFunction) -> list[str]:
         """What a function calls the extents of a tensor, where it asks for all of them; else nothing."""

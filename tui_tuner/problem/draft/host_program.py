@@ -5,23 +5,19 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
 
 from tui_tuner.problem.c_types import alias_in, dtype_of, member_type
 from tui_tuner.problem.draft.c_expressions import SIZEOF, NotArithmetic, arithmetic, folded, is_called_by_name
 from tui_tuner.problem.draft.host_answers import told_of_device
+from tui_tuner.problem.draft.host_functions import HostFunction, functions_in, returned
 from tui_tuner.problem.draft.host_loops import raised
 from tui_tuner.problem.draft.host_members import HostMembers
 from tui_tuner.problem.draft.worked_out import finished
 from tui_tuner.problem.structures import enumerators, spaced, structures
 from tui_tuner.problem.syntax import closing, constant_of, name_in, spaces, split_list, with_macros
 
-_FUNCTION = re.compile(
-    r"\b(?P<name>\w+)\s*\((?P<parameters>[^(){};]*(?:=[^(){};]*\([^(){};]*\)[^(){};]*)*)\)\s*(?:const\s*)?\{"
-)
-_CONTROL = frozenset({"if", "for", "while", "switch", "catch", "return", "sizeof"})
 _DEFINE = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+(?P<name>\w+)(?P<parameters>\([^()\n]*\))?(?P<text>(?:\\\r?\n|[^\n])*)", re.MULTILINE
 )
@@ -31,18 +27,6 @@ _DISPATCHED = "scalar_t"
 """What PyTorch's macros call the type that they choose when the program runs."""
 OPEN_TYPE = "float"
 """What a type is taken for that a template leaves open."""
-
-
-@dataclass(frozen=True)
-class HostFunction:
-    """A function's place in the code; `parameters` are their names in order, `defaults` what stands for each."""
-
-    name: str
-    parameters: tuple[str, ...]
-    defaults: tuple[str, ...]
-    start: int
-    body: int
-    end: int
 
 
 class HostProgram:
@@ -72,14 +56,7 @@ class HostProgram:
     @cached_property
     def functions(self) -> list[HostFunction]:
         """Those of the file, in its order."""
-        found: list[HostFunction] = []
-        for one in _FUNCTION.finditer(self.code):
-            if one["name"] not in _CONTROL and (not found or one.start() >= found[-1].end):
-                parts = split_list(one["parameters"])
-                names, defaults = tuple(map(name_in, parts)), tuple(part.partition("=")[2].strip() for part in parts)
-                end = closing(self.code, one.end() - 1, "{}")
-                found.append(HostFunction(one["name"], names, defaults, one.start(), one.end(), end))
-        return found
+        return functions_in(self.code)
 
     def function_at(self, place: int) -> HostFunction | None:
         """The function that a place of the code is in."""
@@ -125,6 +102,9 @@ class HostProgram:
             whole = self._set_between(variable, start, place)
             if whole is not None and whole[0].isidentifier():  # a copy of another structure
                 return ".".join((whole[0], *path)), whole[1]
+            if whole is not None and (at := self._returned_from(whole[0])) is not None:
+                variable, place = at
+                continue
             bare, bracket, index = variable.partition("[")
             if function is None or bare not in function.parameters:
                 default = self.members.default(variable, path, start, place)
@@ -136,6 +116,15 @@ class HostProgram:
                 return None
             variable, place = passed[0].lstrip("& ") + bracket + index, passed[1]
         return None
+
+    def _returned_from(self, call: str) -> tuple[str, int] | None:
+        """The variable that a function of the file returns at its end, and that place, where text calls one."""
+        called = re.match(r"(?:\w+\s*::\s*)*(\w+)\s*\(", call)
+        function = next((one for one in self.functions if called and one.name == called[1]), None)
+        if function is None:
+            return None
+        returned = re.search(r"\breturn\s+(\w+)\s*;\s*$", self.code[function.body : function.end - 1])
+        return None if returned is None else (returned[1], function.body + returned.start())
 
     def template_argument(self, text: str, place: int) -> str:
         """A type, enumerator, function, or number as the host has it; of a type that its own leaves open a guess.
@@ -279,18 +268,10 @@ class HostProgram:
         """What may be called by name: macros that take arguments, and functions that are one expression of theirs."""
         found = {name: one for name, one in self._macros.items() if one[0]}
         for one in self.functions:
-            returned = self._returned(one) if one.parameters and not is_called_by_name(one.name) else None
-            if returned is not None:
-                found.setdefault(one.name, (f"({', '.join(one.parameters)})", f"({_plain(returned)})"))
+            text = returned(self.code, one) if one.parameters and not is_called_by_name(one.name) else None
+            if text is not None:
+                found.setdefault(one.name, (f"({', '.join(one.parameters)})", f"({_plain(text)})"))
         return found
-
-    def _returned(self, function: HostFunction) -> str | None:
-        """What a function returns that is one expression, or raises a count until it is enough."""
-        body = self.code[function.body : function.end - 1]
-        returned = re.fullmatch(r"(?P<before>.*?)\breturn\b(?P<text>[^;{}]*);\s*", body, re.DOTALL)
-        if returned is None or not returned["before"].strip():
-            return None if returned is None else returned["text"]
-        return raised(self.code, returned["text"].strip(), function.body, function.body + returned.start("text"))
 
     def resolved(self, text: str, place: int, known: Callable[[str, int], ast.expr | None]) -> ast.expr:
         """Text as arithmetic, its names replaced by what `known` says of each where it stands.

@@ -54,6 +54,7 @@ def multiples_in(reading: LaunchReading) -> dict[str, ast.expr]:
     for text in written:
         with suppress(NotArithmetic):
             nodes.append(finished(reading.node(text, place)))
+    nodes += [node for shape in reading.shapes.values() for node in ast.walk(shape) if isinstance(node, ast.BinOp)]
     for node in nodes:
         if isinstance(node, ast.BinOp) and is_quotient(node):
             keep(node.left, node.right)
@@ -61,6 +62,14 @@ def multiples_in(reading: LaunchReading) -> dict[str, ast.expr]:
         with suppress(NotArithmetic):
             keep(*(finished(reading.node(one[part], one.start())) for part in ("size", "by")))
     return found
+
+
+def is_power(reading: LaunchReading, name: str) -> bool:
+    """Whether the host makes a size by a shift, or asserts that it is a power of two."""
+    meaning, plain = reading.program.meaning(name, reading.launch.place), re.escape(name)
+    asserted = rf"\b{plain}\s*&\s*\(\s*{plain}\s*-\s*1\s*\)"
+    made = meaning is not None and re.fullmatch(r"\(?\s*1[uUlL]*\s*<<[^*+/]*", meaning[0]) is not None
+    return made or re.search(asserted, reading.program.code) is not None
 
 
 def local_memory(reading: LaunchReading) -> Iterator[tuple[str, ast.expr]]:

@@ -13,9 +13,9 @@ from tui_tuner.problem.draft.c_expressions import NotArithmetic
 from tui_tuner.problem.draft.device_words import local_headers, words_of_device
 from tui_tuner.problem.draft.drafted import MOST_THREADS, DraftedLaunch
 from tui_tuner.problem.draft.guesses import TOLD_APART, extents_around
-from tui_tuner.problem.draft.host_launches import HostLaunch, launches
+from tui_tuner.problem.draft.host_launches import HostLaunch, is_chosen, launches
 from tui_tuner.problem.draft.host_program import HostProgram
-from tui_tuner.problem.draft.host_promises import drawn_in, local_memory, most_threads, multiples_in
+from tui_tuner.problem.draft.host_promises import drawn_in, is_power, local_memory, most_threads, multiples_in
 from tui_tuner.problem.draft.host_types import deduced
 from tui_tuner.problem.draft.launch_reading import AXES, NO_OPTIONS, LaunchReading
 from tui_tuner.problem.draft.opencl_launches import opencl_launches
@@ -57,7 +57,7 @@ def drafted_launch(
 ) -> DraftedLaunch | None:
     """What the host's launch of a kernel says; None where there is none.
 
-    Of several launches it is the largest, of these one whose block its template is made for, and the first of these.
+    Of several it is one that the host's own numbers choose, the largest, whose block its template is made for.
 
     Args:
         file: the kernel's; headers beside it are read for the numbers they define.
@@ -75,7 +75,7 @@ def drafted_launch(
     drafts = [_Drafting(_read(program, words, signature, one, stated_too, options), dimensions) for one in found]
     if not drafts:
         return None
-    drafted = max(drafts, key=lambda draft: (draft.threads(), draft.fits())).drafted()
+    drafted = max(drafts, key=lambda draft: (is_chosen(draft.launch, program), draft.threads(), draft.fits())).drafted()
     of_kernel = source.count("\n") + 1
     return replace(drafted, line=drafted.line - of_kernel) if drafted.line > of_kernel else drafted
 
@@ -97,17 +97,13 @@ def _read(
 
 
 class _Drafting:
-    """Makes of a launch that was read what a problem file says.
-
-    Args:
-        dimensions: of blocks that the kernel asks for.
-    """
+    """Makes of a launch that was read what a problem file says, with so many dimensions of blocks."""
 
     def __init__(self, reading: LaunchReading, dimensions: int) -> None:
         self._reading = reading
         self._program = reading.program
         self._signature = reading.signature
-        self._launch = reading.launch
+        self.launch = reading.launch
         self._words = reading.words
         self._block = reading.block
         self._grid = reading.grid
@@ -136,7 +132,7 @@ class _Drafting:
 
     def fits(self) -> bool:
         """Whether the template's arguments can be told, and a number among them is an extent of the block."""
-        if self._launch.template and not self._template():
+        if self.launch.template and not self._template():
             return False
         given = re.findall(r"\b\d+\b", self._template())
         return not given or bool({str(evaluated(node, self._roots)) for _, node in self._block if node} & set(given))
@@ -156,7 +152,7 @@ class _Drafting:
         sizes = {renamed.get(name, name): number for name, number in given.items()}
         keys = {key: renamed_in(value, renamed) for key, value in keys.items()}
         return DraftedLaunch(
-            self._launch.line,
+            self.launch.line,
             re.sub(r"\b\d+\b", _TILE, template) if _TILE in block else template,
             keys,
             {name: extents_around(number) for name, number in block.items() if name in (*self._macros(), _TILE)},
@@ -165,7 +161,7 @@ class _Drafting:
             sizes,
             {name: str(renamed_in(text, renamed)) for name, text in shapes.items()},
             {name: str(renamed_in(text, renamed)) if isinstance(text, str) else text for name, text in values.items()},
-            bool(sizes.keys() & re.findall(r"\w+", " ".join(keys.get("block_size", ())))),
+            frozenset(sizes.keys() & re.findall(r"\w+", " ".join(keys.get("block_size", ())))),
             {name: (low, str(renamed_in(high, renamed))) for name, (low, high) in drawn.items()},
             {renamed.get(name, name): name for name in given if name in self._reading.stated},
             frozenset(
@@ -175,11 +171,12 @@ class _Drafting:
             ),
             {renamed.get(n, n): str(renamed_in(by, renamed)) for n, by in multiples.items() if n in given},
             {name: str(renamed_in(text, renamed)) for name, text in local.items()},
+            frozenset(renamed.get(name, name) for name in given if is_power(self._reading, name)),
         )
 
     def _macros(self) -> list[str]:
         """The macros of the file that make the block and that the kernel reads: each becomes a tunable."""
-        chains = [list(self._reading.chain(text, self._launch.place)) for text, _ in self._block]
+        chains = [list(self._reading.chain(text, self.launch.place)) for text, _ in self._block]
         last = [chain[-1] for chain in chains if chain]
         known = self._program.own_numbers | self._reading.options.keys()
         return [name for name in last if name in known and name in self._words]
@@ -192,7 +189,7 @@ class _Drafting:
             block: list[str] = []
             made: dict[str, int] = {}
             for (text, _), number in zip(self._block, numbers, strict=True):
-                name = next((one for one in self._reading.chain(text, self._launch.place) if one in macros), None)
+                name = next((one for one in self._reading.chain(text, self.launch.place) if one in macros), None)
                 block.append(name or str(number or 1))
                 made |= {name: number or 1} if name else {}
             return made, {"block_size": block}
@@ -201,7 +198,9 @@ class _Drafting:
             extents = [_TILE if number == tile else str(number or 1) for number in numbers]
             return {_TILE: tile}, {"block_size": extents}
         literal, fixed = re.findall(r"\b\d+\b", template), self._block_is_read()
-        sized = [node for _, node in self._block if isinstance(node, ast.Name)]
+        of_sizes = {axis for axis, (_, node) in zip(AXES, self._block, strict=False) if node and names(node)}
+        asked = re.findall(r"\bblockDim\s*\.\s*([xyz])", self._signature.body)
+        sized = [node for _, node in self._block if isinstance(node, ast.Name)] or of_sizes.difference(asked)
         if literal and self._template_makes_block(literal):
             return {literal[0]: int(literal[0])}, {
                 "block_size": [literal[0] if number is None else str(number) for number in numbers]
@@ -225,7 +224,7 @@ class _Drafting:
             return False
         extents = [evaluated(node, {}) or 1 for _, node in self._block if node is not None]
         made = {str(number) for number in (*extents, math.prod(extents))} & {*literal}
-        named = {*words.findall(self._launch.template)} & {*words.findall(" ".join(text for text, _ in self._block))}
+        named = {*words.findall(self.launch.template)} & {*words.findall(" ".join(text for text, _ in self._block))}
         told, asked = ({*re.findall(rf"\b{name}\s*\.\s*([xyz])\b", body)} for name in ("threadIdx", "blockDim"))
         return bool(made or named or "__shared__" in body) or not told <= asked
 
@@ -233,8 +232,9 @@ class _Drafting:
         """Whether the kernel has no threads to tell apart, or reads, or is passed, a constant that makes the block."""
         if not TOLD_APART.search(self._signature.body) or self._reading.passed_block:
             return True
-        names = [name for text, _ in self._block for name in self._reading.chain(text, self._launch.place)]
-        return any(n in self._words and not self._program.is_local(n, self._launch.place) for n in names)
+        words = re.findall(r"[A-Za-z_]\w*", " ".join(text for text, _ in self._block))
+        names = [name for word in words for name in self._reading.chain(word, self.launch.place)]
+        return any(n in self._words and not self._program.is_local(n, self.launch.place) for n in names)
 
     def _defaults(self) -> dict[str, int]:
         """The host's own block, where it is tunable."""
@@ -245,16 +245,16 @@ class _Drafting:
         for axis, (text, node) in zip(AXES, self._block, strict=False):
             number = None if node is None else evaluated(node, {})
             name = next(
-                (one for one in self._reading.chain(text, self._launch.place) if one in macros), f"block_size_{axis}"
+                (one for one in self._reading.chain(text, self.launch.place) if one in macros), f"block_size_{axis}"
             )
             if number is not None and 1 <= number <= MOST_THREADS and (macros or AXES.index(axis) < self._dimensions):
                 found[name] = number
         return {name: number for name, number in found.items() if not macros or name in macros}
 
     def _template(self) -> str:
-        given = split_list(self._launch.template[1:-1])
-        given += deduced(self._program, self._signature, self._launch, len(given))
-        said = [self._program.template_argument(one, self._launch.place) for one in given]
+        given = split_list(self.launch.template[1:-1])
+        given += deduced(self._program, self._signature, self.launch, len(given))
+        said = [self._program.template_argument(one, self.launch.place) for one in given]
         return f"<{','.join(said)}>" if said and all(said) else ""
 
     def _grid_keys(self, is_fixed: bool) -> dict[str, list[str] | str]:
@@ -291,7 +291,7 @@ class _Drafting:
         macros = self._macros()
         made = self._block_keys(self._template())[1].get("block_size")
         for index, (axis, (given, number)) in enumerate(zip(AXES, self._block, strict=False)):
-            name = next((one for one in self._reading.chain(given, self._launch.place) if one in macros), None)
+            name = next((one for one in self._reading.chain(given, self.launch.place) if one in macros), None)
             if name is None and made and number is not None:
                 name = made[index] if made[index] == _TILE else ast.unparse(number)
             if name is not None:
@@ -306,10 +306,10 @@ class _Drafting:
         return said_again(text)
 
     def _shared(self) -> dict[str, list[str] | str]:
-        if "extern" not in self._words or self._launch.shared in ("", "0"):
+        if "extern" not in self._words or self.launch.shared in ("", "0"):
             return {}
         try:
-            node = finished(self._reading.node(self._launch.shared, self._launch.place))
+            node = finished(self._reading.node(self.launch.shared, self.launch.place))
         except NotArithmetic:
             return {}
         return {"shared_memory": self._in_block_names(node)}

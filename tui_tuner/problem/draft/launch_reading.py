@@ -27,6 +27,8 @@ NO_OPTIONS: Mapping[str, BuildMacro] = MappingProxyType({})
 _MOST_ASKED = 3000
 _COUNTS_GROUPS = re.compile(r"\bget_(?:group_id|num_groups|global_size)\b")
 """What an OpenCL kernel says that has to do with how many work-groups there are."""
+_MANY = 4096
+"""What a kernel counts to that the emulator is better given less of."""
 _STEP = re.compile(r"stride|step|dilation|pad", re.IGNORECASE)
 """Names for how far a kernel goes at once, which are no extents."""
 
@@ -45,7 +47,7 @@ class LaunchReading:
         shapes: elements of the arrays that the host takes memory for.
         grid: what is divided to give the blocks along each axis, and by what; None for an axis that cannot be read.
         passed: what the scalars are, as far as that can be read.
-        bounds: roots that come from outside and that the kernel counts to, without a number.
+        bounds: roots that the kernel counts to, with the host's number where that is large; None from outside.
     """
 
     def __init__(
@@ -70,14 +72,15 @@ class LaunchReading:
         self._asked = 0
         self.passed_block = frozenset(self._constants_of_block())
         fixed = " ".join([launch.template, *(one.text for one in options.values())])
-        self._of_template = frozenset(re.findall(r"[A-Za-z_]\w*", fixed)) | self.passed_block
+        chosen_by = (one for name, _ in launch.chosen for one in self.chain(name, launch.place))
+        self._of_template = frozenset(re.findall(r"[A-Za-z_]\w*", fixed)) | self.passed_block | {*chosen_by}
         self._stated_seen = 0
         self._know_plain_scalars()
         self.block = self._block_axes()
         self.shapes = dict(self._extents())
         self.grid = self._grid_axes()
         self.passed = self._values()
-        self.bounds = dict.fromkeys(self._counted_to())
+        self.bounds = {name: self.roots[name] for name in self._counted_to()}
 
     def node(self, text: str, place: int) -> ast.expr:
         """What text at a place comes to over the roots.
@@ -160,7 +163,8 @@ class LaunchReading:
         """What the scalars are, as far as that can be read."""
         found: dict[str, ast.expr] = {}
         for name, _, given in self.scalars():
-            text = halfway(self.program.code, given, self.launch.place) or given
+            is_shift = re.search(rf"<<\s*{re.escape(name)}\b", self.signature.body)  # no more than its sizes allow
+            text = (not is_shift and halfway(self.program.code, given, self.launch.place)) or given
             with suppress(NotArithmetic):
                 found[name] = finished(self.node(text, self.launch.place))
         return found
@@ -191,7 +195,8 @@ class LaunchReading:
         for name, node in self.passed.items():
             plain = re.escape(name)
             counted = rf"\bfor\s*\([^;]*;[^;]*[<>][^;]*\b{plain}\b|\*\s*{plain}\b|\b{plain}\s*\*"
-            if not isinstance(node, ast.Name) or self.roots.get(node.id, 0) is not None:
+            number = self.roots.get(node.id, 0) if isinstance(node, ast.Name) else 0
+            if not isinstance(node, ast.Name) or (number is not None and number < _MANY):
                 continue
             if re.search(counted, self.signature.body) and not _STEP.search(name):
                 yield node.id

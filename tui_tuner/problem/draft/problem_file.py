@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from tui_tuner.errors import ProblemError
@@ -11,12 +12,11 @@ from tui_tuner.problem.c_types import type_words
 from tui_tuner.problem.check_arguments import why_not_passable
 from tui_tuner.problem.conditionals import active_source
 from tui_tuner.problem.draft.argument_text import Draft
+from tui_tuner.problem.draft.constants import DraftedConstant, drafted_constants
 from tui_tuner.problem.draft.device_words import header_directories, local_headers
 from tui_tuner.problem.draft.drafted import DraftedLaunch
 from tui_tuner.problem.draft.guesses import (
-    DraftedConstant,
     dimensions,
-    drafted_constants,
     extents_of,
     loops_of,
     outputs,
@@ -26,7 +26,9 @@ from tui_tuner.problem.draft.guesses import (
 )
 from tui_tuner.problem.draft.launch import drafted_launch
 from tui_tuner.problem.draft.opencl_options import BuildOptions, build_options
+from tui_tuner.problem.draft.order import in_any_order
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts, completed
+from tui_tuner.problem.draft.reach import reached_by
 from tui_tuner.problem.draft.sizes import Amendments, DraftedSizes, drafted_sizes
 from tui_tuner.problem.draft.text import lines_of
 from tui_tuner.problem.draft.understood import understood
@@ -87,11 +89,13 @@ def scaffold(
             read = drafted_launch(source, signature, source_path, hosts, dimensions(signature), amendments.stated_too)
     _refuse_unusable(signature, source_path, code)
     launch = completed(read, facts)
-    sizes = _sizes_of(signature, launch, amendments, language)
+    reached = reached_by(signature, launch)
+    spread = launch and replace(launch, shapes={**reached, **launch.shapes})
+    sizes = _sizes_of(signature, spread, amendments, language)
     constants = _constants(source + "\n" + hosts, source_path, name, language)
     given = built.without({} if launch is None else launch.tunables)
     known = (source_path, source, language, signature, name, read, launch, sizes, amendments)
-    draft = Draft(*known, facts or ProposedFacts(), constants, given)
+    draft = Draft(*known, facts or ProposedFacts(), constants, given, reached)
     return "\n".join(lines_of(draft)) + "\n"
 
 
@@ -198,6 +202,7 @@ def _is_function(parameter: KernelParameter, signature: KernelSignature) -> bool
     return called is not None and not parameter.pointer and type_words(parameter.type_text) in [[one] for one in types]
 
 
+_NO_NUMBERS = ("__nv_bfloat16", "nv_bfloat16", "__nv_bfloat162", "__nv_fp8_e4m3", "__nv_fp8_e5m2")
 _OF_THE_DEVICE = {
     r"cudaTextureObject_t|cudaSurfaceObject_t|texture|CUtexObject|CUsurfObject": (
         "which only a host can make",
@@ -271,6 +276,19 @@ def _refuse_barriers_of_the_grid(signature: KernelSignature, file: Path) -> None
         )
 
 
+def _refuse_any_order(signature: KernelSignature, file: Path, code: str) -> None:
+    if (found := in_any_order(signature)) is not None:
+        named = len("".join(code.splitlines(keepends=True)[: signature.line - 1]))
+        begins = code.count("\n", 0, code.index("{", named)) + 1
+        raise ProblemError(
+            f"'{found.array}' of {signature.name}() {found.how}, so that no two launches need agree in it",
+            hint="tune a kernel that gives each thread elements of its own, and leave what gathers them to another; or "
+            "one that reads what this one makes",
+            file=file,
+            line=begins + signature.body.count("\n", 0, found.place),
+        )
+
+
 def _refuse_unusable(signature: KernelSignature, file: Path, code: str) -> None:
     def refused(parameter: KernelParameter, reason: str, hint: str) -> ProblemError:
         message = f"argument '{parameter.name}' of {signature.name}() {reason}"
@@ -286,9 +304,13 @@ def _refuse_unusable(signature: KernelSignature, file: Path, code: str) -> None:
             raise refused(parameter, *why)
         if parameter.members is not None:
             continue
+        if parameter.pointer and (kind := written) in _NO_NUMBERS and parameter.dtype is None:
+            hint = "make the kernel a template of this type, so that it can be tuned for half or float"
+            raise refused(parameter, f"is of {kind}, a type of numbers that no problem file has", hint)
         if fault := why_not_passable(parameter):
             raise refused(parameter, fault, "write a kernel around it that takes arrays and scalars")
     _refuse_barriers_of_the_grid(signature, file)
+    _refuse_any_order(signature, file, code)
     if not outputs(signature):
         raise ProblemError(
             f"{signature.name}() has no array to write to, so nothing could be verified",

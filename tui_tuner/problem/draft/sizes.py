@@ -105,8 +105,15 @@ def drafted_sizes(
 
 
 def _whole(launch: DraftedLaunch, sizes: Mapping[str, int]) -> dict[str, int]:
-    """Sizes of which those that the host divides without a remainder have none: the nearest below, or the least."""
+    """Sizes of which those that the host divides without a remainder have none: the nearest below, or the least.
+
+    What is about as large as an extent, and no larger, stays within it, as rows without what they are padded by.
+    """
     whole = dict(sizes)
+    known = {name: number for name, number in launch.sizes.items() if number is not None}
+    for bound in _bounds(launch):
+        within = [one for one in _extents(launch) & known.keys() if 0.5 < known[bound] / max(1, known[one]) <= 1]
+        whole[bound] = min([whole[bound], *(whole[one] * known[bound] // known[one] for one in within)])
     for name, text in launch.multiples.items():
         by = int(_value(text, whole))
         if by > 1:
@@ -119,7 +126,8 @@ def _usual(launch: DraftedLaunch) -> tuple[dict[str, int], set[str]]:
     extents = _extents(launch)
     timed = {name: number or 1 for name, number in launch.sizes.items()}
     guessed = {name for name, number in launch.sizes.items() if number is None and name in extents}
-    if not launch.are_fixed and not guessed and max(_threads(launch, timed), _elements(launch, timed)) < _LEAST:
+    largest = max([_threads(launch, timed), _elements(launch, timed), *timed.values()])
+    if not launch.of_block and not guessed and largest < _LEAST:
         guessed = {name for name in extents & timed.keys() if timed[name] >= SMALL}
     few = {name: 3 for name in guessed if _FEW.fullmatch(name)}
     few |= {name: _USUAL_FILTER for name in guessed if _OF_FILTERS.fullmatch(name)}
@@ -170,14 +178,18 @@ def _tested(launch: DraftedLaunch, sizes: Mapping[str, int], how: Tested) -> dic
     if how == "same":
         return dict(sizes)
 
-    def other(value: int) -> int:
-        if value < SMALL:
+    def other(name: str, value: int) -> int:
+        if value < SMALL or name in same:
             return value
-        return value * 3 // 4 - 1 if how == "odd" and not launch.are_fixed else value // 2
+        return value * 3 // 4 - 1 if how == "odd" and name not in launch.of_block | launch.powers else value // 2
 
-    extents = _extents(launch)
-    same = {name for name, number in launch.sizes.items() if number is not None and name not in extents}
-    return {name: value if name in same | launch.stated.keys() else other(value) for name, value in sizes.items()}
+    same = _bounds(launch) | launch.stated.keys()
+    return {name: other(name, value) for name, value in sizes.items()}
+
+
+def _bounds(launch: DraftedLaunch) -> set[str]:
+    """The host's numbers that kernels count to and no array or thread is made of."""
+    return {name for name, number in launch.sizes.items() if number is not None} - _extents(launch)
 
 
 def _enlarged(
@@ -197,8 +209,9 @@ def _enlarged(
 
 def _halved(launch: DraftedLaunch, sizes: dict[str, int], but: Collection[str] = ()) -> bool:
     """Halve the largest size; whether there is one that can be."""
-    largest = max(sizes.keys() - set(but), key=lambda name: (sizes[name], name), default=None)
-    if largest is None or launch.are_fixed or sizes[largest] < 2 * SMALL:
+    others = sizes.keys() - launch.of_block - set(but)
+    largest = max(others, key=lambda name: (sizes[name], name), default=None)
+    if largest is None or sizes[largest] < 2 * SMALL:
         return False
     sizes[largest] //= 2
     return True

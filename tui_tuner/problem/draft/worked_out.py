@@ -18,7 +18,8 @@ def scaled(parts: list[ast.expr], bytes_of_each: int, element: int) -> ast.expr:
     """So many times some bytes, as elements."""
     shared = math.gcd(bytes_of_each, element)
     above, below = bytes_of_each // shared, element // shared
-    for index, part in enumerate(parts):
+    exact = [isinstance(part, ast.Constant) and part.value == below for part in parts]
+    for index, part in sorted(enumerate(parts), key=lambda one: not exact[one[0]]):
         if below > 1 and isinstance(part, ast.Constant) and isinstance(part.value, int) and part.value % below == 0:
             parts, below = [*parts[:index], ast.Constant(part.value // below), *parts[index + 1 :]], 1
     whole = finished(product([*parts, ast.Constant(above)]))

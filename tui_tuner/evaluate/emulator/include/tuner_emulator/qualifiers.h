@@ -14,8 +14,9 @@
 #define __maxnreg__(...)
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __builtin_align__(bytes) __attribute__((aligned(bytes)))
-// Without `inline`, which sources often add themselves and which may stand only once.
-#define __forceinline__ __attribute__((always_inline))
+// Without `inline`, which sources often add themselves and which may stand only once; hidden, so that a
+// specialisation of a template is known to be the one that is called.
+#define __forceinline__ __attribute__((always_inline, visibility("hidden")))
 #define __assume(condition) ((condition) ? (void)0 : __builtin_unreachable())
 #define __builtin_assume(condition) __assume(condition)
 

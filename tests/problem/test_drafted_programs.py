@@ -1,0 +1,263 @@
+"""What whole programs say of a kernel: what they do where nothing is given, which launch is theirs, what they fill."""
+
+import pytest
+
+from tests.problem.examples import drafted
+from tui_tuner.errors import ProblemError
+from tui_tuner.problem.draft.c_expressions import arithmetic
+from tui_tuner.problem.draft.order import in_any_order
+from tui_tuner.problem.draft.problem_file import scaffold
+from tui_tuner.problem.draft.reach import elements_reached
+from tui_tuner.problem.signature import find_kernel
+
+ONE = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
+SCALE = f"__global__ void k(float *to, const float *from, int n) {{ {ONE} if (i < n) to[i] = from[i]; }}\n"
+
+
+def drafted_of(tmp_path, source):
+    problem, text = drafted(tmp_path, source)
+    return problem, text, {one.name: one for one in problem.arguments}
+
+
+@pytest.mark.parametrize(
+    ("written", "number"),
+    [
+        ("argc > 1 ? atoi(argv[1]) : 2048", 2048),
+        ("(c > 1) ? std::strtoul(v[1], 0, 10) : (1 << 11)", 2048),
+        ("argc == 1 ? 2048 : std::stoi(argv[1])", 2048),
+        ('getenv("N") ? atoi(getenv("N")) : 2048', 2048),
+    ],
+)
+def test_a_size_that_may_be_given_is_what_it_is_where_it_is_not(tmp_path, written, number):
+    host = f"int main(int argc, char **argv) {{ int n = {written}; float *a, *b; cudaMalloc(&a, n * 4);"
+    problem, text, _ = drafted_of(
+        tmp_path, SCALE + host + " cudaMalloc(&b, n * 4); k<<<(n + 255) / 256, 256>>>(a, b, n); }"
+    )
+    assert problem.sizes == {"n": number}
+    assert f"n = {number}  # as the host has it" in text
+
+
+def test_a_function_with_names_of_its_own_and_a_limit_counts_blocks(tmp_path):
+    source = SCALE + (
+        "inline int blocks_of(const int all) { int b = (all + 256 - 1) / 256; return b < 65535 ? b : 65535; }\n"
+        "int main() { const int n = 70000; float *a, *b; cudaMalloc(&a, n * 4); cudaMalloc(&b, n * 4);"
+        " k<<<blocks_of(n), 256>>>(a, b, n); }"
+    )
+    problem, _, _ = drafted_of(tmp_path, source)
+    assert (problem.launch.problem_size, problem.launch.grid_div_x) == (["n"], None)
+
+
+def test_a_structure_that_a_function_makes_has_what_it_sets(tmp_path):
+    source = (
+        "struct Rows { int count; int *at; };\n"
+        f"__global__ void k(Rows r, float *y) {{ {ONE} if (i < r.count) y[i] = r.at[i]; }}\n"
+        "static Rows make_rows(int rows) { Rows r; r.count = rows; cudaMalloc(&r.at, sizeof(int) * rows); return r; }\n"
+        "int main() { const int n = 5000; Rows r = make_rows(n); float *y; cudaMalloc(&y, n * sizeof(float));"
+        " k<<<(n + 127) / 128, 128>>>(r, y); }"
+    )
+    problem, _, arguments = drafted_of(tmp_path, source)
+    assert arguments["r"].members[0].value == problem.launch.problem_size[0]
+    assert arguments["r_at"].shape == problem.launch.problem_size
+    assert list(problem.sizes.values()) == [5000]
+
+
+def test_memory_that_a_function_takes_for_a_vector_holds_as_much(tmp_path):
+    source = SCALE + (
+        "template <class T> T *upload(const std::vector<T> &v)"
+        " { T *p; cudaMalloc(&p, v.size() * sizeof(T)); return p; }\n"
+        "int main() { const int n = 9000; std::vector<float> A((size_t)n * 3), B(n);"
+        " auto a = upload(A); auto b = upload(B);"
+        " k<<<(n + 255) / 256, 256>>>(a, b, n); }"
+    )
+    _, _, arguments = drafted_of(tmp_path, source)
+    assert (arguments["to"].shape, arguments["from"].shape) == (["n * 3"], ["n"])
+
+
+CHOICES = {
+    "if": "if (each == 2) k<2><<<all / 64, 64>>>(a, n);\n else if (each == 4) k<4><<<all / 64, 64>>>(a, n);",
+    "switch": "switch (each) { case 2: k<2><<<all / 64, 64>>>(a, n); break; case 4: k<4><<<all / 64, 64>>>(a, n); }",
+}
+
+
+@pytest.mark.parametrize("choice", CHOICES.values(), ids=CHOICES)
+def test_of_several_launches_the_hosts_numbers_choose_and_what_they_choose_by_is_no_size(tmp_path, choice):
+    source = (
+        f"template <int EACH> __global__ void k(float *a, int n) {{ {ONE} if (i < n)"
+        " for (int j = 0; j < EACH; j++) a[i * EACH + j] = j; }\n"
+        f"void run(float *a, int n, int each, int all) {{\n {choice}\n}}\n"
+        "int main() { int n = 4096, each = 4; float *a; cudaMalloc(&a, n * each * sizeof(float)); run(a, n, each, n); }"
+    )
+    problem, _, arguments = drafted_of(tmp_path, source)
+    assert problem.kernel.name == "k<4>"
+    assert (list(problem.sizes), arguments["a"].shape) == (["n"], ["n * 4"])
+
+
+def test_a_block_made_of_a_size_is_that_and_a_power_of_two_stays_one(tmp_path):
+    source = (
+        "__global__ void k(float *a, const float *b, int len) { int i = blockIdx.x * len + threadIdx.x;"
+        " a[i] = b[i]; a[i + len / 2] = b[i + len / 2]; }\n"
+        "void run(float *a, float *b, int count, int len) { assert((len & (len - 1)) == 0);"
+        " k<<<count, len / 2>>>(a, b, len); }\n"
+        "int main() { int N = 1 << 16, len = 256; float *a, *b; cudaMalloc(&a, N * 4); cudaMalloc(&b, N * 4);"
+        " run(a, b, N / len, len); }"
+    )
+    problem, _, _ = drafted_of(tmp_path, source)
+    assert (problem.launch.block_size, problem.tunables) == (["len // 2"], {})
+    sizes = [problem.sizes, *(test.sizes for test in problem.tests), problem.on_emulator().sizes]
+    assert all(one & one - 1 == 0 for each in sizes for one in each.values())
+
+
+def test_a_block_of_so_many_warps_is_as_large_as_the_text_has_it_and_rows_are_whole_groups(tmp_path):
+    source = (
+        "#define WARPS 4\n#define GROUP 128\n"
+        "__global__ void k(float *y, const float *w, const float *s, int n, int m) {"
+        " int row = blockIdx.x * WARPS + threadIdx.x / 32; if (row >= n) return;"
+        " for (int j = threadIdx.x % 32; j < m; j += 32)"
+        " y[row] += w[row * m + j] * s[row * (m / GROUP) + j / GROUP]; }\n"
+        "int main() { const int n = 1000, m = 1280, groups = m / GROUP; float *y, *w, *s; cudaMalloc(&y, n * 4);"
+        " cudaMalloc(&w, n * m * 4); cudaMalloc(&s, n * groups * 4);"
+        " k<<<(n + WARPS - 1) / WARPS, WARPS * 32>>>(y, w, s, n, m); }"
+    )
+    problem, _, arguments = drafted_of(tmp_path, source)
+    assert (problem.launch.block_size, problem.launch.grid_div_x, problem.tunables) == (["128"], ["4"], {})
+    assert arguments["s"].shape == ["n * (m // 128)"]
+    assert [test.sizes["m"] % 128 for test in problem.tests] == [0] * len(problem.tests)
+
+
+def test_what_a_kernel_counts_to_stays_within_rows_that_are_a_little_longer(tmp_path):
+    source = (
+        f"__global__ void k(float *a, int rows, int used, int row) {{ {ONE} if (i >= rows) return;"
+        " float *mine = a + (size_t)i * row; for (int j = 0; j < used; j++) mine[j] *= 2; }\n"
+        "int main() { const int rows = 512, used = 20257, row = 20352; float *a;"
+        " cudaMalloc(&a, (size_t)rows * row * sizeof(float)); k<<<rows / 64, 64>>>(a, rows, used, row); }"
+    )
+    problem, _, arguments = drafted_of(tmp_path, source)
+    assert problem.sizes == {"rows": 512, "used": 20257, "row": 20352}
+    on_emulator = problem.on_emulator()
+    sizes = [on_emulator.sizes, *(test.sizes for test in on_emulator.tests)]
+    assert all(one["used"] < one["row"] < 20352 for one in sizes)
+    assert (arguments["a"].output, arguments["a"].fill) == (True, "normal")  # `mine` is read
+
+
+REACHED = [
+    ("for (int r = 0; r < m; ++r) { const long at = r * n + i; s += a[at]; }", "m * n"),
+    ("for (int r = 0; r < m; ++r) s += a[r];", "m"),
+    ("const float *mine = a + (size_t)i * m; for (int j = 0; j < m; j++) s += mine[j];", "m * n"),
+    ("for (int r = 0; r < m; ++r) s += a[i * (m / 4) + r % (m / 4)];", "(m // 4) * n"),
+    ("for (int r = 0; r < m; ++r) s += a[r / 16];", "ceil_div(m, 16)"),
+    ("s = a == nullptr ? 0 : a[i];", "n"),
+    ("s = a[i] + a[i + 1];", ""),
+    ("s = a[i]; other(a);", ""),
+    ("s = a[which[i]];", ""),
+]
+
+
+@pytest.mark.parametrize(("body", "elements"), REACHED)
+def test_loops_and_guards_say_how_far_a_kernel_reaches(body, elements):
+    work = f"{ONE} if (i < n) {{ float s = 0; {body} y[i] = s; }}"
+    source = f"__global__ void k(float *y, const float *a, const int *which, int m, int n) {{ {work} }}"
+    signature = find_kernel(source, "cuda", "k")
+    assert elements_reached(signature, "a", {"m", "n"}, []) == elements
+    assert elements_reached(signature, "y", {"m", "n"}, []) == "n"
+
+
+ANY_ORDER = [
+    ("int at = atomicAdd(count, 1); if (at < 9) out[at] = i;", "out"),
+    ("out[atomicAdd(count, 1)] = i;", "out"),
+    ("if (atomicCAS(&count[i], -1, 1) == -1) { out[i] = i; }", "out"),
+    ("if (atomicExch(&count[i], 1) == 0) out[i] = level;", ""),
+    ("int w = i; while (true) { int p = atomicCAS(&out[w], -1, i); if (p == -1) return; w = (w + 1) & 7; }", "out"),
+    ("int row = atomicAdd(count, 1); out[row] = in[row];", ""),
+    ("int old = out[i], seen; do { seen = old; old = atomicCAS(&out[i], seen, seen + 1); } while (old != seen);", ""),
+    ("atomicAdd(&out[in[i]], 1);", ""),
+]
+
+
+@pytest.mark.parametrize(("body", "array"), ANY_ORDER)
+def test_what_the_order_of_threads_decides_is_told_apart(body, array):
+    source = f"__global__ void k(int *out, int *count, const int *in, int level) {{ {ONE} {body} }}"
+    found = in_any_order(find_kernel(source, "cuda", "k"))
+    assert (found.array if found else "") == array
+
+
+def test_what_threads_append_is_refused_with_its_line(tmp_path):
+    kernel = tmp_path / "found.cu"
+    kernel.write_text(
+        "__global__ void k(int *out, int *count,\n  const int *in)\n"
+        "{\n  out[atomicAdd(count, 1)] = in[threadIdx.x];\n}\n"
+    )
+    with pytest.raises(ProblemError, match="holds what threads append in the order in which they come") as error:
+        scaffold(kernel, None)
+    assert (error.value.line, "a kernel that gives each thread elements of its own" in error.value.hint) == (4, True)
+
+
+def test_numbers_that_say_where_to_write_are_each_there_once_and_where_to_read_within_the_array(tmp_path):
+    source = (
+        "__global__ void k(float *to, const float *from, const int *slot, const int *column, int n) {"
+        f" {ONE} if (i >= n) return; const int at = slot[i]; const int block = at / 16;"
+        " to[block * 16 + at % 16] = from[column[i]]; }\n"
+        "int main() { const int n = 8192, m = 3000; float *a, *b; int *s, *c;"
+        " cudaMalloc(&a, n * 4); cudaMalloc(&b, m * 4);"
+        " cudaMalloc(&s, n * 4); cudaMalloc(&c, n * 4); k<<<n / 64, 64>>>(a, b, s, c, n); }"
+    )
+    _, _, arguments = drafted_of(tmp_path, source)
+    assert arguments["slot"].fill == "arange"
+    assert (arguments["column"].fill, arguments["column"].high) == ("integers", "m")
+
+
+FILLED = {
+    "between a least and what is taken off": ("h[i] = std::max(1, n - i * 113);", 1, "n + 1"),
+    "one after another": ("h.push_back(rand() % 20);", 0, "20"),
+}
+
+
+@pytest.mark.parametrize("filled", FILLED.values(), ids=FILLED)
+def test_whole_numbers_are_bounded_as_the_host_fills_them(tmp_path, filled):
+    text, low, high = filled
+    source = f"__global__ void k(float *to, const int *at, int n) {{ {ONE} if (i < n) to[i] = at[i]; }}\n" + (
+        f"int main() {{ const int n = 8192; std::vector<int> h; for (int i = 0; i < n; i++) {text}\n float *a; int *d;"
+        " cudaMalloc(&a, n * 4); cudaMalloc(&d, n * 4); cudaMemcpy(d, h.data(), n * 4, cudaMemcpyHostToDevice);"
+        " k<<<n / 64, 64>>>(a, d, n); }"
+    )
+    _, _, arguments = drafted_of(tmp_path, source)
+    assert (arguments["at"].low, arguments["at"].high) == (low, high)
+
+
+def test_constant_memory_is_bounded_as_the_host_fills_it(tmp_path):
+    source = (
+        "__constant__ unsigned char query[64];\n"
+        f"__global__ void k(float *to, int n) {{ {ONE} if (i < n) to[i] = query[i % 64]; }}\n"
+        "int main() { const int n = 8192; unsigned char q[64]; for (int i = 0; i < 64; i++) q[i] = rand() % 20;"
+        " cudaMemcpyToSymbol(query, q, 64); float *a; cudaMalloc(&a, n * 4); k<<<n / 64, 64>>>(a, n); }"
+    )
+    _, _, arguments = drafted_of(tmp_path, source)
+    assert (arguments["query"].fill, arguments["query"].low, arguments["query"].high) == ("integers", 0, 20)
+
+
+def test_a_type_that_no_problem_file_has_is_refused_and_a_template_of_it_is_of_floats(tmp_path):
+    kernel = tmp_path / "k.cu"
+    body = f"{{ {ONE} if (i < n) a[i] = a[i]; }}\n"
+    kernel.write_text(f"__global__ void k(__nv_bfloat16 *a, int n) {body}")
+    with pytest.raises(ProblemError, match="is of __nv_bfloat16, a type of numbers that no problem file has"):
+        scaffold(kernel, None)
+    host = "int main() { const int n = 9000; __nv_bfloat16 *a, *b; cudaMalloc(&a, n * 2);"
+    host += " k<__nv_bfloat16><<<n / 64, 64>>>(a, n); }"
+    problem, _, arguments = drafted_of(tmp_path, f"template <typename T> __global__ void k(T *a, int n) {body}{host}")
+    assert (problem.kernel.name, arguments["a"].dtype, arguments["a"].shape) == ("k<float>", "float32", ["n"])
+
+
+def test_a_number_of_a_loop_that_a_kernel_shifts_by_is_the_first(tmp_path):
+    source = (
+        f"__global__ void k(float *a, int n, int stage) {{ {ONE} int half = 1 << stage; if (i < n) a[i] = half; }}\n"
+        "int main() { const int n = 8192; float *a; cudaMalloc(&a, n * 4);"
+        " for (int s = 0; s < 12; s++) k<<<n / 64, 64>>>(a, n, s); }"
+    )
+    _, _, arguments = drafted_of(tmp_path, source)
+    assert arguments["stage"].value == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "read"), [("b < M ? b : M", "min"), ("b < M ? M : b", "max"), ("b >= M ? b : M", "max")]
+)
+def test_the_less_or_the_more_of_two_is_read_as_that(text, read):
+    assert arithmetic(text).func.id == read

@@ -1,0 +1,103 @@
+"""What a kernel leaves to the order in which its threads come: no two launches of it need agree in that."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tui_tuner.problem.signature import KernelSignature
+from tui_tuner.problem.syntax import closing
+
+_INDEX = r"\[(?P<at>(?:[^][;=]|\[[^][;=]*\])*)\]"
+_WON = re.compile(r"\bif\s*\((?=[^;{]*\batomic(?:CAS|Exch)\s*\()")
+
+
+class InAnyOrder(NamedTuple):
+    """An array whose content depends on which thread comes first, how, and where the kernel's text says so."""
+
+    array: str
+    how: str
+    place: int
+
+
+def in_any_order(signature: KernelSignature) -> InAnyOrder | None:
+    """The first such array that the kernel writes; None where none is known."""
+    ways = (_appended(signature), _won(signature), _probed(signature))
+    return next((found for way in ways for found in way), None)
+
+
+def said_where(signature: KernelSignature) -> set[str]:
+    """Arrays of whole numbers that say where elements of others are written: no two threads may have the same one."""
+    body = signature.body
+    arrays = [one.name for one in signature.parameters if one.is_array and one.const and "int" in (one.dtype or "")]
+    indices = [where["at"] for _, where in _written(signature)]
+    return {name for name in arrays if name and any(_said_by(name, index, body) for index in indices)}
+
+
+def _said_by(array: str, index: str, body: str) -> bool:
+    """Whether an index is made of an array's elements, or of names that are made of them."""
+    waiting, seen = [index], set[str]()
+    while waiting:
+        text = waiting.pop()
+        if re.search(rf"\b{re.escape(array)}\s*\[", text):
+            return True
+        new = {*re.findall(r"[A-Za-z_]\w*", text)} - seen
+        seen |= new
+        waiting += [said for name in new for said in re.findall(rf"\b{name}\s*=(?!=)([^;]*);", body)]
+    return False
+
+
+def _appended(signature: KernelSignature) -> Iterator[InAnyOrder]:
+    """Arrays whose next free element each thread asks for: `at = atomicAdd(count, 1); found[at] = mine;`."""
+    body = signature.body
+    counted = r"\batomic(?:Add|Inc|Sub|Dec)\s*\("
+    for name, where in _written(signature):
+        at = where["at"]
+        if re.match(r"\s*" + counted, at):
+            yield InAnyOrder(name, "holds what threads append in the order in which they come", where.start())
+            continue
+        asked = re.search(rf"\b{re.escape(at.strip())}\s*=\s*{counted}", body) if at.strip().isidentifier() else None
+        if asked is None:
+            continue
+        used = re.findall(rf"\b{at.strip()}\b(?!\s*(?:=(?!=)|[<>]))", body[: where.start()] + body[where.end() :])
+        if not used:  # else it says which piece of work is taken next, and that may be done by any thread
+            yield InAnyOrder(name, "holds what threads append in the order in which they come", where.start())
+
+
+def _won(signature: KernelSignature) -> Iterator[InAnyOrder]:
+    """Arrays that only the thread writes which is first at an element, what is its own."""
+    body = signature.body
+    for found in _WON.finditer(body):
+        start = closing(body, body.index("(", found.start()), "()")
+        is_block = body[start:].lstrip().startswith("{")
+        end = closing(body, body.index("{", start), "{}") if is_block else body.find(";", start)
+        own = {one.name for one in signature.parameters if not one.pointer}
+        for name, where in _written(signature, start, end):
+            value = body[where.end() : body.find(";", where.end())]
+            if not set(re.findall(r"[A-Za-z_]\w*", value)) <= own:
+                yield InAnyOrder(name, "keeps what the thread writes that comes first", where.start())
+
+
+def _probed(signature: KernelSignature) -> Iterator[InAnyOrder]:
+    """Tables in which each thread looks for a free element, one after another."""
+    body = signature.body
+    for found in re.finditer(r"\batomicCAS\s*\(\s*&?\s*(\w+)\s*\[\s*(\w+)\s*\]", body):
+        moved = rf"\b{found[2]}\s*=(?!=)[^;]*\b{found[2]}\b|\+\+\s*{found[2]}\b|\b{found[2]}\s*(?:\+\+|\+=)"
+        in_loop = re.search(r"\b(?:while|for|do)\b", body[: found.start()])
+        if in_loop and re.search(moved, body[found.end() :]) and _is_array(found[1], signature):
+            how = "is a table in which each thread takes the next element that is free"
+            yield InAnyOrder(found[1], how, found.start())
+
+
+def _written(signature: KernelSignature, start: int = 0, end: int | None = None) -> Iterator[tuple[str, re.Match[str]]]:
+    """Where elements of arrays are set, in the text of the kernel between two places."""
+    body = signature.body
+    for one in signature.parameters:
+        if one.is_array and one.name:
+            plain = re.compile(rf"\b{re.escape(one.name)}\s*{_INDEX}(?:\s*\.\s*\w+)?\s*=(?!=)")
+            yield from ((one.name, found) for found in plain.finditer(body, start, len(body) if end is None else end))
+
+
+def _is_array(name: str, signature: KernelSignature) -> bool:
+    return any(one.name == name and one.is_array for one in signature.parameters)

@@ -1,0 +1,144 @@
+"""How far a kernel's text reaches into an array, where loops and guards say how far each index goes."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+
+from tui_tuner.problem.draft.c_expressions import NotArithmetic, arithmetic
+from tui_tuner.problem.draft.drafted import DraftedLaunch
+from tui_tuner.problem.draft.guesses import AXES, size_names
+from tui_tuner.problem.signature import KernelSignature
+
+Sum = Counter[tuple[str, ...]]
+"""Products of names, by their sorted factors, and how often each is added."""
+_MOST_STEPS = 8
+_NO_USE = r"\b{name}\s*(?:[!=]=\s*(?:nullptr|NULL|0)\b|\?)|(?:\bif\s*\(|&&|\|\|)\s*!?\s*{name}\s*(?=\)|&&|\|\|)"
+"""Where a text only asks whether there is an array."""
+
+
+class _Unbounded(Exception):
+    """Nothing says how far it goes."""
+
+
+def reached_by(signature: KernelSignature, launch: DraftedLaunch | None) -> dict[str, str]:
+    """The elements of those arrays over several sizes that the kernel's own text says the extents of."""
+    keys = {} if launch is None else launch.keys
+    given = {} if launch is None else launch.values
+    names = size_names(signature)
+    sizes = names if launch is None else [name for name in names if given.get(name) == name]
+    elements = enumerate(keys.get("problem_size", ()))
+    blocks = [text if keys.get(f"grid_div_{AXES[axis]}") == ["1"] else "" for axis, text in elements]
+    arrays = [one.name for one in signature.parameters if one.is_array] if len(sizes) > 1 else []
+    found = {name: elements_reached(signature, name, sizes, blocks) for name in arrays}
+    return {name: text for name, text in found.items() if text}
+
+
+def elements_reached(signature: KernelSignature, array: str, sizes: Collection[str], blocks: Sequence[str]) -> str:
+    """The least number of elements that holds all of what a kernel touches of an array; empty where it is not said.
+
+    Args:
+        sizes: names that stand for sizes.
+        blocks: of the grid along each axis, as expressions over the sizes; empty where the axis is not known.
+    """
+    reading = _Reading(re.sub(_NO_USE.format(name=re.escape(array)), " ", signature.body), frozenset(sizes), blocks)
+    try:
+        texts = {_text(_plus(reading.most(index), 1)) for index in reading.indices(array)}
+    except (_Unbounded, NotArithmetic, RecursionError):
+        return ""
+    return texts.pop() if len(texts) == 1 else ""
+
+
+class _Reading:
+    """Reads one kernel's text."""
+
+    def __init__(self, body: str, sizes: frozenset[str], blocks: Sequence[str]) -> None:
+        self._body, self._sizes = body, sizes
+        self._blocks = {f"blockIdx.{axis}": text for axis, text in zip("xyz", blocks, strict=False) if text}
+
+    def indices(self, array: str) -> Iterator[ast.expr]:
+        """What the array is indexed with, by its name or that of a pointer into it.
+
+        Raises:
+            _Unbounded: it is used in another way too.
+        """
+        plain, inside = re.escape(array), r"\s*\[((?:[^][;]|\[[^][;]*\])*)\]"
+        moved = re.findall(rf"\*\s*(?:const\s+|__restrict__\s+)*(\w+)\s*=\s*{plain}\s*\+\s*([^;,]+);", self._body)
+        own = re.findall(rf"\b{plain}{inside}", self._body)
+        if len(own) + len(moved) != len(re.findall(rf"(?<!\.)\b{plain}\b", self._body)) or not (own or moved):
+            raise _Unbounded(array)
+        yield from map(arithmetic, own)
+        for name, text in moved:
+            found = re.findall(rf"\b{name}{inside}", self._body)
+            if len(found) + 1 != len(re.findall(rf"\b{name}\b", self._body)):
+                raise _Unbounded(name)
+            yield from (ast.BinOp(arithmetic(text), ast.Add(), arithmetic(one)) for one in found)
+
+    def most(self, node: ast.expr, steps: int = _MOST_STEPS) -> Sum:
+        """The largest number that it comes to, of indices that are never below zero."""
+        if steps == 0:
+            raise _Unbounded(ast.unparse(node))
+        match node:
+            case ast.Constant(value=int() as number):
+                return Sum({(): number})
+            case ast.Name(id=name):
+                return Sum({(name,): 1}) if name in self._sizes else self._most_of_name(name, steps)
+            case ast.BinOp(left=left, op=ast.Add(), right=right):
+                return _added(self.most(left, steps), self.most(right, steps))
+            case ast.BinOp(left=left, op=ast.Sub(), right=ast.Constant(value=int() as number)):
+                return _plus(self.most(left, steps), -number)
+            case ast.BinOp(left=left, op=ast.Mult(), right=right):
+                return _times(self.most(left, steps), self.most(right, steps))
+            case ast.BinOp(op=ast.FloorDiv(), right=right) if self._is_size(node):
+                return Sum({(f"({ast.unparse(node)})",): 1})
+            case ast.BinOp(left=left, op=ast.FloorDiv(), right=right) if self._is_size(right):
+                count = f"ceil_div({_text(_plus(self.most(left, steps), 1))}, {ast.unparse(right)})"
+                return _plus(Sum({(count,): 1}), -1)
+            case ast.BinOp(op=ast.Mod(), right=right) if self._is_size(right):
+                return _plus(self.most(right, steps), -1)
+        raise _Unbounded(ast.unparse(node))
+
+    def _is_size(self, node: ast.expr) -> bool:
+        return all(one.id in self._sizes for one in ast.walk(node) if isinstance(one, ast.Name))
+
+    def _most_of_name(self, name: str, steps: int) -> Sum:
+        if name in self._blocks:
+            return _plus(self.most(arithmetic(self._blocks[name]), steps - 1), -1)
+        plain = re.escape(name)
+        counted = rf"\bfor\s*\([^;]*\b{plain}\s*=[^;]*;\s*{plain}\s*<\s*([^;<>=&|]+);"
+        guarded = rf"\bif\s*\((?:[^;{{}}]*(?:&&|\|\|)\s*)?\(?\s*{plain}\s*(?:<|>=)\s*([\w.]+)\s*\)*\s*(?:\)|&&|\|\|)"
+        for limits in (re.findall(counted, self._body), re.findall(guarded, self._body)):
+            if limits:
+                if len(set(limits)) > 1:
+                    raise _Unbounded(name)
+                return _plus(self.most(arithmetic(limits[0]), steps - 1), -1)
+        said = re.findall(rf"\b{plain}\s*=(?!=)\s*([^;]*);", self._body)
+        if len(said) != 1 or re.search(rf"\b{plain}\s*[-+*/]=", self._body):
+            raise _Unbounded(name)
+        return self.most(arithmetic(said[0]), steps - 1)
+
+
+def _added(one: Sum, other: Sum) -> Sum:
+    return Sum({key: one[key] + other[key] for key in {**one, **other} if one[key] + other[key]})
+
+
+def _plus(one: Sum, number: int) -> Sum:
+    return _added(one, Sum({(): number}))
+
+
+def _times(one: Sum, other: Sum) -> Sum:
+    found = Sum()
+    for factors, times in one.items():
+        for others, more in other.items():
+            found[tuple(sorted((*factors, *others)))] += times * more
+    return Sum({key: times for key, times in found.items() if times})
+
+
+def _text(terms: Sum) -> str:
+    """As an expression; of one that may be below zero, or is none, the text is no extent."""
+    if not terms or any(times < 0 for times in terms.values()):
+        raise _Unbounded
+    texts = (" * ".join([*([str(times)] if times > 1 or not key else []), *key]) for key, times in terms.items())
+    return " + ".join(texts)
