@@ -3,11 +3,15 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import re
 import signal
 import socket
+import ssl
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
+from itertools import count
 from pathlib import Path
 
 import hypothesis
@@ -67,6 +71,18 @@ def open_port() -> Iterator[int]:
         yield port
 
 
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory named as pytest names it, which lists those of all tests before to find a name."""
+    base = tmp_path_factory.getbasetemp() / re.sub(r"\W", "_", request.node.name)[:30]
+    for number in count():
+        path = base.with_name(f"{base.name}{number}")
+        with suppress(FileExistsError):
+            path.mkdir(mode=0o700)
+            break
+    return path
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """What builds have in common is compiled once for all tests, in all workers, and not in the user's cache.
@@ -89,6 +105,14 @@ def _no_waiting_for_the_disk() -> Iterator[None]:
     """What a test writes need not outlive the machine."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda _: None)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_certificates() -> Iterator[None]:
+    """No test speaks TLS, and each client of a model would read some 150 certificates."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ssl.SSLContext, "load_verify_locations", lambda *_, **__: None)
         yield
 
 

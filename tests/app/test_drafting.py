@@ -847,3 +847,60 @@ def test_a_crash_of_an_opencl_kernel_says_what_may_be_too_small_and_who_may_know
     refused = refused_in_opencl(tmp_path / "far.cl", source, "SIGSEGV")
     assert "shape says how large an array is" in refused.hint
     assert "--host FILE names the code that allocates it" in refused.hint
+
+
+SCALED = """\
+#define THREADS 128
+__constant__ float table[THREADS];
+__global__ void scale(float* x, const int* ends, int n) {
+    __shared__ float part[THREADS];
+    part[threadIdx.x] = table[threadIdx.x];
+    __syncthreads();
+    const int i = blockIdx.x * THREADS + threadIdx.x;
+    if (i < n && ends[i] <= ends[i + 1]) x[i] *= part[threadIdx.x];
+}
+void host(float* x, int* ends, const float* t, int n) {
+    cudaMemcpyToSymbol(table, t, sizeof(table));
+    scale<<<(n + THREADS - 1) / THREADS, THREADS>>>(x, ends, n);
+}
+"""
+
+
+def test_a_reply_may_name_what_the_draft_shows_and_count_what_is_read_and_written_twice(tmp_path):
+    file = tmp_path / "scale.cu"
+    file.write_text(SCALED)
+    drafted = _to_draft(file, problem_of(file))
+    arrays = [
+        ("x", "n", True, "normal", None),
+        ("ends", "n + 1", False, "offsets", "n"),
+        ("table", "128", False, None, None),
+    ]
+    said = {
+        "sizes": [{"name": "n", "value": 4096}],
+        "launch": {"problem_size": ["n"], "block_size": ["THREADS"], "shared_memory": "0"}
+        | {f"grid_div_{axis}": [] for axis in "xyz"},
+        "arrays": [
+            {
+                "name": name,
+                "elements": size,
+                "output": output,
+                "fill": fill,
+                "low": None if high is None else 0,
+                "high": high,
+            }
+            for name, size, output, fill, high in arrays
+        ],
+        "scalars": [{"name": "n", "value": "n"}],
+        "tests": [],
+        "flops": "n",
+        "bytes": "8 * n + 4 * (n + 1) + 512",
+        "unsure": [],
+    }
+    read = DraftReply.model_validate(said)
+    assert faults_of(read, drafted) == []
+    fills = {one.name: one.fill for one in drafted.problem_of(facts_of(read, drafted)).arguments}
+    assert fills["ends"] == "offsets"
+    more = read.model_copy(update={"bytes": "8 * n + 4 * (n + 1) + 513"})
+    assert faults_of(more, drafted) == [
+        "bytes: 8 * n + 4 * (n + 1) + 513 is 49669, but all arrays together hold 49668, those read and written twice"
+    ]

@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -202,8 +201,9 @@ def test_thinking_stands_beside_the_messages(tmp_path):
 
 
 @pytest.mark.parametrize("journal", JOURNALS, ids=lambda path: path.parent.name)
-def test_every_reply_of_a_shipped_recording_is_a_line_word_for_word(journal: Path, tmp_path):
-    asked = [record for record in lines_without_digests(journal) if record.get("kind") == "ask"]
+def test_a_shipped_recording_has_every_reply_word_for_word_and_its_outcomes_are_the_measurements(journal, tmp_path):
+    records = lines_without_digests(journal)
+    asked = [record for record in records if record.get("kind") == "ask"]
     answered = [record for record in asked if "text" in record["result"]]
     lines = exported(journal, into=tmp_path / "out.jsonl")
     assert [line["messages"] for line in lines] == [
@@ -213,13 +213,8 @@ def test_every_reply_of_a_shipped_recording_is_a_line_word_for_word(journal: Pat
     assert [line["schema"] for line in lines] == [record["content"]["schema"] for record in answered]
     assert {line["meta"]["run"] for line in lines} == {journal.parent.name}
 
-
-@pytest.mark.parametrize("journal", JOURNALS, ids=lambda path: path.parent.name)
-def test_the_outcomes_of_a_shipped_recording_are_its_measurements(journal: Path, tmp_path):
-    records = lines_without_digests(journal)
-    times = [r["result"]["timing"] for r in records if r.get("kind") == "evaluate"]
+    times = [record["result"]["timing"] for record in records if record.get("kind") == "evaluate"]
     medians = {timing["median"] for timing in times if timing is not None}
-    lines = exported(journal, into=tmp_path / "out.jsonl")
     told = [e["ms"] for line in lines for e in line["outcome"]["evaluations"] if e["ms"] is not None]
     assert told
     assert len(told) == len(set(told))

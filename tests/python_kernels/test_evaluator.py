@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.python_kernels.fake_child import milliseconds
+from tests.python_kernels.fake_child import UNANSWERED, milliseconds
 from tests.python_kernels.fakes import fake_process, starts, written
+from tests.waiting import reached
 from tui_tuner.errors import DeviceError, ProblemError, UserError
 from tui_tuner.evaluate.results import Evaluation, FailureKind
 from tui_tuner.problem.candidate import Candidate, baseline
@@ -31,6 +32,13 @@ class Machine:
 
     async def evaluate(self, **changes: int) -> Evaluation:
         return await self.evaluator.evaluate(self.candidate, self.with_(**changes), None)
+
+
+def serving(fake: Machine) -> asyncio.Task[None]:
+    """What waits for answers of the process, and takes silence for a hang."""
+    task = fake.evaluator._client._serving
+    assert task is not None
+    return task
 
 
 @asynccontextmanager
@@ -102,11 +110,11 @@ async def test_two_configurations_are_compared(tmp_path):
 
 async def test_an_evaluation_that_nobody_waits_for_any_more_leaves_the_process_alive(tmp_path):
     async with machine(tmp_path) as fake:
-        task = asyncio.create_task(fake.evaluate(block_sizes_0=32))
+        task = asyncio.create_task(fake.evaluate(num_warps=UNANSWERED))
         await asyncio.sleep(0)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        await asyncio.sleep(3)  # longer than any silence that is taken for a hang here
+        assert await reached(lambda: serving(fake).done()), "silence is no sign of a hang any more"
         again = await fake.evaluate(block_sizes_0=64)
 
     assert again.ok

@@ -1,24 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-
-from tests.search.spaces import START, SyntheticSpace
-from tui_tuner.problem.model import Configuration, Value
+from tests.search.spaces import START, SYNTHETIC
 from tui_tuner.search.numbering import numbered
 
 
-@dataclass(frozen=True)
-class ListedSpace:
-    tunables: dict[str, list[Value]]
-    listed: list[Configuration]
-
-    def configurations(self) -> Iterable[Configuration]:
-        return self.listed
-
-
 def test_numbers_stand_for_themselves_in_ascending_order_and_other_values_for_their_place():
-    space = numbered(SyntheticSpace())
+    space = numbered(SYNTHETIC.tunables, SYNTHETIC.configurations())
 
     assert space.axes == {
         "block_size_x": [16, 32, 64, 128, 256, 512, 1024],
@@ -31,19 +18,19 @@ def test_numbers_stand_for_themselves_in_ascending_order_and_other_values_for_th
 
 
 def test_true_and_one_are_different_values():
-    space = numbered(ListedSpace({"mode": [1, True]}, [{"mode": 1}, {"mode": True}]))
+    space = numbered({"mode": [1, True]}, [{"mode": 1}, {"mode": True}])
 
     assert space.points == ((0,), (1,))
     assert space.position({"mode": True}) == 1
 
 
 def test_values_that_no_valid_configuration_has_are_left_out():
-    space = numbered(ListedSpace({"a": [1, 2, 3], "b": [1, 2]}, [{"a": 1, "b": 2}, {"a": 3, "b": 2}]))
+    space = numbered({"a": [1, 2, 3], "b": [1, 2]}, [{"a": 1, "b": 2}, {"a": 3, "b": 2}])
 
     assert space.axes == {"a": [1, 3]}
 
 
 def test_a_configuration_that_is_listed_twice_is_one_point():
-    space = numbered(ListedSpace({"a": [1, 2]}, [{"a": 1}, {"a": 2}, {"a": 1}]))
+    space = numbered({"a": [1, 2]}, [{"a": 1}, {"a": 2}, {"a": 1}])
 
     assert space.points == ((1,), (2,))

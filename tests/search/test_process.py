@@ -11,20 +11,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.search.spaces import START, SyntheticSpace, milliseconds
+from tests.search.spaces import START, SYNTHETIC, milliseconds
 from tests.waiting import LIMIT_S, children, is_running, reached
+from tui_tuner.problem.space import SearchSpace
 from tui_tuner.search.client import SearchClient
 from tui_tuner.search.connection import SearchError, SearchProcess
 from tui_tuner.search.surrogate import FIRST
 
 JOB = {
-    "method": "pso",
+    "method": "surrogate",
     "seed": 1,
-    "axes": {"a": [1, 2, 3]},
-    "points": [[1], [2], [3]],
+    "space": SearchSpace({"a": [1, 2, 3]}).description,
     "max_evaluations": 2,
-    "first": 0,
-    "start": 0,
+    "start": {"a": 2},
 }
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
@@ -43,7 +42,7 @@ def ours() -> Callable[[], list[int]]:
 
 
 async def run_for_ever(started: asyncio.Event) -> None:
-    async with SearchClient(SyntheticSpace(), max_evaluations=50, start=START) as search:
+    async with SearchClient(SYNTHETIC, max_evaluations=50, start=START) as search:
         async for _ in search:
             started.set()
             await asyncio.sleep(3600)
@@ -63,7 +62,7 @@ async def test_cancelling_the_search_kills_its_process(ours):
 
 
 async def test_a_process_that_is_killed_is_reported_with_its_status(ours):
-    async with SearchClient(SyntheticSpace(), max_evaluations=50, start=START) as search:
+    async with SearchClient(SYNTHETIC, max_evaluations=50, start=START) as search:
         batch = await anext(search)
         os.kill(ours()[0], signal.SIGKILL)
         with pytest.raises(SearchError, match=r"ended unexpectedly \(status -9\)"):
@@ -90,7 +89,7 @@ async def test_the_last_words_of_a_process_that_dies_are_shown(tmp_path, monkeyp
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
     process = SearchProcess()
     try:
-        await process.begin(JOB)
+        await process.begin({**JOB, "method": "pso"})
         with pytest.raises(SearchError, match=r"status 3\):\n  out of luck"):
             await process.next_batch()
     finally:
@@ -112,7 +111,7 @@ async def test_one_process_carries_out_one_search_after_another_until_one_is_lef
         await process.leave()
         assert ours() == []
         await process.begin(JOB)
-        assert (await process.next_batch())[0] == 0
+        assert (await process.next_batch())[0] == {"a": 2}
     finally:
         await process.close()
     assert ours() == []
@@ -134,7 +133,7 @@ async def test_a_process_that_loaded_ahead_is_the_one_that_searches(ours):
 
 async def test_a_search_that_ends_with_its_first_choices_does_not_load_scipy(ours):
     process = SearchProcess()
-    search = SearchClient(SyntheticSpace(), max_evaluations=FIRST, start=START)
+    search = SearchClient(SYNTHETIC, max_evaluations=FIRST, start=START)
     search.process = process
     try:
         await process.load("surrogate")
@@ -185,10 +184,9 @@ async def test_a_process_that_dies_between_two_searches_is_replaced(ours):
             await process.next_batch()
         (first,) = ours()
         os.kill(first, signal.SIGKILL)
-        while is_running(first):
-            await asyncio.sleep(0.01)
+        assert await reached(lambda: not is_running(first))
         await process.begin(JOB)
-        assert (await process.next_batch())[0] == 0
+        assert (await process.next_batch())[0] == {"a": 2}
     finally:
         await process.close()
 
@@ -199,7 +197,7 @@ async def test_what_a_strategy_prints_does_not_disturb_the_conversation(tmp_path
     process = SearchProcess()
     try:
         await process.begin(JOB)
-        assert (await process.next_batch())[0] == 0
+        assert (await process.next_batch())[0] == {"a": 2}
     finally:
         await process.close()
 

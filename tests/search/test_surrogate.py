@@ -4,41 +4,20 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from tests.problem.test_space_large import GEMM, GEMM_RESTRICTIONS
-from tests.search.spaces import START, SyntheticSpace, milliseconds
+from tests.search.spaces import START, SYNTHETIC, Time, batches, client, distinct, milliseconds, searched
 from tests.search.test_process import search_processes
 from tests.waiting import processor_s
 from tui_tuner.problem.model import Configuration
 from tui_tuner.problem.space import SearchSpace
-from tui_tuner.search.client import SearchClient
 from tui_tuner.search.connection import SearchProcess
 from tui_tuner.search.gaussian_process import GaussianProcess
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
-
-Time = Callable[[Configuration], float | None]
-
-
-async def searched(
-    process: SearchProcess, space, measure: Time, budget: int, method: str = "surrogate", **options
-) -> list[Configuration]:
-    configurations = []
-    search = SearchClient(space, method=method, max_evaluations=budget, **options)
-    search.process = process
-    async with search:
-        async for batch in search:
-            configurations.extend(batch)
-            await search.tell([measure(configuration) for configuration in batch])
-    return configurations
-
-
-def distinct(configurations: list[Configuration]) -> int:
-    return len({tuple(configuration.values()) for configuration in configurations})
 
 
 def best(configurations: list[Configuration], measure: Time) -> float:
@@ -55,32 +34,39 @@ def matrix_multiply(configuration: Configuration) -> float | None:
 
 
 async def test_the_optimum_of_a_smooth_space_is_found_in_a_tenth_of_it(process: SearchProcess):
-    assert best(await searched(process, SyntheticSpace(), milliseconds, 40, start=START), milliseconds) == 1.0
+    assert best(await searched(process, 40, start=START), milliseconds) == 1.0
 
 
 @pytest.mark.timeout(100)
 async def test_a_space_of_10_to_the_12_is_searched_without_listing_it(process: SearchProcess):
     space = SearchSpace(GEMM, GEMM_RESTRICTIONS)
-    configurations = await searched(process, space, matrix_multiply, 60)
+    configurations = await searched(process, 60, matrix_multiply, space)
     assert len(configurations) == distinct(configurations) == 60
     assert all(space.contains(configuration) for configuration in configurations)
     assert best(configurations, matrix_multiply) < 1.2
 
 
-@pytest.mark.timeout(100)
-async def test_a_method_of_kernel_tuner_searches_a_sample_of_a_space_that_is_too_large_to_list(process: SearchProcess):
-    space = SearchSpace({f"t{i}": list(range(10)) for i in range(6)}, ["t0 != t1"])
-    start = {f"t{i}": 9 - i for i in range(6)}
-    configurations = await searched(process, space, lambda c: 1.0 + sum(c.values()), 30, "greedy_mls", start=start)
+async def test_a_method_of_kernel_tuner_searches_a_sample_of_a_space_that_is_too_large_to_list(
+    process: SearchProcess, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("tui_tuner.search.client.LISTED", 2_000)
+    space = SearchSpace({f"t{i}": list(range(10)) for i in range(4)}, ["t0 != t1"])
+    start = {f"t{i}": 9 - i for i in range(4)}
+    configurations = await searched(
+        process, 10, lambda c: 1.0 + sum(c.values()), space, method="greedy_mls", start=start
+    )
     assert configurations[0] == start
-    assert len(configurations) == distinct(configurations) == 30
+    assert len(configurations) == distinct(configurations) == 10
     assert all(space.contains(configuration) for configuration in configurations)
 
 
 async def test_one_tunable_is_enough(process: SearchProcess):
     space = SearchSpace({"n": list(range(1, 400))})
-    configurations = await searched(process, space, lambda c: 1 + abs(c["n"] - 123) / 10, 30)
-    assert best(configurations, lambda c: 1 + abs(c["n"] - 123) / 10) == 1.0
+
+    def measure(configuration: Configuration) -> float:
+        return 1 + abs(configuration["n"] - 123) / 10
+
+    assert best(await searched(process, 30, measure, space), measure) == 1.0
 
 
 async def test_text_has_no_order_and_is_learnt_all_the_same(process: SearchProcess):
@@ -90,7 +76,7 @@ async def test_text_has_no_order_and_is_learnt_all_the_same(process: SearchProce
     def measure(configuration: Configuration) -> float:
         return 1 + sum(wrong[letter] * (i + 1) for i, letter in enumerate(configuration.values())) / 10
 
-    assert best(await searched(process, space, measure, 90), measure) == 1.0
+    assert best(await searched(process, 90, measure, space), measure) == 1.0
 
 
 async def test_the_optimum_is_found_where_nine_in_ten_configurations_fail(process: SearchProcess):
@@ -100,15 +86,15 @@ async def test_the_optimum_is_found_where_nine_in_ten_configurations_fail(proces
         x, y = configuration["x"], configuration["y"]
         return None if x + y > 14 else 1 + ((x - 8) ** 2 + (y - 4) ** 2) / 100
 
-    results = [measure(configuration) for configuration in await searched(process, space, measure, 40)]
+    results = [measure(configuration) for configuration in await searched(process, 40, measure, space)]
     assert results.count(None) < 0.85 * len(results)
     assert min(filter(None, results)) == 1.0
 
 
 @pytest.mark.parametrize("measured", [None, 1.0])
 async def test_results_that_say_nothing_are_no_trouble(measured, process: SearchProcess):
-    configurations = await searched(process, SyntheticSpace(), lambda _: measured, 40)
-    assert distinct(configurations) == 40
+    configurations = await searched(process, 20, lambda _: measured)
+    assert distinct(configurations) == 20
 
 
 KNOWN = [
@@ -119,7 +105,7 @@ KNOWN = [
 
 @pytest.mark.parametrize("method", ["surrogate", "hybrid_vndx", "simulated_annealing", "pso", "random_sample"])
 async def test_what_is_known_is_never_asked_for_and_costs_nothing(method, process: SearchProcess):
-    configurations = await searched(process, SyntheticSpace(), milliseconds, 40, method, known=KNOWN, start=START)
+    configurations = await searched(process, 20, method=method, known=KNOWN, start=START)
     assert len(configurations) > 10
     assert distinct(configurations) == len(configurations)
     assert START in configurations
@@ -128,14 +114,13 @@ async def test_what_is_known_is_never_asked_for_and_costs_nothing(method, proces
 
 @pytest.mark.parametrize("method", ["surrogate", "greedy_mls"])
 async def test_a_search_that_is_told_of_a_good_configuration_looks_near_it(method, process: SearchProcess):
-    told = await searched(process, SyntheticSpace(), milliseconds, 15, method, known=KNOWN[:2], start=START)
+    told = await searched(process, 15, method=method, known=KNOWN[:2], start=START)
     assert best(told, milliseconds) == 1.0
 
 
 async def test_what_others_had_measured_is_learnt_from_and_what_was_not_measured_may_come_again(process: SearchProcess):
-    search = SearchClient(SyntheticSpace(), max_evaluations=20, start=START)
-    search.process = process
-    optimum = next(one for one in SyntheticSpace().configurations() if milliseconds(one) == 1.0)
+    search = client(process, 20, start=START)
+    optimum = next(one for one in SYNTHETIC.configurations() if milliseconds(one) == 1.0)
     near = [one for one, _ in KNOWN]
     taken: list[Configuration] = []
     async with search:
@@ -149,10 +134,9 @@ async def test_what_others_had_measured_is_learnt_from_and_what_was_not_measured
 
 
 async def test_a_search_goes_on_from_what_another_version_of_it_chose(process: SearchProcess):
-    before = [one for one in SyntheticSpace().configurations() if one["layout"] == "columns"][:12]
-    optimum = next(one for one in SyntheticSpace().configurations() if milliseconds(one) == 1.0)
-    search = SearchClient(SyntheticSpace(), max_evaluations=40, start=START)
-    search.process = process
+    before = [one for one in SYNTHETIC.configurations() if one["layout"] == "columns"][:12]
+    optimum = next(one for one in SYNTHETIC.configurations() if milliseconds(one) == 1.0)
+    search = client(process, 40, start=START)
     taken = [START, *before]
     async with search:
         assert await search.go_on_from([START, *before], [milliseconds(one) for one in taken])
@@ -165,59 +149,40 @@ async def test_a_search_goes_on_from_what_another_version_of_it_chose(process: S
 
 async def test_what_is_offered_is_evaluated_with_the_first_ones_where_it_is_valid(process: SearchProcess):
     offered = [KNOWN[2][0], {**START, "block_size_x": 1024, "block_size_y": 8}, KNOWN[1][0], START]
-    asked = await searched(process, SyntheticSpace(), milliseconds, 10, start=START, offered=offered)
+    asked = await searched(process, 10, start=START, offered=offered)
     assert asked[:3] == [START, KNOWN[2][0], KNOWN[1][0]]
     assert len(asked) == distinct(asked) == 10
 
 
-async def test_methods_that_know_their_own_choices_only_do_not_go_on_from_others(process: SearchProcess):
-    search = SearchClient(SyntheticSpace(), max_evaluations=20, start=START, method="random_sample")
-    search.process = process
-    async with search:
-        assert not await search.go_on_from([START], [1.0])
-
-
-async def test_other_methods_take_the_results_of_whole_batches_only(process: SearchProcess):
-    search = SearchClient(SyntheticSpace(), max_evaluations=20, start=START, method="random_sample")
-    search.process = process
-    async with search:
-        batch = await anext(search)
-        with pytest.raises(ValueError, match=f"1 results for {len(batch)}"):
-            await search.tell([1.0])
+async def test_methods_that_know_their_own_choices_only_go_on_from_no_others_and_take_whole_batches(
+    process: SearchProcess,
+):
+    async with client(process, 20, start=START, method="random_sample") as search:
+        assert not await search.go_on_from([{**START, "unroll": 2}], [1.0])
+        with pytest.raises(ValueError, match="0 results for 20 configurations"):
+            await search.tell([])
+        await search.tell([1.0] * 20)
+        async for batch in search:
+            await search.tell([1.0] * len(batch))
 
 
 async def test_the_start_is_evaluated_first_however_much_is_known(process: SearchProcess):
-    known = [(one, milliseconds(one)) for one in SyntheticSpace().configurations() if one["layout"] == "columns"]
-    assert (await searched(process, SyntheticSpace(), milliseconds, 5, known=known, start=START))[0] == START
+    known = [(one, milliseconds(one)) for one in SYNTHETIC.configurations() if one["layout"] == "columns"]
+    assert (await searched(process, 5, known=known, start=START))[0] == START
 
 
 async def test_known_configurations_that_the_space_does_not_have_are_left_out(process: SearchProcess):
     known = [({"other": 1}, 1.0), ({**START, "block_size_x": 1024, "block_size_y": 8}, 0.1)]
-    assert len(await searched(process, SyntheticSpace(), milliseconds, 15, known=known)) == 15
+    assert len(await searched(process, 5, known=known)) == 5
 
 
 async def test_what_is_left_of_a_space_is_evaluated_whole_where_the_budget_allows(process: SearchProcess):
     space = SearchSpace({"a": [1, 2, 3, 4, 5]})
     known = [({"a": 2}, 1.0), ({"a": 4}, None)]
-    assert await searched(process, space, lambda _: 1.0, 3, known=known, start={"a": 5}) == [
-        {"a": 5},
-        {"a": 1},
-        {"a": 3},
-    ]
+    left = await searched(process, 3, lambda _: 1.0, space, known=known, start={"a": 5})
+    assert left == [{"a": 5}, {"a": 1}, {"a": 3}]
     everything = [({"a": value}, 1.0) for value in range(1, 6)]
-    assert await searched(process, space, lambda _: 1.0, 3, known=everything) == []
-
-
-async def test_after_the_first_ones_four_different_ones_are_chosen_at_a_time(process: SearchProcess):
-    search = SearchClient(SyntheticSpace(), max_evaluations=23, start=START)
-    search.process = process
-    batches = []
-    async with search:
-        async for batch in search:
-            batches.append(batch)
-            await search.tell([milliseconds(configuration) for configuration in batch])
-    assert [len(batch) for batch in batches] == [8, 4, 4, 4, 3]
-    assert distinct([configuration for batch in batches for configuration in batch]) == 23
+    assert await searched(process, 3, lambda _: 1.0, space, known=everything) == []
 
 
 async def test_what_is_believed_of_a_point_changes_no_mean_and_makes_its_neighbourhood_certain():
@@ -240,31 +205,26 @@ async def test_what_is_believed_of_a_point_changes_no_mean_and_makes_its_neighbo
 
 async def test_the_same_seed_chooses_the_same_in_a_huge_space(process: SearchProcess):
     space = SearchSpace(GEMM, GEMM_RESTRICTIONS)
-    first, again = [await searched(process, space, matrix_multiply, 20, seed=5) for _ in range(2)]
+    first, again = [await searched(process, 12, matrix_multiply, space, seed=5) for _ in range(2)]
     assert first == again
-    assert first != await searched(process, space, matrix_multiply, 20, seed=6)
-    assert first == await searched(process, space, matrix_multiply, 20, seed=-5), "as Python's own generator has it"
+    assert first != await searched(process, 12, matrix_multiply, space, seed=6)
+    assert first == await searched(process, 12, matrix_multiply, space, seed=-5), "as Python's own generator has it"
 
 
 async def test_a_choice_takes_less_than_a_second_with_300_known_results(process: SearchProcess):
     space = SearchSpace({f"t{i}": list(range(1, 8)) for i in range(5)}, ["t0 <= t1"])
     known = [(configuration, 1.0 + sum(configuration.values()) % 17) for configuration in space.enumerate_valid(300)]
-    search = SearchClient(space, max_evaluations=5, known=known)
-    search.process = process
-    async with search:
+    async with client(process, 5, space, known=known) as search:
         await search.tell([1.0] * len(await anext(search)))
         before = sum(map(processor_s, search_processes(os.getpid())))
-        await anext(search)
+        last = await anext(search)
         assert sum(map(processor_s, search_processes(os.getpid()))) - before < 3
+        await search.tell([1.0] * len(last))
+        assert await anext(search, None) is None
 
 
 @pytest.mark.parametrize(("devices", "at_once"), [(1, 4), (2, 4), (4, 8)])
 async def test_as_many_are_chosen_at_a_time_as_keep_the_devices_busy(process: SearchProcess, devices, at_once):
-    sizes = []
-    search = SearchClient(SyntheticSpace(), max_evaluations=24, devices=devices)
-    search.process = process
-    async with search:
-        async for batch in search:
-            sizes.append(len(batch))
-            await search.tell([milliseconds(configuration) for configuration in batch])
-    assert sizes[1:] == [at_once] * ((24 - sizes[0]) // at_once)
+    asked = await batches(process, 23, devices=devices)
+    assert [len(batch) for batch in asked] == [8, *[at_once] * (15 // at_once), 15 % at_once]
+    assert distinct([one for batch in asked for one in batch]) == 23

@@ -1,11 +1,15 @@
+"""The stand-in is run out of a process that has loaded it; the command line inside that of the tests."""
+
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.end_to_end.program import Ended
 from tests.tensile.sessions.calling import TuneHere
+from tests.tensile.stand_in.warm import WarmStart
 from tui_tuner.cli import main
 
 
@@ -26,3 +30,15 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
         return Ended(code, out, err)
 
     return call
+
+
+@pytest.fixture(scope="session")
+def warm() -> Iterator[WarmStart]:
+    made = WarmStart()
+    yield made
+    made.close()
+
+
+@pytest.fixture(autouse=True)
+def _warm_stand_in(warm: WarmStart, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tui_tuner.tensile.measure.start", warm.start)

@@ -18,6 +18,7 @@ from textual.widget import Widget
 from textual.widgets import Input, TextArea
 from textual.worker import WorkerCancelled
 
+from tests.idle import until_idle
 from tests.session.fakes import new_run, write_problem
 from tests.tui.looking import drawn
 from tests.tui.scripted import ScriptedRun
@@ -84,10 +85,10 @@ def _drawn_when_looked_at() -> Iterator[None]:
 async def settled(pilot: Pilot[str]) -> None:
     """Wait until what has arrived is drawn and no diff is being computed."""
     app = pilot.app
-    assert isinstance(app, TunerApp)
     await pilot.pause()
-    app.session_screen.draw()
-    await pilot.pause()
+    if isinstance(app, TunerApp):
+        app.session_screen.draw()
+        await pilot.pause()
     await _laid_out(pilot)
     while diffs := [worker for worker in app.workers if worker.group == "diff" and not worker.is_finished]:
         for worker in diffs:
@@ -100,7 +101,8 @@ async def _laid_out(pilot: Pilot[str]) -> None:
     """Wait until nothing is to happen after a refresh, and what follows from it, as scrolling and bars, is over."""
     places: list[object] = []
     while pilot.app.screen._callbacks or len(places) < CALM or any(one != places[-1] for one in places[-CALM:]):
-        await pilot.pause()
+        await until_idle()
+        pilot.app.screen._on_timer_update()
         widgets = pilot.app.screen.walk_children(Widget)
         places.append([(widget.region, widget.scroll_offset, widget.virtual_size) for widget in widgets])
 

@@ -7,18 +7,16 @@ from pathlib import Path
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
-from textual.app import App
 from textual.pilot import Pilot
 
 from tests.session.fakes import write_problem
 from tests.tui import plans, scripted
-from tests.tui.conftest import CALM, Started
+from tests.tui.conftest import Started, settled
 from tests.tui.looking import screen_text
 from tests.tui.scripted import ScriptedRun
 from tests.tui.test_model_trouble import Troubled
 from tui_tuner.problem.draft.problem_file import scaffold
 from tui_tuner.tensile import TENSILE
-from tui_tuner.tui.app import TunerApp
 from tui_tuner.tui.start.start_app import StartApp
 from tui_tuner.tui.start.start_world import Found, GivenFile, RunCard, StartWorld
 
@@ -74,7 +72,7 @@ SESSIONS: dict[str, tuple[Callable[[], ScriptedRun], States]] = {
 }
 
 
-async def album(pilot: Pilot[object], states: States) -> str:
+async def album(pilot: Pilot[str], states: States) -> str:
     """Each state at each size, going on in the size that the state before ended with."""
     pages, sizes = [], SIZES
     for name, keys in states.items():
@@ -88,21 +86,13 @@ async def album(pilot: Pilot[object], states: States) -> str:
     return "\n".join(pages)
 
 
-async def _calm_text(pilot: Pilot[object]) -> str:
+async def _calm_text(pilot: Pilot[str]) -> str:
     """What is shown once nothing moves any more, and no diff is being computed."""
     seen: list[str] = []
-    app = pilot.app
-    while len(seen) < CALM or any(text != seen[-1] for text in seen[-CALM:]) or _is_busy(app):
-        await pilot.pause()
-        if isinstance(app, TunerApp):
-            app.session_screen.draw()
-        seen.append(screen_text(app))  # type: ignore[arg-type]
+    while len(seen) < 2 or seen[-1] != seen[-2]:
+        await settled(pilot)
+        seen.append(screen_text(pilot.app))
     return "\n".join(line.rstrip() for line in seen[-1].split("\n"))
-
-
-def _is_busy(app: App[object]) -> bool:
-    computing = any(one.group == "diff" and not one.is_finished for one in app.workers)
-    return computing or any(screen._callbacks for screen in app.screen_stack)
 
 
 @pytest.mark.parametrize("kind", list(SESSIONS))

@@ -135,7 +135,7 @@ def _must_be_alike(one: Problem, other: Problem, file: Path) -> None:
 
 
 def _of_file(error: UserError, named: str, given: Path) -> UserError:
-    """An error that speaks of the kernel as given with the file that the user named for it, not that of its problem."""
+    """The same error, with the file that the user named in place of the one in the problem file."""
     if "the kernel as given" in error.message:
         error.message, error.file = error.message.replace(f"{named}:", f"{given.name}:"), given
     return error

@@ -162,6 +162,7 @@ def _outcome_told(run: RunDirectory, told: Sequence[events.Event]) -> SessionOut
     if given is None or ready is None or finished is None or measured is None:
         return None
     evaluations = [event.evaluation for event in told if isinstance(event, events.EvaluationFinished)]
+    comparisons = [event.comparison for event in told if isinstance(event, events.Compared)]
     status = finished.status if finished.status in ("finished", "no_improvement") else "interrupted"
     best, speedup = _best_told(told, given, finished)
     return SessionOutcome(
@@ -182,7 +183,7 @@ def _outcome_told(run: RunDirectory, told: Sequence[events.Event]) -> SessionOut
         confirmed=finished.confirmed,
         speedup=speedup,
         speedup_over_tuned=None,
-        comparison=next((c for c in _comparisons(told) if finished.times and _times(c) == finished.times), None),
+        comparison=next((one for one in comparisons if finished.times and _times(one) == finished.times), None),
         evaluations=finished.evaluations,
         builds=count_builds(evaluations),
         failures=count_failures(evaluations),
@@ -211,10 +212,6 @@ def _title_told(told: Sequence[events.Event], best: Evaluation) -> str:
     proposed = [event.candidate for event in told if isinstance(event, events.CandidateProposed)]
     titles = {candidate.id: title_of(candidate) for candidate in proposed if isinstance(candidate, Candidate)}
     return titles.get(best.candidate, "")
-
-
-def _comparisons(told: Sequence[events.Event]) -> list[Comparison]:
-    return [event.comparison for event in told if isinstance(event, events.Compared)]
 
 
 def _times(comparison: Comparison) -> tuple[float, float] | None:

@@ -107,7 +107,7 @@ def _repair(
 
 
 def _means(proposal: Proposed, configuration: Configuration) -> bool:
-    """Whether a proposal is this configuration; what it leaves out, the session filled in."""
+    """Whether a proposal is this configuration; values that it leaves out are those the session filled in."""
     given = [name for name in configuration if proposal.get(name) is not None]
     return bool(given) and all(_same(proposal[name], configuration[name]) for name in given)
 
@@ -337,7 +337,7 @@ class Attribution:
             call.new_best = event.speedup
 
     def _behind(self, key: tuple[str, str]) -> list[ModelCall]:
-        """The calls that a configuration is owed to: the one that wrote the kernel, the one that chose the values."""
+        """The calls that led to a configuration: the one that wrote the kernel and the one that chose the values."""
         return [call for call in (self._wrote.get(key[0]), self._chose.get(key)) if call is not None]
 
 

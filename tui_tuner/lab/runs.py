@@ -102,7 +102,7 @@ async def _found(task: BenchmarkTask) -> list[float | None]:
 
 
 async def _by_method(task: BenchmarkTask) -> list[float | None]:
-    """What a method without a model finds when its questions are looked up."""
+    """The times that a method without a model finds when each evaluation is looked up in the recording."""
     data = load(task.data)
     is_random = task.strategy == RANDOM
     found: list[float | None] = []
@@ -187,11 +187,8 @@ def _in_order(told: Sequence[events.Event]) -> list[float | None]:
         raise ModelError(f"the model gave no reply: {warnings[0] if warnings else 'nobody says why'}")
     given = [event.given for event in told if isinstance(event, events.BaselineMeasured) and event.tuned is None]
     others = [event.evaluation for event in told if isinstance(event, events.EvaluationFinished)]
-    return [_time(evaluation) for evaluation in (*given, *others) if _costs(evaluation)]
-
-
-def _costs(evaluation: Evaluation) -> bool:
-    return evaluation.failure is None or evaluation.failure.kind is not FailureKind.INVALID
+    costing = [one for one in (*given, *others) if one.failure is None or one.failure.kind is not FailureKind.INVALID]
+    return [_time(evaluation) for evaluation in costing]
 
 
 def _time(evaluation: Evaluation) -> float | None:

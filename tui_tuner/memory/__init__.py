@@ -272,7 +272,7 @@ def ranked(entries: Iterable[MemoryEntry], query: RecallQuery) -> list[MemoryEnt
 
 
 def recall_lines(entries: Sequence[MemoryEntry], query: RecallQuery) -> list[str]:
-    """A line an entry; of the same kernel with the same tunables on the same device only the first."""
+    """One line for each entry; of several with the same kernel, tunables and device only the first."""
     lines: dict[tuple[object, ...], str] = {}
     for entry in entries:
         names = frozenset(entry.best.configuration)

@@ -5,6 +5,7 @@ The formula is our own; `docs/memory.md` tells it to the user, with what it give
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -267,12 +268,5 @@ def _launches(ours: Sequence[int], theirs: Sequence[int]) -> float:
     if not ours or not theirs:
         return 1.0 if not ours and not theirs else _UNKNOWN
     dimensions = [sum(extent > 1 for extent in extents) for extents in (ours, theirs)]
-    threads = [float(_product(extents)) for extents in (ours, theirs)]
+    threads = [float(math.prod(max(1, min(extent, 2**40)) for extent in extents)) for extents in (ours, theirs)]
     return 0.5 * (dimensions[0] == dimensions[1]) + 0.5 * _closeness(*threads)
-
-
-def _product(extents: Sequence[int]) -> int:
-    product = 1
-    for extent in extents:
-        product *= max(1, min(extent, 2**40))
-    return product

@@ -8,20 +8,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
-from tui_tuner.problem.model import Configuration, Value
+from tui_tuner.problem.model import Configuration
 from tui_tuner.problem.space import SearchSpace
 from tui_tuner.problem.tunables import exact_key
 from tui_tuner.search import BRUTE_FORCE, DEFAULT_METHOD, SURROGATE, method_for
 from tui_tuner.search.connection import SearchProcess
-from tui_tuner.search.numbering import Space, numbered
+from tui_tuner.search.numbering import numbered
 
 
 class SearchClient:
     """Chooses configurations to evaluate; deterministic given the seed and the results it is told.
 
-        async with Search(space, max_evaluations=85, start=default) as search:
+        async with SearchClient(space, max_evaluations=85, start=default) as search:
             async for batch in search:
                 await search.tell([await evaluate(configuration) for configuration in batch])
 
@@ -54,7 +54,7 @@ class SearchClient:
 
     def __init__(
         self,
-        space: Space,
+        space: SearchSpace,
         *,
         max_evaluations: int,
         method: str = DEFAULT_METHOD,
@@ -66,28 +66,26 @@ class SearchClient:
     ) -> None:
         if max_evaluations < 1:
             raise ValueError("a search needs at least one evaluation")
-        whole = _as_search_space(space)
-        measured = _valid(whole, known)
-        new = whole.size_up_to(max_evaluations + len(measured) + 1) - len(measured)
+        measured = _valid(space, known)
+        new = space.size_up_to(max_evaluations + len(measured) + 1) - len(measured)
         self.method = method_for(method, new, max_evaluations)
-        first = start if start is not None and whole.contains(start) else None
-        self.space = whole
-        fitting = [one for one in offered if whole.contains(one)]
-        self._task = SearchTask(whole, self.method.name, seed, max_evaluations, first, measured, devices, fitting)
+        first = start if start is not None and space.contains(start) else None
+        self.space = space
+        fitting = [one for one in offered if space.contains(one)]
+        self._task = SearchTask(space, self.method.name, seed, max_evaluations, first, measured, devices, fitting)
         self.process: SearchProcess | None = None
         self._own_process = SearchProcess()
-        self._source: BatchSource | None = None
+        self._source: WholeSpace | ProcessSource | None = None
         self._untold = 0
         self.reason = ""
 
     async def __aenter__(self) -> Self:
-        process = self.process or self._own_process
         if self.method.name == BRUTE_FORCE:
             self._source = WholeSpace(self._task)
-        elif self.method.name == SURROGATE:
-            self._source = await guided_by_model(self._task, process)
         else:
-            self._source = await by_kernel_tuner(self._task, process)
+            chosen_by = _guided_by_model if self.method.name == SURROGATE else _by_kernel_tuner
+            self._source = chosen_by(self._task, self.process or self._own_process)
+            await self._source.begin()
         return self
 
     async def __aexit__(
@@ -150,13 +148,6 @@ class SearchClient:
         return True
 
 
-def _as_search_space(space: Space) -> SearchSpace:
-    """A space that only lists its configurations as one that can be counted and drawn from."""
-    if isinstance(space, SearchSpace):
-        return space
-    return SearchSpace(space.tunables, members=list(space.configurations()))
-
-
 def _valid(space: SearchSpace, known: KnownTimes) -> KnownTimes:
     """Those that are in the space, each once; of results told twice the last counts."""
     by_key = {exact_key(configuration): (configuration, time) for configuration, time in known}
@@ -196,27 +187,6 @@ class SearchTask:
     offered: Sequence[Configuration] = ()
 
 
-class BatchSource(Protocol):
-    """Gives batches, takes their results."""
-
-    @property
-    def reason(self) -> str:
-        """Why it is over; empty until it is."""
-        ...
-
-    async def next_batch(self) -> list[Configuration] | None:
-        """What to evaluate next, None when it is over."""
-        ...
-
-    async def tell(self, results: Sequence[float | None], others: KnownTimes) -> None:
-        """The results of the last batch, ms; None for failures; and what was measured besides."""
-        ...
-
-    async def leave(self) -> None:
-        """Ask for no more, whether it is over or not."""
-        ...
-
-
 class WholeSpace:
     """Every configuration that is not known in one batch, the start first: needs no process."""
 
@@ -247,17 +217,29 @@ class ProcessSource:
     """What a process chooses.
 
     Args:
-        configuration: what an item that the process asks for stands for.
+        job: what the process is given.
+        configuration: what an item that it asks for stands for.
     """
 
-    def __init__(self, process: SearchProcess, configuration: Callable[[Any], Configuration]) -> None:
+    def __init__(
+        self, process: SearchProcess, job: Mapping[str, Any], configuration: Callable[[Any], Configuration]
+    ) -> None:
         self._process = process
+        self._job = job
         self._configuration = configuration
 
     @property
     def reason(self) -> str:
         """Why it is over; empty until it is."""
         return self._process.reason
+
+    async def begin(self) -> None:
+        """Give the process its job.
+
+        Raises:
+            SearchError: the process ended at once.
+        """
+        await self._process.begin(self._job)
 
     async def next_batch(self) -> list[Configuration] | None:
         """What to evaluate next, None when it is over.
@@ -281,12 +263,8 @@ class ProcessSource:
         await self._process.leave()
 
 
-async def guided_by_model(task: SearchTask, process: SearchProcess) -> ProcessSource:
-    """The surrogate: it is given the space's description and asks for configurations.
-
-    Raises:
-        SearchError: the process ended at once.
-    """
+def _guided_by_model(task: SearchTask, process: SearchProcess) -> ProcessSource:
+    """The surrogate: it is given the space's description and asks for configurations."""
     job = {
         "method": task.method,
         "seed": task.seed,
@@ -297,21 +275,15 @@ async def guided_by_model(task: SearchTask, process: SearchProcess) -> ProcessSo
         "devices": task.devices,
         "offered": task.offered,
     }
-    await process.begin(job)
-    return ProcessSource(process, dict)
+    return ProcessSource(process, job, dict)
 
 
-async def by_kernel_tuner(task: SearchTask, process: SearchProcess) -> ProcessSource:
-    """One of kernel_tuner's methods: it is given points and asks for their positions.
-
-    Raises:
-        SearchError: the process ended at once.
-    """
-    space = numbered(_Listing(task.space.tunables, _listed(task)))
+def _by_kernel_tuner(task: SearchTask, process: SearchProcess) -> ProcessSource:
+    """One of kernel_tuner's methods: it is given points and asks for their positions."""
+    space = numbered(task.space.tunables, _listed(task))
     first = space.position(task.start)
     known = [(space.position(configuration), time) for configuration, time in task.known]
     timed = [(time, position) for position, time in known if time is not None]
-    best = min(timed)[1] if timed else first
     job = {
         "method": task.method,
         "seed": task.seed,
@@ -319,23 +291,10 @@ async def by_kernel_tuner(task: SearchTask, process: SearchProcess) -> ProcessSo
         "points": space.points,
         "max_evaluations": task.max_evaluations,
         "first": first,
-        "start": best,
+        "start": min(timed)[1] if timed else first,
         "known": known,
     }
-    await process.begin(job)
-    return ProcessSource(process, lambda position: dict(space.configurations[position]))
-
-
-@dataclass(frozen=True)
-class _Listing:
-    """A space by its configurations."""
-
-    tunables: Mapping[str, Sequence[Value]]
-    listed: Sequence[Configuration]
-
-    def configurations(self) -> Sequence[Configuration]:
-        """All of them."""
-        return self.listed
+    return ProcessSource(process, job, lambda position: dict(space.configurations[position]))
 
 
 def _listed(task: SearchTask) -> list[Configuration]:

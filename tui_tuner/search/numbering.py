@@ -5,25 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 from tui_tuner.problem.languages import Configuration, Value
 from tui_tuner.problem.tunables import exact, exact_key
 
 TunableNumber = int | float
-
-
-class Space(Protocol):
-    """What a search needs of a search space."""
-
-    @property
-    def tunables(self) -> Mapping[str, Sequence[Value]]:
-        """The values of each tunable."""
-        ...
-
-    def configurations(self) -> Iterable[Configuration]:
-        """All valid configurations."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -49,16 +35,16 @@ class NumberedSpace:
         return {exact_key(valid): position for position, valid in enumerate(self.configurations)}
 
 
-def numbered(space: Space) -> NumberedSpace:
-    """Number the valid configurations of a space.
+def numbered(tunables: Mapping[str, Sequence[Value]], valid: Iterable[Configuration]) -> NumberedSpace:
+    """Number the valid configurations of tunables with these values.
 
     Numbers stand for themselves; values of a tunable that has anything else (text, truth values)
     are numbered in their given order, since a search compares and interpolates numbers only.
     """
-    configurations = tuple({exact_key(valid): valid for valid in space.configurations()}.values())
+    configurations = tuple({exact_key(one): one for one in valid}.values())
     axes: dict[str, list[TunableNumber]] = {}
     columns: list[list[TunableNumber]] = []
-    for name, values in space.tunables.items():
+    for name, values in tunables.items():
         numbers = _numbers(values)
         column = [numbers[exact(configuration[name])] for configuration in configurations]
         if len(occurring := sorted(set(column))) > 1:

@@ -59,7 +59,7 @@ class ParentGoneError(Exception):
 
 
 class Parent:
-    """The other end: gives the job, answers asks."""
+    """The process at the other end, which gives jobs and answers with times."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
@@ -99,7 +99,7 @@ def _search(job: dict[str, Any], parent: Parent) -> str:
 
 
 def _load(method: str) -> None:
-    """Import what searches; where that fails, the search itself says so.
+    """Import what a method needs; where that fails, the search itself reports it.
 
     SciPy, half a second of a processor, the surrogate loads itself while its first choices are evaluated: of few
     evaluations or a small space it is never asked for.

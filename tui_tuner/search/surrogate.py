@@ -159,7 +159,7 @@ class Surrogate:
         return ImprovementModel(self.pool.features.groups)
 
     def _learnt_from(self) -> list[PlaceRow]:
-        """What is known, where that is too much the fastest half of what may be and the last of the others."""
+        """What the model learns from: all that is known, or where that is too much the fastest and the latest."""
         rows = list(self._times)
         if len(rows) <= LEARNT:
             return rows

@@ -11,10 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from tui_tuner.errors import ProblemError
 from tui_tuner.llm import Message, Request
 from tui_tuner.llm.structured import CallModel, TypedReply, ask
+from tui_tuner.problem.argument import ArgumentFill
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts, ProposedFill
 from tui_tuner.problem.expressions import ExpressionError, check_expression, evaluate
 from tui_tuner.problem.inputs import array_bytes
-from tui_tuner.problem.model import Fill, Problem
+from tui_tuner.problem.model import Problem
 from tui_tuner.problem.signature import KernelSignature
 from tui_tuner.problem.tunables import why_no_size
 from tui_tuner.prompts import question, render
@@ -57,7 +58,7 @@ class DraftedArray(_Table):
     name: str
     elements: str
     output: bool
-    fill: Fill | None
+    fill: ArgumentFill | None
     low: float | None
     high: str | None
 
@@ -115,10 +116,11 @@ class KernelToDraft:
         return {one.name: [member.name for member in one.members or ()] for one in structures}
 
     @property
-    def behind(self) -> frozenset[str]:
-        """Arrays that members of these point to, by their names in the draft."""
+    def beside(self) -> frozenset[str]:
+        """Arrays that are no parameters: those that members of structures point to, and constant memory."""
         members = (member for one in self.problem.arguments for member in one.members or ())
-        return frozenset(member.array for member in members if member.array)
+        constants = (one.name for one in self.problem.arguments if one.constant)
+        return frozenset([*(member.array for member in members if member.array), *constants])
 
     def whole_name(self, scalar: str) -> str:
         """`p.width` for the `width` of a structure, as far as that is clear; every other name as it is."""
@@ -152,7 +154,7 @@ def _question(kernel: KernelToDraft) -> list[Message]:
         source=_shown(kernel.source),
         host=_shown(kernel.host) or "(no other file)",
         draft=kernel.draft.strip(),
-        fills=", ".join(get_args(Fill)),
+        fills=", ".join(get_args(ArgumentFill)),
         most_tests=MOST_TESTS,
         most_elements=MOST_ELEMENTS,
     )
@@ -198,7 +200,7 @@ def _number(text: str) -> str | float:
 def faults_of(reply: DraftReply, kernel: KernelToDraft) -> list[str]:
     """What is wrong with a reply, in words for the model; empty if the kernel can be run with it."""
     faults = [*_faults_of_names(reply, kernel)]
-    faults = faults or [*_faults_of_expressions(reply)]
+    faults = faults or [*_faults_of_expressions(reply, kernel)]
     if faults:
         return faults
     facts = facts_of(reply, kernel)
@@ -215,7 +217,7 @@ def _faults_of_names(reply: DraftReply, kernel: KernelToDraft) -> Iterator[str]:
     scalars = [one.name for one in parameters if not one.pointer and one.name not in kernel.by_value]
     given = [kernel.whole_name(one.name) for one in reply.scalars]
     given_scalars = [name for name in given if name.partition(".")[0] not in kernel.by_value]
-    given_arrays = [one.name for one in reply.arrays if one.name not in kernel.behind]
+    given_arrays = [one.name for one in reply.arrays if one.name not in kernel.beside]
     for what, listed, wanted in (
         ("arrays", given_arrays, pointers),
         ("scalars", given_scalars, scalars),
@@ -236,9 +238,9 @@ def _faults_of_names(reply: DraftReply, kernel: KernelToDraft) -> Iterator[str]:
             yield f"tests: test {number} has sizes that are not in `sizes`: {', '.join(unknown)}"
 
 
-def _faults_of_expressions(reply: DraftReply) -> Iterator[str]:
+def _faults_of_expressions(reply: DraftReply, kernel: KernelToDraft) -> Iterator[str]:
     sizes = [size.name for size in reply.sizes]
-    launch = reply.launch
+    launch, known = reply.launch, [*sizes, *_BLOCK, *kernel.problem.tunables]
     for key, text in (("flops", reply.flops), ("bytes", reply.bytes)):
         if text.strip():
             yield from _fault(key, text, sizes)
@@ -251,9 +253,9 @@ def _faults_of_expressions(reply: DraftReply) -> Iterator[str]:
             yield from _fault(f"scalars, {scalar.name}", scalar.value, sizes)
     for key in ("problem_size", "grid_div_x", "grid_div_y", "grid_div_z", "block_size"):
         for text in getattr(launch, key):
-            yield from _fault(f"launch: {key}", text, [*sizes, *_BLOCK])
+            yield from _fault(f"launch: {key}", text, known)
     if launch.shared_memory.strip():
-        yield from _fault("launch: shared_memory", launch.shared_memory, [*sizes, *_BLOCK])
+        yield from _fault("launch: shared_memory", launch.shared_memory, known)
 
 
 def _fault(where: str, text: str, names: Sequence[str]) -> Iterator[str]:
@@ -265,7 +267,8 @@ def _fault(where: str, text: str, names: Sequence[str]) -> Iterator[str]:
 
 def _faults_of_work(problem: Problem, facts: ProposedFacts) -> Iterator[str]:
     """What of the work cannot be: a kernel that is faster than its bytes allow is refused later on."""
-    most = array_bytes(problem, {})
+    both_ways = [one for one in problem.arguments if one.output and one.fill]
+    most = array_bytes(problem, {}) + array_bytes(problem.model_copy(update={"arguments": both_ways}), {})
     for key, text in (("flops", facts.flops), ("bytes", facts.bytes)):
         if not text:
             continue
@@ -277,4 +280,4 @@ def _faults_of_work(problem: Problem, facts: ProposedFacts) -> Iterator[str]:
         if value <= 0:
             yield f"{key}: {text} is {value:g}; leave it empty where there is nothing to count"
         elif key == "bytes" and value > most:
-            yield f"bytes: {text} is {value:g}, but all arrays together hold {most}"
+            yield f"bytes: {text} is {value:g}, but all arrays together hold {most}, those read and written twice"

@@ -28,11 +28,14 @@ _FIRST = "installed_first"
 """Kind of the record of what the installed Tensile said before the first run."""
 
 
-class BenchmarkEffect:
-    """Runs Tensile, or recalls what it said.
+class TensileEffects(Talk):
+    """The session as the rounds see it: awaited effects. Asked again with the same content, the journal answers.
 
     Args:
         bench: None in a replay.
+
+    Attributes:
+        given_refused: why the installed Tensile does not take the configuration as given; empty where it does.
     """
 
     def __init__(
@@ -41,14 +44,61 @@ class BenchmarkEffect:
         bench: TensileBench | None,
         recall: Recall,
         budget: Budget,
+        conversation: Conversation,
+        plan: Plan,
+        inbox: Inbox,
         emit: Emit,
     ) -> None:
+        super().__init__(conversation, plan, inbox, budget, emit)
         self._run = run
         self._bench = bench
         self._recall = recall
-        self._budget = budget
-        self._emit = emit
         self._told_not_asked = False
+        self._gain = 1.0
+        self.given_refused = ""
+
+    @property
+    def given(self) -> BenchmarkConfiguration:
+        """The configuration as the user gave it."""
+        return self._run.configuration
+
+    @property
+    def sizes(self) -> ProblemSizes | None:
+        """The sizes of a file of their own, as the alternate format has it."""
+        return self._run.sizes
+
+    @property
+    def options(self) -> TensileOptions:
+        """The user's settings."""
+        return self._run.settings
+
+    @property
+    def asks_again(self) -> bool:
+        """Whether the user is asked again where their own version of the file cannot be used."""
+        return self._run.asks_again
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the session began, as first recorded."""
+        return self._recall.elapsed
+
+    @property
+    def permutations_left(self) -> int | None:
+        """How many more may be measured; None for no limit."""
+        unlimited = self._run.options.max_evaluations >= UNLIMITED
+        return None if unlimited else self.budget.evaluations_left
+
+    def take_words(self) -> None:
+        """Begin to take what the user says."""
+        self._open()
+
+    def show_winners(self, number: int, winners: Sequence[Winner]) -> None:
+        """Tell the best at every problem size, after a round."""
+        self._gain = mean_gain(winners) or 1.0
+        self._emit(WinnersChanged(round=number, winners=list(winners)))
+
+    def _check_asking(self) -> None:
+        self.budget.check_target(self._gain)
 
     async def start(self) -> dict[str, Any]:
         """Which Tensile measures; recorded once.
@@ -85,6 +135,7 @@ class BenchmarkEffect:
 
         verdict = Verdict.model_validate(recorded or await self._recall.once(_FIRST, {}, live))
         self._tell_of(verdict, self._run.configuration)
+        self.given_refused = _refused(verdict)
         return verdict
 
     def _have_bench(self) -> TensileBench:
@@ -106,13 +157,15 @@ class BenchmarkEffect:
 
         verdict = Verdict.model_validate(await self._recall.once("installed", content, live))
         self._tell_of(verdict, configuration)
-        return verdict.message if verdict.standing is Acceptance.REFUSED else ""
+        return _refused(verdict)
 
     async def rehearsal(self, configuration: BenchmarkConfiguration) -> RoundOutcome | None:
         """What Tensile makes of a configuration's permutations, before anything is built; recorded once.
 
-        None where the session was recorded before this was asked.
+        None where that is not asked, or the session was recorded before it was.
         """
+        if not self._run.settings.rehearse:
+            return None
         content = {"text": _digest(configuration.text), "sizes": _digest(self._run.sizes_text or "")}
         if self._recall.recorded("rehearsal", content) is None and not self._recall.is_live:
             return None
@@ -144,11 +197,12 @@ class BenchmarkEffect:
             self._emit(Note(level="warning", text=text))
 
     async def benchmark(self, number: int, configuration: BenchmarkConfiguration) -> RoundOutcome:
-        """Measure a configuration as this round.
+        """Let Tensile measure a configuration as this round; a failure is in the outcome and costs only this run.
 
         Raises:
             BudgetSpent: the budget allows no further run.
         """
+        self._inbox.effect_begins()
         candidate = text_of(configuration).id
         started = BenchmarkStarted(
             round=number, candidate=candidate, permutations=configuration.permutations, sizes=configuration.sizes
@@ -171,7 +225,7 @@ class BenchmarkEffect:
         if "stopped" in result:
             raise BudgetSpent(result["stopped"])
         outcome = RoundOutcome.model_validate(result)
-        self._budget.evaluations += configuration.permutations
+        self.budget.evaluations += configuration.permutations
         self._emit(BenchmarkFinished(round=number, candidate=candidate, outcome=outcome))
         for text in outcome.notes:
             self._emit(Note(level="warning", text=text))
@@ -192,102 +246,19 @@ class BenchmarkEffect:
 
     def _stopped(self, configuration: BenchmarkConfiguration) -> str:
         """Why this run is not begun; empty if it may be."""
-        left = self._budget.evaluations_left
+        left = self.budget.evaluations_left
         if configuration.permutations > left:
             return f"the run would measure {configuration.permutations:,} permutations, {left:,} are left"
         try:
-            self._budget.check_time(self._recall.elapsed)
+            self.budget.check_time(self._recall.elapsed)
         except BudgetSpent as spent:
             return str(spent)
         return ""
 
 
+def _refused(verdict: Verdict) -> str:
+    return verdict.message if verdict.standing is Acceptance.REFUSED else ""
+
+
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
-
-
-class TensileEffects(Talk):
-    """The session as the rounds see it: awaited effects. Asked again with the same content, the journal answers.
-
-    Attributes:
-        given_refused: why the installed Tensile does not take the configuration as given; empty where it does.
-    """
-
-    def __init__(
-        self,
-        run: TensileRun,
-        benchmarks: BenchmarkEffect,
-        recall: Recall,
-        budget: Budget,
-        conversation: Conversation,
-        plan: Plan,
-        inbox: Inbox,
-        emit: Emit,
-    ) -> None:
-        super().__init__(conversation, plan, inbox, budget, emit)
-        self._run = run
-        self._benchmarks = benchmarks
-        self._recall = recall
-        self._gain = 1.0
-        self.given_refused = ""
-        self._open()
-
-    @property
-    def given(self) -> BenchmarkConfiguration:
-        """The configuration as the user gave it."""
-        return self._run.configuration
-
-    @property
-    def sizes(self) -> ProblemSizes | None:
-        """The sizes of a file of their own, as the alternate format has it."""
-        return self._run.sizes
-
-    @property
-    def options(self) -> TensileOptions:
-        """The user's settings."""
-        return self._run.settings
-
-    @property
-    def asks_again(self) -> bool:
-        """Whether the user is asked again where their own version of the file cannot be used."""
-        return self._run.asks_again
-
-    @property
-    def elapsed(self) -> float:
-        """Seconds since the session began, as first recorded."""
-        return self._recall.elapsed
-
-    @property
-    def permutations_left(self) -> int | None:
-        """How many more may be measured; None for no limit."""
-        unlimited = self._run.options.max_evaluations >= UNLIMITED
-        return None if unlimited else self.budget.evaluations_left
-
-    def show_winners(self, number: int, winners: Sequence[Winner]) -> None:
-        """Tell the best at every problem size, after a round."""
-        self._gain = mean_gain(winners) or 1.0
-        self._emit(WinnersChanged(round=number, winners=list(winners)))
-
-    def _check_asking(self) -> None:
-        self.budget.check_target(self._gain)
-
-    async def refusal(self, configuration: BenchmarkConfiguration) -> str:
-        """Why the installed Tensile itself would not take a configuration; empty if it would, or cannot be asked."""
-        return await self._benchmarks.refusal(configuration)
-
-    async def starting_points(self, gpu: str, words: Callable[[], str]) -> str:
-        """Where to start on a GPU, for prompts; empty where the session was recorded before there was such a thing."""
-        return await self._benchmarks.starting_points(gpu, words)
-
-    async def rehearsal(self, configuration: BenchmarkConfiguration) -> RoundOutcome | None:
-        """How many permutations of a configuration are valid, rejected and duplicate; None where that is not asked."""
-        return await self._benchmarks.rehearsal(configuration) if self._run.settings.rehearse else None
-
-    async def benchmark(self, number: int, configuration: BenchmarkConfiguration) -> RoundOutcome:
-        """Let Tensile measure a configuration; a failure is in the outcome and costs only this run.
-
-        Raises:
-            BudgetSpent: the budget allows no further run.
-        """
-        self._inbox.effect_begins()
-        return await self._benchmarks.benchmark(number, configuration)

@@ -158,12 +158,12 @@ class Finals:
 
     @property
     def speedup(self) -> tuple[float, float, float] | None:
-        """Median of the runs with the lowest and the highest; None without."""
+        """The median speed-up of the final runs, the lowest and the highest; None where there were none."""
         return (median(self.gains), min(self.gains), max(self.gains)) if self.gains else None
 
 
 async def run_finals(session: TensileEffects, history: History) -> Finals:
-    """Compare again what won in the first run and what is best now, so that no gain is a lucky run's."""
+    """Measure the first run's winners and today's best again, so that no gain is the luck of one run."""
     if history.first is None:
         return Finals()
     winners = _written(session, history, [history.held])
@@ -261,7 +261,7 @@ def _first(group: SizeGroup) -> Alternative:
 
 
 def _section(group: SizeGroup, node: yaml.Node, chosen: Sequence[Alternative], ending: str) -> Splice:
-    """Another `ForkParameters` in the place of the old one, or at the end of the size group."""
+    """The text with a new `ForkParameters`, in place of the old one or at the end of the size group."""
     if not isinstance(node, yaml.MappingNode) or node.flow_style or not node.value:
         raise Immovable("the size group stands on one line")
     common = _common(group, node)

@@ -43,7 +43,7 @@ class LineCutter:
         self._rest = ""
 
     def feed(self, chunk: bytes, *, last: bool = False) -> Iterator[str]:
-        """The lines that are whole with this chunk; at the end the rest. Too long a line loses its end."""
+        """The lines that this chunk completes; at the end, the rest. A line that is too long is cut."""
         *lines, rest = _END.split(self._rest + self._decoder.decode(chunk, last))
         for line in lines:
             yield line[:_LONGEST_LINE]
@@ -225,7 +225,7 @@ class TensileBench:
 async def measure(
     bench: TensileBench, configuration: BenchmarkConfiguration, directory: Path, on_line: Callable[[str], None]
 ) -> RoundOutcome:
-    """Let Tensile measure a configuration; whatever goes wrong is in the outcome.
+    """Let Tensile measure a configuration; what goes wrong is told in the outcome and not raised.
 
     Args:
         directory: new, for the configuration, the log and Tensile's output.
@@ -245,7 +245,7 @@ async def measure(
 
 
 def outcome_of(configuration: BenchmarkConfiguration, ended: RunEnd, output: Path) -> RoundOutcome:
-    """What a run that is over said."""
+    """The outcome of a run that has ended."""
     base = RoundOutcome(
         seconds=round(ended.seconds, 3),
         groups=_groups(configuration, ended),

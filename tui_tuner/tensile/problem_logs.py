@@ -201,7 +201,7 @@ def _of_profile(text: str) -> Arguments:
 
 
 def _of_trace(text: str) -> Arguments:
-    """hipBLASLt tells the matrices, and not the problem: rows and columns are those before transposition."""
+    """A line of hipBLASLt's trace, which gives the matrices as stored: rows and columns before transposition."""
     blocks = {name: dict(_PAIR.findall(inside)) for name, inside in _BLOCK.findall(text)}
     try:
         a, d, described = blocks["Adesc"], blocks["Ddesc"], blocks["computeDesc"]
@@ -316,7 +316,7 @@ def summary_lines(found: LoggedProblems) -> list[str]:
 
 
 def left_out(found: LoggedProblems) -> list[str]:
-    """Calls that are in no size: those of other functions, and those that cannot be understood, with their lines."""
+    """Calls that gave no size, with their lines: those of other functions, and those that were not understood."""
     lines = []
     if found.others:
         names = ", ".join(f"{name} ({calls})" for name, calls in found.others.most_common(_MOST_TOLD))

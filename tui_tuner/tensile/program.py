@@ -41,7 +41,7 @@ _WAY_OUT = (
 
 
 def environment() -> dict[str, str]:
-    """All but what could be a key: Tensile's toolchain is steered by too many variables to name them.
+    """The environment for Tensile: all but what could be a key, as its toolchain reads too many variables to name.
 
     PYTHONUNBUFFERED makes its lines arrive as they are printed; COLUMNS, that they are not broken.
     """

@@ -52,7 +52,7 @@ def configuration_facts(configuration: BenchmarkConfiguration) -> str:
 def _space(group: SizeGroup) -> Iterator[str]:
     yield f"size group {group.number}: {group.permutations:,} permutations"
     for name, values in group.forked.items():
-        yield f"  forked, {len(values)} values: {name}: {_list(values)}"
+        yield f"  forked, {len(values)} values: {name}: [{', '.join(map(value_text, values))}]"
     for number, alternatives in enumerate(group.groups):
         yield f"  group {number}, {len(alternatives)} alternatives:"
         yield from (f"    {alternative_text(alternative)}" for alternative in alternatives)
@@ -76,7 +76,7 @@ def other_parameter_facts(configuration: BenchmarkConfiguration, knowledge: Know
 
 
 def _concerns(name: str, types: Sequence[Mapping[str, object]]) -> bool:
-    """Whether a parameter can matter for such problems: what is of sparse matrices or of scales does not elsewhere."""
+    """Whether a parameter can matter for such problems: those of sparse matrices or of scales do so only there."""
     if name.startswith("Debug"):
         return False
     needs = next((key for part, key in _ONLY_WITH.items() if part in name), None)
@@ -87,13 +87,13 @@ def _parameter(name: str, knowledge: Knowledge) -> str:
     table = knowledge.table
     values = table.words(name) if name in table.names else "not in the table of valid values"
     default = f"; default {value_text(value)}" if (value := table.default(name)) is not None else ""
-    meaning = knowledge.explain(name)
+    meaning = knowledge.words.explain(name)
     return f"{name} ({values}{default}){f': {meaning}' if meaning else ''}"
 
 
 def term_facts(knowledge: Knowledge) -> str:
     """General terms."""
-    return "\n".join(f"{name}: {words}" for name, words in knowledge.general_terms.items())
+    return "\n".join(f"{name}: {words}" for name, words in knowledge.words.terms.items())
 
 
 def history_facts(history: History) -> str:
@@ -153,7 +153,7 @@ def values_text(values: Mapping[str, ParameterValue]) -> str:
 
 
 def value_facts(outcome: RoundOutcome) -> str:
-    """What each value went with."""
+    """For each value of a parameter, how fast the solutions with it were."""
     return (
         "\n".join(
             f"size group {effect.group}: {effect.parameter} {value_text(effect.value)}: best {effect.best:.1%}, "
@@ -175,10 +175,6 @@ def rejection_facts(outcome: RoundOutcome) -> str:
         if group.duplicates:
             lines.append(f"  {group.duplicates} dropped as duplicates: they derive to the same solution as another one")
     return "\n".join(lines)
-
-
-def _list(values: Sequence[ParameterValue]) -> str:
-    return f"[{', '.join(map(value_text, values))}]"
 
 
 class PromptDetail(IntEnum):

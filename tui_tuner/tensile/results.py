@@ -166,7 +166,7 @@ class Entries:
 
 
 def _not_cut_off(solutions: list[Solution], text: str, file: Path) -> None:
-    """Keys are written in order: a last solution with only the first of them was not written to its end."""
+    """Refuse a file whose last solution lacks keys: they are written in order, so it was not written to its end."""
     first, last = list(solutions[0]), list(solutions[-1])
     if len(last) < len(first) and last == first[: len(last)]:
         raise ResultsError(_CUT_OFF, file=file, line=text.count("\n"))
@@ -280,7 +280,7 @@ def read_results(output: Path) -> list[GroupTable]:
 
 
 def _collected(directory: Path) -> dict[str, Path]:
-    """Tables by group; the newest where CSVExportWinner was on at one time and off at another."""
+    """The table of each group; where runs with and without CSVExportWinner left two, the newer one."""
     found: dict[str, Path] = {}
     for file in sorted(directory.glob("*.csv"), key=lambda file: file.stat().st_mtime_ns):
         if match := _GROUP.fullmatch(file.stem):  # not the `_errors.csv` that newer versions write

@@ -102,7 +102,7 @@ class TensileRounds:
             self._session.update_step(step.now(StepState.DONE, detail=detail))
 
     def _refused(self, step: Step, why: str) -> None:
-        """What the installed Tensile does not take is not run: its own parser said so."""
+        """Record that the installed Tensile refuses the configuration as given, which is then not run."""
         failure = RunFailure(kind=RunFailureKind.REFUSED, message=why.splitlines()[0], detail=why)
         groups = [
             GroupOutcome(group=one.number, permutations=one.permutations) for one in self._session.given.size_groups
@@ -149,7 +149,7 @@ class TensileRounds:
         return EditLimits(self._knowledge.table, self._limit, self.history.incumbents())
 
     async def _advice(self, number: int) -> tuple[Advice, EditedConfiguration]:
-        """Edits carried out, which Tensile itself takes where it can be asked.
+        """The model's advice, and the configuration with its edits, which Tensile takes where it can be asked.
 
         Raises:
             ModelFailed: there is no usable reply.

@@ -50,7 +50,35 @@ _FATAL_LINES, _TAIL_LINES, _LONGEST_LINE = 3, 40, 300
 _LONGEST_BROKEN = 4000
 
 
-@dataclass(frozen=True)
+@dataclass
+class _Reason:
+    """Rejections that differ in numbers only.
+
+    Attributes:
+        form: the words, `#` in the place of each number.
+        numbers: the lowest and the highest at each place, as they were printed.
+    """
+
+    form: str
+    times: int = 0
+    numbers: list[tuple[str, str]] = field(default_factory=list)
+
+    def add(self, text: str) -> None:
+        told = _NUMBER.findall(text)
+        before = self.numbers or [(one, one) for one in told]
+        self.numbers = [
+            (min(low, one, key=float), max(high, one, key=float)) for (low, high), one in zip(before, told, strict=True)
+        ]
+        self.times += 1
+
+    def words(self) -> str:
+        """The reason with its numbers, a range where they differ."""
+        first, *rest = self.form.split("#") if self.numbers else [self.form]
+        shown = [low if low == high else f"{low} to {high}" for low, high in self.numbers]
+        return first + "".join(number + part for number, part in zip(shown, rest, strict=False))
+
+
+@dataclass
 class GroupLog:
     """What Tensile printed of one size group; None where it did not come that far.
 
@@ -59,16 +87,29 @@ class GroupLog:
         permutations: of its forked parameters.
         valid: solutions that Tensile found possible.
         built: solutions that it made kernels of.
-        rejected: how often it rejected one, by reason; empty unless `PrintSolutionRejectionReason` is on.
+        reasons: why it rejected some, by the words without numbers; empty unless `PrintSolutionRejectionReason` is on.
         rejections: solutions that it rejected, some for several reasons.
+        collected: whether its results were collected.
     """
 
     name: str = ""
     permutations: int | None = None
     valid: int | None = None
     built: int | None = None
-    rejected: dict[str, int] = field(default_factory=dict)
+    reasons: dict[str, _Reason] = field(default_factory=dict)
     rejections: int = 0
+    collected: bool = False
+
+    def reject(self, text: str) -> None:
+        """Take in a reason of rejection."""
+        form = _NUMBER.sub("#", text)
+        if form in self.reasons or len(self.reasons) < _MOST_REASONS:
+            self.reasons.setdefault(form, _Reason(form)).add(text)
+
+    @property
+    def rejected(self) -> dict[str, int]:
+        """How often it rejected a solution, by reason, the commonest first."""
+        return {reason.words(): reason.times for reason in sorted(self.reasons.values(), key=lambda one: -one.times)}
 
     def duplicates(self, *, tells: bool) -> int:
         """Permutations that were dropped because another one derives to the same solution.
@@ -115,62 +156,13 @@ class LogSummary:
     tail: str = ""
 
 
-@dataclass
-class _Reason:
-    """Rejections that differ in numbers only.
-
-    Attributes:
-        form: the words, `#` in the place of each number.
-        numbers: the lowest and the highest at each place, as they were printed.
-    """
-
-    form: str
-    times: int = 0
-    numbers: list[tuple[str, str]] = field(default_factory=list)
-
-    def add(self, text: str) -> None:
-        told = _NUMBER.findall(text)
-        before = self.numbers or [(one, one) for one in told]
-        self.numbers = [
-            (min(low, one, key=float), max(high, one, key=float)) for (low, high), one in zip(before, told, strict=True)
-        ]
-        self.times += 1
-
-    def words(self) -> str:
-        """The reason with its numbers, a range where they differ."""
-        first, *rest = self.form.split("#") if self.numbers else [self.form]
-        shown = [low if low == high else f"{low} to {high}" for low, high in self.numbers]
-        return first + "".join(number + part for number, part in zip(shown, rest, strict=False))
-
-
-@dataclass
-class _Group:
-    name: str = ""
-    permutations: int | None = None
-    valid: int | None = None
-    built: int | None = None
-    reasons: dict[str, _Reason] = field(default_factory=dict)
-    rejections: int = 0
-    collected: bool = False
-
-    def reject(self, text: str) -> None:
-        """Take in a reason of rejection."""
-        form = _NUMBER.sub("#", text)
-        if form in self.reasons or len(self.reasons) < _MOST_REASONS:
-            self.reasons.setdefault(form, _Reason(form)).add(text)
-
-    def summary(self) -> GroupLog:
-        counts = {reason.words(): reason.times for reason in sorted(self.reasons.values(), key=lambda one: -one.times)}
-        return GroupLog(self.name, self.permutations, self.valid, self.built, counts, self.rejections)
-
-
 class LogReader:
-    """Takes lines as they are printed, with the seconds since the start."""
+    """Reads what Tensile prints, line by line, with the seconds since its start."""
 
     def __init__(self) -> None:
         self._phases: dict[str, float] = {}
         self._phase, self._since = "preparing", 0.0
-        self._groups: list[_Group] = []
+        self._groups: list[GroupLog] = []
         self._device = ""
         self._broken: str | None = None
         self._fatal: list[str] = []
@@ -221,7 +213,7 @@ class LogReader:
             phases=self._phases,
             phase=self._phase,
             device=self._device,
-            groups=[group.summary() for group in self._groups],
+            groups=self._groups,
             fatal="\n".join(self._fatal),
             last_words="\n".join(self._block or self._last_block),
             exception=self._exception,
@@ -242,7 +234,7 @@ class LogReader:
             if pattern.match(line):
                 self._enter(phase, seconds)
                 if phase == "preparing":
-                    self._groups.append(_Group())
+                    self._groups.append(GroupLog())
 
     def _enter(self, phase: str, seconds: float) -> None:
         self._phases[self._phase] = self._phases.get(self._phase, 0.0) + seconds - self._since
@@ -284,7 +276,7 @@ class LogReader:
             self._client_code = int(client[1] or client[2])
 
     def _follow_blocks(self, line: str) -> None:
-        """Lines that stand together, without those that tell how far it is."""
+        """Collect lines that stand together, without those that tell the progress."""
         if not line.strip() or _STARTS.match(line):
             self._last_block, self._block = self._block or self._last_block, []
         elif len(self._block) < _FATAL_LINES:
@@ -292,7 +284,7 @@ class LogReader:
 
 
 def _is_broken(line: str) -> bool:
-    """Whether a line may go on in the next: where it was broken a blank is left, unless there was no room for one."""
+    """Whether a line may go on in the next one: where Tensile breaks one, a blank stays at its end if there is room."""
     return bool(line.strip(" #")) and (line[-1] == " " or len(line) in (_COLUMNS - 1, _COLUMNS))
 
 

@@ -129,7 +129,7 @@ about a row.
 
 
 def permutations_change(detail: str) -> str:
-    """From the count before the first edit to that after the last, of a detail that counts; else empty."""
+    """The permutations before the first edit and after the last, as a step's detail counts them; else empty."""
     changes = _CHANGE.findall(detail)
     return f"{changes[0][0]} -> {changes[-1][1]} permutations" if changes else ""
 

@@ -75,7 +75,7 @@ class TensileViewModel:
 
     @property
     def ended(self) -> list[RoundOutcome]:
-        """What the runs said that are over."""
+        """The outcomes of the runs that have ended."""
         return [run.outcome for run in self.runs.values() if run.outcome is not None]
 
     @property

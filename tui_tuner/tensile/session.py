@@ -28,7 +28,7 @@ from tui_tuner.tensile.document.configuration import (
 )
 from tui_tuner.tensile.document.reading import COMMON, DEAD, FINAL, FORK, GROUPS, group_nodes
 from tui_tuner.tensile.document.yaml_text import child, compose, is_null, items, line_of, pairs
-from tui_tuner.tensile.effects import BenchmarkEffect, TensileEffects
+from tui_tuner.tensile.effects import TensileEffects
 from tui_tuner.tensile.events import text_of
 from tui_tuner.tensile.finals import Finals, metrics, run_finals
 from tui_tuner.tensile.history import History, MeasuredRound
@@ -36,7 +36,6 @@ from tui_tuner.tensile.knowledge.known import Knowledge
 from tui_tuner.tensile.library.files import logic_of_run
 from tui_tuner.tensile.measure import TensileBench
 from tui_tuner.tensile.outcome import mean_gain
-from tui_tuner.tensile.program import Acceptance
 from tui_tuner.tensile.report import RoundSummary, TensileOutcome, write_report
 from tui_tuner.tensile.rounds import TensileRounds
 from tui_tuner.tensile.run_directory import TensileRun
@@ -66,7 +65,7 @@ class TensileSession(EventStream):
         super().__init__(run, backend, max_tokens, f"{run.configuration.file.name} | tensile")
         self._run = run
         self._knowledge = knowledge
-        self._benchmarks = BenchmarkEffect(run, bench, self._recall, self._budget, self._emit)
+        self._bench = bench
 
     @property
     def subject(self) -> Subject:
@@ -74,26 +73,24 @@ class TensileSession(EventStream):
         return TENSILE
 
     async def _tune(self, approver: Approver) -> None:
-        started = await self._benchmarks.start()
+        effects = TensileEffects(
+            self._run,
+            self._bench,
+            self._recall,
+            self._budget,
+            self._conversation,
+            Plan(approver, self._recall, self._emit, self._controls),
+            self._inbox,
+            self._emit,
+        )
+        started = await effects.start()
         self._emit(DeviceReady(device=self._device(started), sandbox=_SANDBOX))
-        verdict = await self._benchmarks.first_verdict()
+        verdict = await effects.first_verdict()
         if verdict is not None:
             given = self._run.configuration
             self._knowledge = self._knowledge.of_installed(verdict.table, started["version"], given)
         self._tell_notices()
-        plan = Plan(approver, self._recall, self._emit, self._controls)
-        effects = TensileEffects(
-            self._run,
-            self._benchmarks,
-            self._recall,
-            self._budget,
-            self._conversation,
-            plan,
-            self._inbox,
-            self._emit,
-        )
-        if verdict is not None and verdict.standing is Acceptance.REFUSED:
-            effects.given_refused = verdict.message
+        effects.take_words()
         # a session that began before this was asked goes on as it was judged then
         noise = None if verdict is None else self._run.settings.min_gain
         rounds = TensileRounds(effects, self._knowledge, noise)

@@ -23,7 +23,7 @@ from tui_tuner.tensile.library.files import LOGIC
 from tui_tuner.tensile.library.logic import read_logic
 from tui_tuner.tensile.library.merging import merged
 from tui_tuner.tensile.measure import OUTPUT, TensileBench, measure
-from tui_tuner.tensile.outcome import GroupOutcome, RoundOutcome, SizeOutcome, ValueEffect
+from tui_tuner.tensile.outcome import GroupOutcome, RoundOutcome, ValueEffect
 
 _SIZES = "ProblemSizes"
 
@@ -129,12 +129,12 @@ async def _measured(bench: TensileBench, part: Share, directory: Path, on_line: 
 def together(
     configuration: BenchmarkConfiguration, parts: Sequence[Share], outcomes: Sequence[RoundOutcome]
 ) -> RoundOutcome:
-    """The outcome of the whole configuration; where one GPU gave no results, its failure is that of the run."""
+    """One outcome from those of all GPUs; where one of them gave no results, its failure is that of the run."""
     pairs = list(zip(parts, outcomes, strict=True))
     failed = next(((part, one.failure) for part, one in pairs if one.failure is not None), None)
     places = {(group.number, tuple(size)): at for group in configuration.size_groups
               for at, size in enumerate(group.sizes.listed)}  # fmt: skip
-    sizes = [_renumbered(size, part) for part, one in pairs for size in one.sizes]
+    sizes = [size.model_copy(update={"group": part.groups[size.group]}) for part, one in pairs for size in one.sizes]
     return RoundOutcome(
         seconds=max(one.seconds for one in outcomes),
         groups=_groups(configuration, pairs),
@@ -147,10 +147,6 @@ def together(
         ),
         notes=[f"GPU {part.device}: {note}" for part, one in pairs for note in one.notes],
     )  # fmt: skip
-
-
-def _renumbered(size: SizeOutcome, part: Share) -> SizeOutcome:
-    return size.model_copy(update={"group": part.groups[size.group]})
 
 
 def _groups(configuration: BenchmarkConfiguration, pairs: Iterable[tuple[Share, RoundOutcome]]) -> list[GroupOutcome]:
@@ -187,7 +183,7 @@ def _effects(pairs: Iterable[tuple[Share, RoundOutcome]]) -> Iterator[ValueEffec
 
 
 def _join_logic(directory: Path, parts: Sequence[Share]) -> list[str]:
-    """Put the library logic of all GPUs together where a run of one would leave it; why it is not, if it is not."""
+    """Merge the library logic of all GPUs to where a run of one leaves it; returns why that failed, if it did."""
     target = directory / OUTPUT / LOGIC
     found: defaultdict[str, list[Path]] = defaultdict(list)
     for part in parts:

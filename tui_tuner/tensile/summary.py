@@ -49,7 +49,7 @@ def identified(group: SizeGroup, solution: Mapping[str, object]) -> dict[str, Pa
 
 
 def _alternative(alternatives: Sequence[Alternative], solution: Mapping[str, object]) -> Alternative:
-    """The alternative that fits best: nothing of it contradicts the solution, most of it is told by it."""
+    """The alternative that no value of the solution contradicts and that most of its values confirm."""
     fitting = [one for one in alternatives if all(_fits(name, value, solution) for name, value in one.items())]
     told = [sum(_is(name, value, solution) for name, value in one.items()) for one in fitting]
     return {} if not fitting else fitting[told.index(max(told))]
@@ -280,7 +280,7 @@ def _effects(
 
 
 def _shares(having: Collection[str], speeds: Mapping[Size, Mapping[str, float]]) -> dict[str, float]:
-    """What the best and the median of some solutions reach of the winner, the mean over the sizes; empty for none."""
+    """The best and the median of some solutions as shares of the winner, averaged over the sizes; empty for none."""
     ours = [(told, [told[solution] for solution in having if solution in told]) for told in speeds.values()]
     reached = [(max(own) / max(told.values()), median(own) / max(told.values())) for told, own in ours if own]
     if not reached:

@@ -169,17 +169,3 @@ def test_what_an_edit_adds_its_inverse_takes_back_to_the_byte(name: str, seed: i
         if inverse is not None:
             assert apply_edit(after, inverse).text == configuration.text
         configuration = after
-
-
-def test_comments_of_what_is_not_edited_survive_many_edits() -> None:
-    draw = random.Random(1)  # noqa: S311
-    configuration = parsed(PLAIN)
-    for _ in range(12):
-        edit, _ = _random_edit(configuration.size_groups[0], draw)
-        if getattr(edit, "parameter", "") != "MatrixInstruction":
-            try:
-                configuration = apply_edit(configuration, edit)
-            except EditRefused:
-                continue
-    comments = [line[line.index("#") :] for line in PLAIN.splitlines() if "#" in line]
-    assert [line[line.index("#") :] for line in configuration.text.splitlines() if "#" in line] == comments

@@ -182,21 +182,6 @@ def test_every_edit_of_a_public_layout_is_made_in_place(name: str, seed: int) ->
             _check_nothing_else(configuration.text, after.text, edit)
 
 
-@pytest.mark.parametrize("name", LAYOUTS)
-def test_edits_one_after_the_other_keep_the_counts(name: str) -> None:
-    draw = random.Random(7)  # noqa: S311
-    configuration = parsed(LAYOUTS[name])
-    for _ in range(12):
-        edit = draw.choice(list(_edits(draw.choice(configuration.size_groups), draw)))
-        try:
-            after = apply_edit(configuration, edit)
-        except EditRefused:
-            continue
-        if after.permutations < 5_000:
-            configuration = after
-            _check_counts(configuration)
-
-
 def _size_group(lines: str, problem_type: str = "{DataType: s}") -> str:
     return f"BenchmarkProblems:\n- - {problem_type}\n{lines}"
 

@@ -5,7 +5,7 @@ import pytest
 from tests.tensile.document.samples import ALTERNATE, GROUPS, PLAIN, parsed
 from tui_tuner.errors import ProblemError
 from tui_tuner.tensile.document.configuration import SizeFault, problem_sizes
-from tui_tuner.tensile.document.reading import parse_sizes, read_configuration
+from tui_tuner.tensile.document.reading import parse_configuration, parse_sizes, read_configuration
 from tui_tuner.tensile.knowledge.valid_values import table_for, tables
 from tui_tuner.tensile.session import notices
 
@@ -55,10 +55,9 @@ def test_forks_win_over_common_parameters_and_common_ones_fork_too() -> None:
     assert (dict(group.constants), dict(group.forked)) == ({"A": 7}, {"B": (1, 2)})
 
 
-def test_the_alternate_format_takes_its_sizes_from_a_file_of_its_own(tmp_path: Path) -> None:
-    (tmp_path / "config.yaml").write_text(ALTERNATE)
-    (tmp_path / "sizes.yaml").write_text("- Exact: [64, 64, 1, 64]\n- Range: [[64, 64, 128], [1], [1], [8]]\n")
-    configuration = read_configuration(tmp_path / "config.yaml", tmp_path / "sizes.yaml")
+def test_the_alternate_format_takes_its_sizes_from_a_file_of_its_own() -> None:
+    text = "- Exact: [64, 64, 1, 64]\n- Range: [[64, 64, 128], [1], [1], [8]]\n"
+    configuration = parse_configuration(ALTERNATE, Path("config.yaml"), parse_sizes(text, Path("sizes.yaml")))
     assert configuration.alternate
     assert configuration.permutations == 4
     assert configuration.sizes == 3

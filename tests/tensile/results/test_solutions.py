@@ -37,14 +37,14 @@ def test_it_reads_what_a_yaml_library_reads(tmp_path: Path) -> None:
     assert solutions_of(file) == states
 
 
-def test_eight_thousand_solutions_are_read_in_seconds(tmp_path: Path) -> None:
+def test_two_thousand_solutions_are_read_in_seconds(tmp_path: Path) -> None:
     file = tmp_path / "solutions.yaml"
     rest = "".join(f"  Parameter{at:03d}: {at % 5}\n" for at in range(200))
-    entries = (f"- DepthU: {32 + at % 2}\n{rest}  SolutionNameMin: name_{at}\n" for at in range(8192))
+    entries = (f"- DepthU: {32 + at % 2}\n{rest}  SolutionNameMin: name_{at}\n" for at in range(2048))
     file.write_text("".join(entries))
     start = time.process_time()
-    assert len(solutions_of(file)) == 8192
-    assert time.process_time() - start < 10
+    assert len(solutions_of(file)) == 2048
+    assert time.process_time() - start < 3
 
 
 def test_a_file_that_ends_within_a_solution_is_no_result(tmp_path: Path) -> None:
@@ -59,8 +59,8 @@ def test_other_numbers_of_solutions_in_the_two_files_are_said(tmp_path: Path) ->
         read_results(leave(tmp_path, table(SPEEDS, names=("S0", "S1", "S2")), solutions(NAMES[:2])))
 
 
-def test_twenty_thousand_problem_sizes_are_summarised_in_seconds() -> None:
-    sizes = [(at + 1, 64, 1, 64) for at in range(20_000)]
+def test_five_thousand_problem_sizes_are_summarised_in_seconds() -> None:
+    sizes = [(at + 1, 64, 1, 64) for at in range(5_000)]
     exact = "".join(f"      - Exact: {list(size)}\n" for size in sizes)
     text = f"BenchmarkProblems:\n- - {{DataType: s}}\n  - ForkParameters: [{{DepthU: [8, 16]}}]\n{FINAL}{exact}"
     names: dict[str, dict[str, object]] = {
@@ -69,6 +69,6 @@ def test_twenty_thousand_problem_sizes_are_summarised_in_seconds() -> None:
     rows = [ResultRow(size, {}, None, {"S8": 1.0, "S16": 2.0}, frozenset(), "S16", None) for size in sizes]
     start = time.process_time()
     summary = summarise(parse_configuration(text, Path("c.yaml")), [GroupTable("Cijk_00", 0, "GFlops", rows, names)])
-    assert time.process_time() - start < 12
+    assert time.process_time() - start < 3
     assert {size.ranked[0].values["DepthU"] for size in summary.sizes} == {16}
     assert len({contender.derived for size in summary.sizes for contender in size.ranked}) == 2

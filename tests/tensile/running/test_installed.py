@@ -102,17 +102,12 @@ async def test_it_tells_its_parameters_with_their_values_and_defaults(tmp_path: 
     }
 
 
-async def test_a_refusal_without_the_old_mark_comes_in_its_own_words_too(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mark", ["Tensile::FATAL: ", ""], ids=["marked", "newer"])
+async def test_a_refusal_comes_in_its_own_words(tmp_path: Path, mark: str) -> None:
     tensile = checkout(tmp_path)
     structs = tmp_path / "Tensile" / "BenchmarkStructs.py"
-    structs.write_text(structs.read_text().replace("Tensile::FATAL: ", ""))
+    structs.write_text(structs.read_text().replace("Tensile::FATAL: ", mark))
     verdict = await check_installed(tensile, sample.configuration().replace("- DepthU", "- DepthX"))
-    assert verdict.message.startswith("Invalid parameter name: DepthX\nValid parameters are ['DepthU',")
-
-
-async def test_a_refusal_comes_in_its_own_words(tmp_path: Path) -> None:
-    text = sample.configuration().replace("- DepthU", "- DepthX")
-    verdict = await check_installed(checkout(tmp_path), text)
     assert verdict.standing is Acceptance.REFUSED
     assert verdict.message.startswith("Invalid parameter name: DepthX\nValid parameters are ['DepthU',")
 

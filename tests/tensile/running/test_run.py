@@ -10,7 +10,7 @@ import pytest
 
 from tests.tensile.clocks import OwnTime
 from tests.tensile.running.programs import as_tensile, python_program
-from tests.waiting import is_running
+from tests.waiting import is_running, reached
 from tui_tuner.tensile.measure import WALL_CLOCK, RunClock, run_failure, run_tensile
 from tui_tuner.tensile.program import Tensile
 from tui_tuner.tensile.run_end import RunEnd
@@ -108,8 +108,7 @@ async def test_what_a_finished_run_left_behind_is_ended(tmp_path: Path) -> None:
 async def test_a_cancelled_run_leaves_nothing_behind(tmp_path: Path) -> None:
     body = OFFSPRING.format(file=str(tmp_path / "pid"), seconds=600, ignore="")
     task = asyncio.create_task(run(as_tensile(tmp_path, body), tmp_path, limit_s=None))
-    while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
-        await asyncio.sleep(0.02)
+    assert await reached(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text() != "", task)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -121,8 +120,7 @@ async def test_a_run_cancelled_twice_is_killed_at_once(tmp_path: Path, monkeypat
     told = f"open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))"
     body = f"import os, signal, time; {IGNORE}{told}; time.sleep(600)"
     task = asyncio.create_task(run(as_tensile(tmp_path, body), tmp_path, limit_s=None))
-    while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
-        await asyncio.sleep(0.02)
+    assert await reached(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text() != "", task)
     start = time.monotonic()
     for _ in range(2):
         task.cancel()
@@ -159,7 +157,7 @@ def broken(tmp_path: Path) -> Path:
 
 async def test_megabytes_of_output_are_read_without_waiting(tmp_path: Path) -> None:
     lines: list[str] = []
-    body = "import sys\nfor _ in range(200): sys.stdout.write(('x' * 99 + '\\n') * 500)"
+    body = "import sys\nfor _ in range(40): sys.stdout.write(('x' * 99 + '\\n') * 500)"
     ended = await run(as_tensile(tmp_path, body), tmp_path, lines=lines, clock=RunClock(now=lambda: 0.0))
-    assert ended.log.stat().st_size == 10_000_000
+    assert ended.log.stat().st_size == 2_000_000
     assert len(lines) < 300

@@ -32,10 +32,13 @@ def sizes_text(app: TunerApp) -> list[str]:
     return [" ".join(text.strip() for text in table.texts_at(row)) for row in range(table.row_count)]
 
 
-async def test_the_configuration_takes_the_kernels_place(started: Started) -> None:
+async def test_the_configuration_takes_the_kernels_place_and_its_keys_are_listed_and_no_others(
+    started: Started,
+) -> None:
     async with started(tensile_run(tensile_script.two_runs(), stays=True)) as pilot:
         pane = pilot.app.screen.query_one(KernelPane)
         assert "1 Configuration" in screen_text(pilot.app)
+        assert "measuring" not in screen_text(pilot.app)
         await pilot.press("d")
         await settled(pilot)
         assert "GlobalSplitU: [1, 4, 8]" in str(pane.query_one("#diff-text", Static).content)
@@ -43,12 +46,8 @@ async def test_the_configuration_takes_the_kernels_place(started: Started) -> No
         await settled(pilot)
         assert pane.query_one("#view-best", TextArea).text == tensile_script.WIDER
         assert "in force since round 1" in screen_text(pilot.app)
-
-
-async def test_a_key_that_has_nothing_to_do_here_is_not_listed(started: Started) -> None:
-    async with started(tensile_run(tensile_script.two_runs(), stays=True)) as pilot:
         await pilot.press("3")
-        assert not {"h", "equals_sign"} & pilot.app.screen.active_bindings.keys()
+        assert not {"h", "equals_sign"} & pilot.app.screen.active_bindings.keys(), "nothing to do here"
         assert "chart" not in screen_text(pilot.app).split("\n")[-1]
         await pilot.press("question_mark")
         help_page = str(pilot.app.screen.query_one(HelpPage).query_one(Paragraphs)._content)
@@ -63,11 +62,6 @@ async def test_before_the_first_results_there_is_no_configuration_in_force(start
         await settled(pilot)
         assert "nothing to compare with the configuration as given yet" in screen_text(pilot.app)
         assert "no results yet" in screen_text(pilot.app)
-
-
-async def test_the_tab_of_a_narrow_terminal_is_called_configuration(started: Started) -> None:
-    async with started(tensile_run(tensile_script.opening(), stays=True), size=SMALL) as pilot:
-        assert "[1 Configuration]" in screen_text(pilot.app).split("\n")[1]
 
 
 async def test_problem_sizes_stand_in_place_of_evaluations_and_are_sorted_by_key(started: Started) -> None:
@@ -132,11 +126,10 @@ async def test_the_whole_table_is_written_as_a_file(
     ]
 
 
-async def test_what_is_measured_now_stands_in_the_status_line(started: Started) -> None:
+async def test_what_is_measured_now_and_the_last_line_of_tensile_are_shown_while_it_runs(started: Started) -> None:
     async with started(tensile_run(tensile_script.measuring(), stays=True)) as pilot:
         assert " · measuring round 1 · 1 run · " in screen_text(pilot.app)
-    async with started(tensile_run(tensile_script.two_runs(), stays=True)) as pilot:
-        assert "measuring" not in screen_text(pilot.app)
+        assert "24 permutations x 3 sizes, 47 s before it · 41% [8/20]" in screen_text(pilot.app)
 
 
 def test_each_edit_that_awaits_is_told_once_beside_the_diff() -> None:
@@ -147,19 +140,15 @@ def test_each_edit_that_awaits_is_told_once_beside_the_diff() -> None:
     assert facts == f"step 3: Round 2\n\nBound by memory:\n\n• wide loads\n\n{lines}\n\nA fifth more."
 
 
-async def test_what_sizes_have_not_is_not_offered_to_be_compared_or_filtered_by(started: Started) -> None:
+async def test_the_filter_shows_only_matching_sizes(started: Started) -> None:
     async with started(tensile_run(tensile_script.two_runs(), stays=True)) as pilot:
         await pilot.press("3", "slash")
         await settled(pilot)
         shown = screen_text(pilot.app)
         assert "/ filter" in shown
-        assert "compare" not in shown
+        assert "compare" not in shown, "sizes are not compared"
         assert "words; Esc shows all" in shown
-
-
-async def test_the_filter_shows_only_matching_sizes(started: Started) -> None:
-    async with started(tensile_run(tensile_script.two_runs(), stays=True)) as pilot:
-        await pilot.press("3", "slash", *"round=0")
+        await pilot.press(*"round=0")
         await settled(pilot)
         assert [row.split()[0] for row in sizes_text(pilot.app)] == ["4096x4096x1x8192"]
         assert "1 of 3 rows" in screen_text(pilot.app)
@@ -183,11 +172,6 @@ async def test_enter_shows_everything_about_a_size_also_after_the_focus_came_bef
         assert "1.04x the 48,210 of the first run" in text
 
 
-async def test_the_last_line_of_tensile_is_shown_while_it_runs(started: Started) -> None:
-    async with started(tensile_run(tensile_script.measuring(), stays=True)) as pilot:
-        assert "24 permutations x 3 sizes, 47 s before it · 41% [8/20]" in screen_text(pilot.app)
-
-
 async def test_what_tensile_prints_cannot_steer_the_terminal(started: Started) -> None:
     evil = BenchmarkOutput(round=1, text="[red]a[/x]\x1b]52;c;eA==\x07\x9b2J")
     async with started(tensile_run([*tensile_script.measuring(), evil], stays=True)) as pilot:
@@ -200,6 +184,7 @@ async def test_what_tensile_prints_cannot_steer_the_terminal(started: Started) -
 async def test_the_question_shows_the_count_of_permutations_and_the_user_may_edit(started: Started) -> None:
     run = tensile_run(tensile_script.awaiting(), stays=True)
     async with started(run, size=SMALL) as pilot:
+        assert "[1 Configuration]" in screen_text(pilot.app).split("\n")[1]
         assert "step 3 awaits you: Round 2: 24 -> 48 permutations" in screen_text(pilot.app)
         await pilot.press("e")
         await settled(pilot)
@@ -237,7 +222,7 @@ async def test_why_ones_own_version_awaits_one_again_stands_in_the_line_of_the_q
         assert f"step 3 awaits you: Round 2: {why[:70]}" in screen_text(pilot.app)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 36), (200, 50)])
+@pytest.mark.parametrize("size", [(80, 24), (200, 50)])
 async def test_what_tells_the_winners_apart_is_in_view_at_every_size(started: Started, size: tuple[int, int]) -> None:
     async with started(tensile_run(tensile_script.two_runs(), stays=True), size=size) as pilot:
         await pilot.press("3")

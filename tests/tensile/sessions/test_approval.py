@@ -91,7 +91,7 @@ OTHER_GROUPS = BY_HAND + BY_HAND.partition("BenchmarkProblems:\n")[2]
     ("text", "words"),
     [
         ("BenchmarkProblems: [", "your version of the file cannot be used: line 2: this is not YAML"),
-        (BY_HAND.replace("[32, 64]", "32"), "line 25: DepthU must have a list of values, it is 32"),
+        (BY_HAND.replace("[32, 64]", "32"), "line 24: DepthU must have a list of values, it is 32"),
         (BY_HAND.replace("JoinParameters:", "JoinParameters: [MacroTile]"), "is no longer supported by Tensile"),
         ("", "your version of the file cannot be used"),
         (OTHER_GROUPS, "your version of the file has other size groups: begin a session of its own with it"),

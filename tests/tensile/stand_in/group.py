@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import shutil
 import time
 from dataclasses import dataclass
@@ -12,11 +11,10 @@ from typing import Any
 
 import yaml
 
-from tests.tensile.stand_in.client import Client, Problem, merged, table, with_strides
-from tests.tensile.stand_in.faults import Faults
+from tests.tensile.stand_in.client import run_all, table, with_strides
 from tests.tensile.stand_in.measured import Measured
 from tests.tensile.stand_in.options import Options
-from tests.tensile.stand_in.solution import LDS_BYTES, derived, name, problem_name, type_number
+from tests.tensile.stand_in.solution import LDS_BYTES, derived, name, problem_name
 from tests.tensile.stand_in.space import Space, space_of
 from tests.tensile.stand_in.speech import RULE, fatal, say, tell, warn
 
@@ -37,52 +35,45 @@ class Setting:
     parameters: dict[str, Any]
     options: Options
     measured: Measured
-    faults: Faults
-    configuration: str
     started: float
 
 
 def benchmark(setting: Setting, problem: dict[str, Any], group: dict[str, Any], number: int) -> int:
-    """Benchmark a size group and collect its files; the client's exit status."""
+    """Benchmark a size group and collect its files; the client's exit status, which counts what failed."""
     say(f"\n{RULE}\n# Converting Config to BenchmarkProcess Object\n{RULE}\n\n# Filling in Parameters With Defaults")
     space = space_of(group)
     title = f"{problem_name(problem)}_{number:02d}"
-    problems = _problems(setting, group)
+    sizes = _sizes(setting, group)
     say("# Convert Parameters to Benchmark Step(s)\n# Benchmark Final\n# NumBenchmarkSteps: 1")
     tell(setting.options.layout, f"# Benchmark Step: {title} - 00_Final {time.monotonic() - setting.started:.3f}s")
-    say(f"# Num Sizes: {len(problems)}\n# Fork Parameters:")
+    say(f"# Num Sizes: {len(sizes)}\n# Fork Parameters:")
     for parameter, values in space.forked.items():
         tell(setting.options.layout, f"#     {parameter}: {values}")
-    states, raw = _solutions(setting, problem, group, space)
+    solutions = _solutions(setting, problem, group, space)
     step = setting.output / "1_BenchmarkProblems" / title / "00_Final"
     data = step.parent / "Data"
     for directory in (step / "source", step / "build", data):
         directory.mkdir(parents=True, exist_ok=True)
-    _write_solutions(data / "00_Final.yaml", setting, group, states)
-    status = _run_client(setting, data / "00_Final.csv", states, raw, problems)
+    _write_solutions(data / "00_Final.yaml", setting, sizes, [state for state, _ in solutions])
+    status = _run_client(setting, data / "00_Final.csv", solutions, sizes)
     say(f"{RULE}\n# {title}\n# 00_Final: End - {time.monotonic() - setting.started:.3f}s\n{RULE}\n")
     say(f"clientExit={int(status > 0)} ({'ERROR' if status else 'PASS'}) for the configuration")
     _collect(setting, data, title)
     return status
 
 
-def _problems(setting: Setting, group: dict[str, Any]) -> list[Problem]:
-    final = group["BenchmarkFinalParameters"]
-    sizes = [entry["Exact"] for entry in final[0]["ProblemSizes"] if "Exact" in entry]
-    sizes = [size["sizes"] if isinstance(size, dict) else size for size in sizes]
+def _sizes(setting: Setting, group: dict[str, Any]) -> list[list[int]]:
+    sizes = [entry["Exact"] for entry in group["BenchmarkFinalParameters"][0]["ProblemSizes"]]
     unknown = [size for size in sizes if not setting.measured.has_size(size)]
-    if unknown or not sizes:
-        fatal(f"the stand-in has no recorded speeds at {unknown or 'ranges of sizes'}")
-    later = {key: value for entry in final[1:] for key, value in entry.items()}
-    bias = later.get("BiasTypeArgs") or ["None"]
-    activation = [one[0]["Enum"] for one in later.get("ActivationArgs") or []] or ["None"]
-    return [Problem(size, str(kind), str(enum)) for size in sizes for kind in bias for enum in activation]
+    if unknown:
+        fatal(f"the stand-in has no recorded speeds at {unknown}")
+    return sizes
 
 
 def _solutions(
     setting: Setting, problem: dict[str, Any], group: dict[str, Any], space: Space
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Those that are valid and different, as Tensile derives them, and as they were forked."""
+) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Those that are valid and different: as Tensile derives them, and as they were forked."""
     permutations = space.permutations() if group["ForkParameters"] else []
     say("# Enumerating Solutions")
     forked = set(space.forked) | {key for alternatives in space.groups for one in alternatives for key in one}
@@ -91,7 +82,7 @@ def _solutions(
     for permutation in permutations:
         values = space.constants | permutation
         state = derived(values, problem)
-        why = "everything" if "reject_all" in setting.faults else _rejection(setting, state, values)
+        why = "everything" if "reject_all" in setting.options.faults else _rejection(setting, state, values)
         if why is None:
             state["SolutionNameMin"] = name(state, problem_name(problem), forked)
             state["KernelNameMin"] = name(state, problem_name(problem), forked, kernel=True)
@@ -107,7 +98,7 @@ def _solutions(
     say(f"# Actual Solutions: {len(found)} / {len(found)} after KernelWriter\n")
     for index, (state, _) in enumerate(found.values()):
         state["SolutionIndex"] = index
-    return [state for state, _ in found.values()], [values for _, values in found.values()]
+    return list(found.values())
 
 
 def _rejection(setting: Setting, state: dict[str, Any], values: dict[str, Any]) -> str | None:
@@ -120,20 +111,12 @@ def _rejection(setting: Setting, state: dict[str, Any], values: dict[str, Any]) 
     return f"totalVgprs of {tile} exceeds the limit of 512"
 
 
-def _write_solutions(file: Path, setting: Setting, group: dict[str, Any], states: list[dict[str, Any]]) -> None:
-    final = group["BenchmarkFinalParameters"]
+def _write_solutions(file: Path, setting: Setting, sizes: list[list[int]], states: list[dict[str, Any]]) -> None:
     text = f"- MinimumRequiredVersion: {setting.options.version}\n- ProblemSizes:\n"
-    for entry in final[0]["ProblemSizes"]:
-        size = entry["Exact"]
-        text += f"  - Exact: {with_strides(size) if setting.options.is_newer and isinstance(size, list) else size}\n"
-    for entry in final[1:]:
-        if entry.get("BiasTypeArgs"):
-            text += f"- BiasTypeArgs: [{[type_number(kind) for kind in entry['BiasTypeArgs']]}]\n"
-        if entry.get("ActivationArgs"):
-            enums = "".join(f"  - [Enum: {one[0]['Enum']}]\n" for one in entry["ActivationArgs"])
-            text += f"- ActivationArgs:\n{enums}"
+    for size in sizes:
+        text += f"  - Exact: {with_strides(size) if setting.options.is_newer else size}\n"
     text += "".join(_block(state) for state in states)
-    file.write_bytes(setting.faults.on_solutions(text))
+    file.write_bytes(setting.options.faults.on_solutions(text))
 
 
 def _block(state: dict[str, Any]) -> str:
@@ -147,22 +130,18 @@ def _block(state: dict[str, Any]) -> str:
 
 
 def _run_client(
-    setting: Setting, file: Path, states: list[dict[str, Any]], raw: list[dict[str, Any]], problems: list[Problem]
+    setting: Setting, file: Path, solutions: list[tuple[dict[str, Any], dict[str, Any]]], sizes: list[list[int]]
 ) -> int:
-    if "client_crash" in setting.faults:
+    options = setting.options
+    if "client_crash" in options.faults:
         say("build/run.sh: line 8:   512 Segmentation fault      (core dumped) tensile_client")
         return _complain(_SIGNAL_STATUS)
-    draw = random.Random(f"{setting.options.seed} {setting.configuration}")  # noqa: S311
-    client = Client(setting.options, setting.measured, setting.faults, draw, setting.configuration)
-    client.run(states, raw, problems, int(setting.parameters.get("NumBenchmarks", 1)))
-    rows = client.rows
-    if setting.parameters.get("CSVMergeSameProblemID"):
-        rows = merged(rows, len(problems))
-    text = table(
-        rows, [state["SolutionNameMin"] for state in states], setting.parameters, newer=setting.options.is_newer
-    )
-    file.write_bytes(setting.faults.on_table(text))
-    return _complain(min(client.errors, 255))
+    by_name = {state["SolutionNameMin"]: values for state, values in solutions}
+    rows = run_all(options, setting.measured, by_name, sizes)
+    winner = bool(setting.parameters.get("CSVExportWinner"))
+    text = table(rows, list(by_name), winner=winner, newer=options.is_newer)
+    file.write_bytes(options.faults.on_table(text))
+    return _complain(sum(speed < 0 for row in rows for speed in row.speeds))
 
 
 def write_logic(setting: Setting, configuration: dict[str, Any]) -> None:
@@ -198,8 +177,6 @@ def _complain(status: int) -> int:
 def _collect(setting: Setting, data: Path, title: str) -> None:
     collected = setting.output / "2_BenchmarkData"
     collected.mkdir(exist_ok=True)
-    if "no_results" in setting.faults:
-        return
     suffix = "_CSVWinner" if setting.parameters.get("CSVExportWinner") else ""
     for ending in ("csv", "yaml"):
         shutil.copy(data / f"00_Final.{ending}", collected / f"{title}{suffix}.{ending}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import hashlib
 import sys
 import time
 from datetime import datetime
@@ -12,7 +11,6 @@ from typing import Any
 
 import yaml
 
-from tests.tensile.stand_in.faults import Faults
 from tests.tensile.stand_in.group import Setting, benchmark, write_logic
 from tests.tensile.stand_in.measured import Measured
 from tests.tensile.stand_in.options import Options
@@ -21,7 +19,7 @@ from tests.tensile.stand_in.speech import RULE, GivesUp, fatal, say
 
 def main(arguments: list[str], options_file: str) -> None:
     """Run the stand-in."""
-    options = Options.read(Path(options_file))
+    options = Options.read(Path(options_file), counted="--version" not in arguments)
     try:
         _run(arguments, options)
     except GivesUp as words:
@@ -31,25 +29,20 @@ def main(arguments: list[str], options_file: str) -> None:
 def _run(arguments: list[str], options: Options) -> None:
     say(f"\n{RULE}\n#\n#  Tensile v{options.version}")
     given = _parser(options.version).parse_args(arguments)
-    if given.alternate_format and len(given.config_file) > 2:
-        fatal("Only 1 or 2 config_files are accepted for the alternate config format")
-    if not given.alternate_format and len(given.config_file) != 1:
-        fatal("Only 1 config_file is accepted for the default config format.")
     say(f"#  Config: {given.config_file[0]}\n#  Date & Time: {datetime.now():%d/%m/%Y %H:%M:%S}\n#\n{RULE}\n")
     say("# Restoring default globalParameters")
     texts = [Path(file).read_text() for file in given.config_file]
     configuration = _configuration(texts, alternate=given.alternate_format)
     output = Path(given.output_path).absolute()
     output.mkdir(parents=True, exist_ok=True)
-    faults = Faults.of_run(options.fault, output, options.run_number())
-    if "fatal" in faults:
-        fatal(faults.active["fatal"] or "Invalid parameter value: DepthU = 7")
-    faults.at_the_start()
+    if "fatal" in options.faults:
+        fatal(options.faults.active["fatal"] or "Invalid parameter value: DepthU = 7")
+    options.faults.at_the_start()
     say("# Detected GPU 1:    gfx90a" if options.is_newer else "# Detected local GPU with ISA: gfx90a")
-    digest = hashlib.sha256("".join(texts).encode()).hexdigest()
     parameters = configuration.get("GlobalParameters") or {}
-    measured = Measured.read(options.measured)
-    _benchmark_all(configuration, Setting(output, parameters, options, measured, faults, digest, time.monotonic()))
+    _benchmark_all(
+        configuration, Setting(output, parameters, options, Measured.read(options.measured), time.monotonic())
+    )
 
 
 def _benchmark_all(configuration: dict[str, Any], setting: Setting) -> None:
@@ -57,7 +50,7 @@ def _benchmark_all(configuration: dict[str, Any], setting: Setting) -> None:
     for problem, *groups in configuration.get("BenchmarkProblems") or []:
         for number, group in enumerate(groups):
             failures += benchmark(setting, problem, group, number) > 0
-    if failures and setting.parameters.get("ExitOnFails", 1):
+    if failures:
         sys.exit(1)
     if "LibraryLogic" in configuration:
         write_logic(setting, configuration)
@@ -71,7 +64,7 @@ def _configuration(texts: list[str], *, alternate: bool) -> dict[str, Any]:
     base: dict[str, Any] = _loaded(texts[0])
     if not alternate:
         return base
-    sizes = _loaded(texts[1]) if len(texts) == 2 else []
+    sizes = _loaded(texts[1])
     group = {key: base.get(key) for key in ("BenchmarkCommonParameters", "ForkParameters")}
     group["BenchmarkFinalParameters"] = [{"ProblemSizes": sizes}]
     return {"GlobalParameters": base.get("GlobalParameters"), "BenchmarkProblems": [[base["ProblemType"], group]]}
@@ -83,9 +76,4 @@ def _parser(version: str) -> argparse.ArgumentParser:
     parser.add_argument("output_path")
     parser.add_argument("--version", action="version", version=f"%(prog)s {version}")
     parser.add_argument("--alternate-format", action="store_true")
-    parser.add_argument("--use-cache", action="store_true")
-    parser.add_argument("-d", "--device", type=int)
-    for option in ("--prebuilt-client", "--client-lock"):
-        parser.add_argument(option)
-    parser.add_argument("--global-parameters", nargs="+", default=[])
     return parser

@@ -21,7 +21,6 @@ GlobalParameters:
   MinimumRequiredVersion: 4.14.0
   PrintSolutionRejectionReason: True
   CSVExportWinner: {winner}
-  NumBenchmarks: {repeats}
 
 BenchmarkProblems:
   -
@@ -50,10 +49,9 @@ BenchmarkProblems:
 """
 
 
-def configuration(*, winner: bool = True, repeats: int = 1, more: str = "") -> str:
-    """The text of the configuration; `more` goes behind the problem sizes."""
-    instructions = [list(instruction) for instruction in INSTRUCTIONS]
-    return CONFIGURATION.format(winner=int(winner), repeats=repeats, instructions=instructions) + more
+def configuration(*, winner: bool = True) -> str:
+    """The text of the configuration."""
+    return CONFIGURATION.format(winner=int(winner), instructions=[list(one) for one in INSTRUCTIONS])
 
 
 def write_table(file: Path) -> Path:

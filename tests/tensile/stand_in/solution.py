@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-_RESOLVED = {  # what -1 becomes
-    "VectorWidthA": 1, "VectorWidthB": 1, "GlobalReadVectorWidthA": 8, "GlobalReadVectorWidthB": 8,
-    "LocalReadVectorWidth": 8, "StoreVectorWidth": 1, "1LDSBuffer": 0, "TransposeLDS": 1,
-    "LdsPadA": 16, "LdsPadB": 16, "LdsBlockSizePerPadA": 128, "LdsBlockSizePerPadB": 128, "VectorStore": 1,
-    "LocalWritePerMfma": 1.0,
-}  # fmt: skip
+_RESOLVED = {"VectorWidthA": 1, "TransposeLDS": 1, "LdsPadA": 16, "LocalWritePerMfma": 1.0}
+"""What -1 becomes."""
 _IN_NAMES = ("GlobalSplitU", "StaggerU", "StaggerUStride", "WorkGroupMapping")
 LDS_BYTES = 65536
 _TYPES = {"s": 0, "d": 1, "c": 2, "z": 3, "h": 4, "i": 6, "b": 7, "i8": 8}

@@ -6,7 +6,7 @@ import itertools
 from dataclasses import dataclass
 from typing import Any
 
-from tests.tensile.stand_in.parameters import DEFAULTS, NOT_DEFAULTED, PARAMETERS, rule
+from tests.tensile.stand_in.parameters import DEFAULTS, PARAMETERS
 from tests.tensile.stand_in.speech import fatal
 
 _DEAD = ("InitialSolutionParameters", "BenchmarkForkParameters", "JoinParameters", "BenchmarkJoinParameters")
@@ -47,8 +47,6 @@ def space_of(group: dict[str, Any]) -> Space:
         fatal(f"Benchmark steps {dead} are no longer supported")
     forks = _flat(group.get("ForkParameters") or [])
     groups = forks.pop("Groups", [])
-    if group.get("InternalSupportParams") and not group.get("CustomKernels"):
-        fatal("InternalSupportParams only supports Custom Kernels")
     told = _flat(group.get("BenchmarkCommonParameters") or []) | forks
     for name, values in told.items():
         _check(name, values)
@@ -65,11 +63,8 @@ def _flat(entries: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _check(name: str, values: list[Any]) -> None:
-    try:
-        valid = rule(name)
-    except KeyError:
-        known = sorted([*PARAMETERS, *NOT_DEFAULTED])
-        fatal(f"Invalid parameter name: {name}\nValid parameters are {known}.")
+    if name not in PARAMETERS:
+        fatal(f"Invalid parameter name: {name}\nValid parameters are {sorted(PARAMETERS)}.")
     for value in values:
-        if valid is not None and not valid(value):
+        if not PARAMETERS[name][1](value):
             fatal(f"Invalid parameter value: {name} = {value}\nRefer to Common.py for more info.")

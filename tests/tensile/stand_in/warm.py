@@ -12,6 +12,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+from tests.tensile.stand_in import PLACES
 from tui_tuner.processes.child import Child, Pipes, Program, signal_group, start
 
 _SERVER = """\
@@ -85,20 +86,27 @@ class _Forked:
 
 
 class WarmStart:
-    """Takes the place of `processes.child.start` for the stand-in; what is none is started as ever."""
+    """Takes the place of `processes.child.start` for the stand-in; what is none is started as ever.
+
+    The process that forks starts with the first run.
+    """
 
     def __init__(self) -> None:
-        import yaml
-
-        self._ask, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        places = [str(Path(__file__).parents[3]), str(Path(yaml.__file__).parents[1])]
-        code = _SERVER.format(places=places, descriptor=theirs.fileno())
-        self._server = subprocess.Popen([sys.executable, "-I", "-c", code], pass_fds=[theirs.fileno()])
-        theirs.close()
+        self._ask: socket.socket | None = None
+        self._server: subprocess.Popen[bytes] | None = None
 
     def close(self) -> None:
-        self._ask.close()
-        self._server.wait()
+        if self._ask is not None and self._server is not None:
+            self._ask.close()
+            self._server.wait()
+
+    def _asked(self) -> socket.socket:
+        if self._ask is None:
+            self._ask, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            code = _SERVER.format(places=PLACES, descriptor=theirs.fileno())
+            self._server = subprocess.Popen([sys.executable, "-I", "-c", code], pass_fds=[theirs.fileno()])
+            theirs.close()
+        return self._ask
 
     async def start(self, program: Program) -> Child:
         own = Path(program.command[0])
@@ -112,7 +120,7 @@ class WarmStart:
                 "environment": dict(program.environment),
                 "options": str(own.with_name("options.json")),
             }
-            socket.send_fds(self._ask, [json.dumps(request).encode()], [stdout, tells])
+            socket.send_fds(self._asked(), [json.dumps(request).encode()], [stdout, tells])
         begun = asyncio.ensure_future(told.readline())
         try:
             process = _Forked(int(await asyncio.shield(begun)), told)

@@ -217,7 +217,7 @@ class RemotePlace:
         return answer
 
     async def _introduced(self) -> None:
-        """Wait until it is there.
+        """Wait until the worker has started.
 
         Raises:
             DeviceError: there is no room for it, or its program is another one.
@@ -286,7 +286,7 @@ class RemotePlace:
 
 
 def _named_only(content: Any) -> dict[str, Path]:  # noqa: ANN401 - JSON
-    """Leave of the paths of artifacts in a request their names; the paths by name."""
+    """Reduce the paths of artifacts in a request to their names; returns the paths by name."""
     found: dict[str, Path] = {}
     parts = content.values() if isinstance(content, dict) else content if isinstance(content, list) else ()
     for part in parts:

@@ -264,12 +264,6 @@ class RunningBuilds:
         self._running = [running for running in self._running if running not in over]
         return [_outcome(running, self._limit_s) for running in over]
 
-    def stop(self, kernel: ReadyKernel) -> None:
-        """End the build of a kernel that nobody waits for."""
-        for running in [running for running in self._running if running.kernel is kernel]:
-            _kill(running)
-            self._running.remove(running)
-
 
 def _outcome(running: _Running, limit_s: float) -> BuildOutcome:
     said: tuple[str, str, str] | None

@@ -281,7 +281,8 @@ def apply_edit(configuration: BenchmarkConfiguration, edit: SpaceEdit) -> Benchm
     problem, _, _, node = group_nodes(root)[edit.size_group]
     text = configuration.text
     try:
-        for splice in _in_reverse(Editor(text, root, node, problem).splices(edit)):
+        # from the end of the text to its beginning, so that none moves the place of another
+        for splice in sorted(Editor(text, root, node, problem).splices(edit), reverse=True):
             text = spliced(text, splice)
         edited = parse_configuration(text, configuration.file)
     except Immovable as error:
@@ -292,11 +293,6 @@ def apply_edit(configuration: BenchmarkConfiguration, edit: SpaceEdit) -> Benchm
         edited = _with_sizes(edited, configuration)
     _check_nothing_else(configuration, edited, edit)
     return edited
-
-
-def _in_reverse(splices: Sequence[Splice]) -> list[Splice]:
-    """The splices from the end of the text to its beginning, so that none moves the place of another."""
-    return sorted(splices, reverse=True)
 
 
 def _with_sizes(edited: BenchmarkConfiguration, before: BenchmarkConfiguration) -> BenchmarkConfiguration:

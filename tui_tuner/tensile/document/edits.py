@@ -41,7 +41,7 @@ class AddMultiplicative(_Edit):
 
     def words(self) -> str:
         """The edit in a few words."""
-        return f"fork {self.parameter} over {_list(self.values)}"
+        return f"fork {self.parameter} over {value_text([*self.values])}"
 
 
 class RemoveMultiplicative(_Edit):
@@ -148,10 +148,6 @@ SpaceEdit = Annotated[
 def alternative_text(alternative: Mapping[str, ParameterValue]) -> str:
     """An alternative as a flow mapping."""
     return f"{{{', '.join(f'{name}: {value_text(value)}' for name, value in alternative.items())}}}"
-
-
-def _list(values: list[PlainValue]) -> str:
-    return f"[{', '.join(map(value_text, values))}]"
 
 
 def _by_name(settings: Iterable[Setting]) -> dict[str, PlainValue]:

@@ -60,7 +60,7 @@ def space(
 
 
 def refuse_dead(node: yaml.Node, file: Path) -> None:
-    """Whether a size group has a section over which Tensile ends.
+    """Refuse a size group with a section that Tensile no longer supports.
 
     Raises:
         ProblemError: it has.
@@ -162,17 +162,13 @@ def arguments(final: yaml.Node | None, file: Path) -> int:
     return count
 
 
-def read_configuration(file: Path, sizes_file: Path | None = None) -> BenchmarkConfiguration:
+def read_configuration(file: Path) -> BenchmarkConfiguration:
     """Read a configuration.
-
-    Args:
-        sizes_file: the list of sizes that goes with the alternate format.
 
     Raises:
         ProblemError: it cannot be read, or Tensile would end over it at once.
     """
-    sizes = None if sizes_file is None else parse_sizes(read_text(sizes_file), sizes_file)
-    return parse_configuration(read_text(file), file, sizes)
+    return parse_configuration(read_text(file), file)
 
 
 def read_text(file: Path) -> str:

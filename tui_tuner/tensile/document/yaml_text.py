@@ -192,19 +192,12 @@ def start(node: yaml.Node) -> int:
 
 
 def end(node: yaml.Node) -> int:
-    """Index behind its last character; a block's own end mark lies behind comments that follow it, this does not."""
+    """Index after its last character; unlike the end mark of a block, it leaves out comments that follow."""
     if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
-        last = node.value[-1]
-        return end(last[1]) if isinstance(last, tuple) and not _is_empty(last[1]) else end(_last_of(last))
+        *key, last = node.value[-1] if isinstance(node.value[-1], tuple) else (node.value[-1],)
+        is_empty = last.start_mark.index == last.end_mark.index
+        return end(key[0] if key and is_empty else last)
     return int(node.end_mark.index)
-
-
-def _last_of(item: yaml.Node | tuple[yaml.Node, yaml.Node]) -> yaml.Node:
-    return item[0] if isinstance(item, tuple) else item
-
-
-def _is_empty(node: yaml.Node) -> bool:
-    return int(node.start_mark.index) == int(node.end_mark.index)
 
 
 Splice: TypeAlias = tuple[int, int, str]
@@ -242,7 +235,7 @@ def line_end(text: str, index: int) -> int:
 
 
 def append_item(text: str, sequence: yaml.SequenceNode, item: str) -> Splice:
-    """One more item at the end of a sequence.
+    """Append an item to a sequence.
 
     Args:
         item: on one line, or on several without indentation of their own in a block sequence.
@@ -273,7 +266,7 @@ def insert_below(text: str, last: yaml.Node, column: int, lines: str) -> Splice:
 
 
 def remove_item(text: str, sequence: yaml.SequenceNode, number: int) -> Splice:
-    """One item less of a sequence that has others."""
+    """Remove an item from a sequence that has others."""
     if len(sequence.value) < 2:
         raise Immovable("it is the only item")
     if sequence.flow_style:
@@ -283,7 +276,7 @@ def remove_item(text: str, sequence: yaml.SequenceNode, number: int) -> Splice:
 
 
 def remove_pair(text: str, mapping: yaml.MappingNode, number: int) -> Splice:
-    """One key and its value less of a mapping that has others."""
+    """Remove a key and its value from a mapping that has others."""
     spans = [(start(key), max(end(key), end(value))) for key, value in mapping.value]
     if len(spans) < 2:
         raise Immovable("it is the only key")
@@ -333,7 +326,7 @@ def column_of(text: str, sequence: yaml.SequenceNode) -> int:
 
 
 def replace_node(node: yaml.Node, new: str) -> Splice:
-    """Another value in place of a node."""
+    """Replace a node by another value."""
     return start(node), end(node), new
 
 

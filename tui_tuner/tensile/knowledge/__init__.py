@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import TypeVar
@@ -22,6 +23,7 @@ class KnowledgeTable(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+@cache
 def shipped(name: str, model: type[Content]) -> Content:
     """The content of a file of this package, as in `valid_values/tensile.toml`."""
     text = files("tui_tuner.tensile.knowledge").joinpath(name).read_text(encoding="utf-8")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -43,16 +42,11 @@ def terminology(extra: Path | None = None) -> Terminology:
     Raises:
         SettingsError: a mistake in the user's file.
     """
-    known = _shipped_terms()
+    known: Terminology = shipped(TERMS, Terminology)
     own = None if extra is None else users_own(extra, Terminology)
     if own is None:
         return known
     return Terminology(parameters={**known.parameters, **own.parameters}, terms={**known.terms, **own.terms})
-
-
-@cache
-def _shipped_terms() -> Terminology:
-    return shipped("terminology.toml", Terminology)
 
 
 @dataclass(frozen=True)
@@ -67,10 +61,6 @@ class Knowledge:
     table: ValidValues
     words: Terminology
     directory: Path | None = None
-
-    def explain(self, parameter: str) -> str | None:
-        """What a parameter does."""
-        return self.words.explain(parameter)
 
     def of_installed(
         self, told: Mapping[str, Mapping[str, Any]], version: str, configuration: BenchmarkConfiguration
@@ -87,11 +77,6 @@ class Knowledge:
         if told:
             return replace(self, table=installed_values(told, known, version))
         return replace(self, table=table_for(configuration.named_parameters, known, version))
-
-    @property
-    def general_terms(self) -> Mapping[str, str]:
-        """Words that are no parameters."""
-        return self.words.terms
 
     def gpu(self, name: str) -> Gpu | None:
         """What is known of a GPU; None where that is nothing, or it is not named."""
@@ -270,7 +255,7 @@ def gpu_facts(name: str, extra: Path | None = None) -> Gpu | None:
 
 
 def _facts(extra: Path | None) -> GpuFile:
-    known = _shipped_facts()
+    known: GpuFile = shipped(GPUS, GpuFile)
     own = None if extra is None else users_own(extra, GpuFile)
     if own is None:
         return known
@@ -281,11 +266,6 @@ def _facts(extra: Path | None) -> GpuFile:
             message = f"products.{name}.architecture: there is no architecture {product.architecture}"
             raise SettingsError(message, hint=hint, file=extra)
     return GpuFile(architectures=architectures, products={**known.products, **own.products})
-
-
-@cache
-def _shipped_facts() -> GpuFile:
-    return shipped("gpus.toml", GpuFile)
 
 
 def _names(name: str, product: str) -> bool:

@@ -7,26 +7,30 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from math import prod
-from typing import NamedTuple, Protocol, TypeGuard
+from typing import NamedTuple, TypeGuard
 
 from tui_tuner.tensile.document.configuration import ParameterValue, value_text
 from tui_tuner.text import nearest
 
 
-class ValueRule(Protocol):
+class ValueRule(ABC):
     """Which values a parameter takes."""
 
+    @abstractmethod
     def takes(self, value: ParameterValue) -> bool:
         """Whether the value is valid; equality is Python's, as in Tensile: `True` is 1, 2.0 is 2."""
 
+    @abstractmethod
     def words(self) -> str:
         """The valid values in short."""
 
     def near(self, value: ParameterValue) -> list[ParameterValue]:
         """Valid values near one that is not, at most two; none where nothing is near."""
+        return []
 
     def written(self, value: ParameterValue) -> ParameterValue:
-        """A valid value with the type that Tensile's table has."""
+        """A valid value with the type that Tensile's table has: as it is, where that has none of its own."""
+        return value
 
 
 class NumberRange(NamedTuple):
@@ -60,7 +64,7 @@ class NumberRange(NamedTuple):
         return f"{self.low} to {self.high}{step}"
 
 
-class ListedRule:
+class ListedRule(ValueRule):
     """Values of a list, numbers of ranges, or both."""
 
     def __init__(self, values: Sequence[ParameterValue], ranges: Sequence[NumberRange] = ()) -> None:
@@ -106,7 +110,7 @@ class ListedRule:
         return next((one for one in self.values if one == value), value)
 
 
-class AnyValueRule:
+class AnyValueRule(ValueRule):
     """Tensile does not check the value."""
 
     def takes(self, value: ParameterValue) -> bool:
@@ -116,14 +120,6 @@ class AnyValueRule:
     def words(self) -> str:
         """It is free."""
         return "free"
-
-    def near(self, value: ParameterValue) -> list[ParameterValue]:
-        """Never asked for: every value is valid."""
-        return []
-
-    def written(self, value: ParameterValue) -> ParameterValue:
-        """The value itself."""
-        return value
 
 
 def _shortened(values: Iterable[ParameterValue]) -> list[str]:
@@ -145,12 +141,8 @@ def _is_whole(value: ParameterValue | None) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-class ListRule(ABC):
-    """What rules of lists share: a list is written as it is, and its neighbour has the same length."""
-
-    @abstractmethod
-    def takes(self, value: ParameterValue) -> bool:
-        """Whether the value is valid."""
+class ListRule(ValueRule):
+    """What rules of lists share: the neighbour of a list has its length."""
 
     def near(self, value: ParameterValue) -> list[ParameterValue]:
         """The list with each number replaced by the nearest valid one, where that makes a valid list."""
@@ -160,10 +152,6 @@ class ListRule(ABC):
         return [neighbour] if self.takes(neighbour) else []
 
     def _neighbour(self, value: list[int]) -> list[int]:
-        return value
-
-    def written(self, value: ParameterValue) -> ParameterValue:
-        """The value itself."""
         return value
 
 

@@ -122,11 +122,6 @@ class ParameterEntry(KnowledgeTable):
             return LevelRule(self.levels.at_most, NumberRange(*self.levels.range), self.levels.width)
         return AnyValueRule() if self.any else _listed(self.values, self.ranges)
 
-    @property
-    def has_default(self) -> bool:
-        """Whether Tensile sets it where a configuration does not."""
-        return "default" in self.model_fields_set
-
 
 class ValueTable(KnowledgeTable):
     """A file of valid values.
@@ -207,11 +202,6 @@ class ValidValues:
             return whole if len(whole) == len(found.default) else None
         return found.default
 
-    def has_default(self, parameter: str) -> bool:
-        """Whether Tensile sets the parameter where a configuration does not."""
-        found = self._find(parameter)
-        return found is not None and found.has_default
-
     def is_unchecked(self, parameter: str) -> bool:
         """Whether the table takes any value."""
         found = self._find(parameter)
@@ -225,15 +215,11 @@ class ValidValues:
         found = self._find(parameter)
         return value if found is None else found.rule.written(value)
 
-    def other_key(self, key: str) -> str | None:
-        """What Tensile does with a key that is no parameter of a solution; None if nothing is known of it."""
-        return self.table.other_keys.get(key)
-
     def _find(self, parameter: str) -> ParameterEntry | None:
         return self.table.parameters.get(parameter) or self.table.former.get(parameter)
 
     def _unknown(self, parameter: str) -> str:
-        if (treated := self.other_key(parameter)) is not None:
+        if (treated := self.table.other_keys.get(parameter)) is not None:
             return f"{parameter} is no parameter of a solution: {treated}"
         match = nearest(parameter, self.names)
         return f"{self.name} knows no parameter {parameter}" + (f"; did you mean {match}?" if match else "")

@@ -126,7 +126,7 @@ def _type(told: Any) -> str:  # noqa: ANN401
 
 
 def _peak(logic: LibraryLogic, gpu: Gpu | None) -> float | None:
-    """TFLOP/s of the one product that is meant; None where it is not known."""
+    """Peak TFLOP/s of the GPU, where one product is meant; None where it is not known."""
     name = _PEAKS.get(_type(logic.problem_type.get("DataType")))
     if gpu is None or name is None or len(gpu.products) != 1:
         return None

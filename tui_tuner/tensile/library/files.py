@@ -59,7 +59,7 @@ def logic_of_run(path: Path) -> list[Path]:
 
 
 def _chosen(files: list[Path], *, median: bool) -> Path:
-    """The median run of those of the same solutions, for the luckiest would tell too much; else the fastest."""
+    """Of runs of the same solutions the median one, as the luckiest would promise too much; else the fastest."""
     speeds = sorted(((_mean(file), file) for file in files), key=lambda pair: pair[0])
     return speeds[len(speeds) // 2 if median else -1][1]
 
@@ -111,7 +111,7 @@ def own_merge(tensile: Tensile) -> list[str] | None:
 
 
 def merged_by(tensile: Tensile, base: LibraryLogic, new: LibraryLogic, *, force: bool) -> tuple[Merge, str]:
-    """Have Tensile merge where it can, with its text; and by the same rules here where it cannot.
+    """Merge with the installed Tensile where that works, else by the same rules here.
 
     Both files must go together, and what comes of it is read again, before it counts.
 
@@ -146,7 +146,7 @@ class _FailedMerge(Exception):
 def _run(
     command: list[str], base: LibraryLogic, new: LibraryLogic, directory: Path, tensile: Tensile, *, force: bool
 ) -> Path:
-    """Directories are merged, files of one name with each other; to TensileLite the directory's name tells a kind."""
+    """Run Tensile's merge on directories: it pairs files by name; TensileLite reads the kind from the directory."""
     places = [directory / "base" / (base.matching or "base"), directory / "new", directory / "merged"]
     for place, logic in zip(places, (base, new), strict=False):
         place.mkdir(parents=True)

@@ -77,7 +77,7 @@ class LogicSolution:
 
     @cached_property
     def likeness(self) -> tuple[str, ...]:
-        """What solutions have in common that are the same; quick to tell."""
+        """Parts of the text that equal solutions share; quicker to compare than all values."""
         return tuple(_LIKENESS.findall(self.text))
 
     @cached_property

@@ -173,7 +173,7 @@ def _numbers(version: str) -> list[int]:
 
 
 def checked(base: LibraryLogic, new: LibraryLogic, *, force: bool = False) -> list[str]:
-    """What is to be known of two files that go together.
+    """Check that two files go together; returns what people should know of them.
 
     Raises:
         MergeError: they don't.
