@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -192,6 +193,14 @@ def _result(setup: KernelSessionSetup, file: Path) -> TuningResult:
 
 
 _BACKEND = ("name", "context_tokens", "stream", "aclose")
+_ON_THE_COMMAND_LINE = {
+    "max_evals": "max_evaluations",
+    "max_time": "max_seconds",
+    "reply_time": "reply_seconds",
+    "llm": "model",
+    "run_dir": "run_directory",
+}
+"""What is called otherwise here than its flag is there."""
 
 
 class Choices(TypedDict, total=False):
@@ -251,7 +260,9 @@ def check_names(choices: Mapping[str, object]) -> None:
     """
     for name in choices:
         if name not in Choices.__annotations__:
-            raise SettingsError(f"there is no choice '{name}'", hint=suggestion(name, Choices.__annotations__))
+            same = _ON_THE_COMMAND_LINE.get(name)
+            hint = f"here it is '{same}'" if same else suggestion(name, Choices.__annotations__)
+            raise SettingsError(f"there is no choice '{name}'", hint=hint)
 
 
 async def prepare(problem: str | Path | Problem, choices: Choices) -> KernelSessionSetup:
@@ -260,6 +271,7 @@ async def prepare(problem: str | Path | Problem, choices: Choices) -> KernelSess
     Raises:
         UserError: problem, choices, model or run directory cannot be used.
     """
+    _check_kinds(choices)
     file = Path(problem) if isinstance(problem, str | Path) else None
     settings = choices.get("settings") or load_settings(beside=file)
     run = choices.get("run_directory")
@@ -303,12 +315,29 @@ def _options(defaults: SessionOptions, choices: Mapping[str, Any]) -> SessionOpt
         raise SettingsError(f"{first['loc'][0]}: {first['msg'].lower()}, it is {first['input']!r}") from None
 
 
+def _check_kinds(choices: Mapping[str, object]) -> None:
+    """Whether what no model of options checks is what it should be."""
+    approver, settings, run = (choices.get(name) for name in ("approver", "settings", "run_directory"))
+    if inspect.isclass(approver) or not (
+        approver is None or inspect.iscoroutinefunction(getattr(approver, "decide", None))
+    ):
+        hint = "give an object with `async def decide(self, proposal)` that returns a tui_tuner.Decision, or None"
+        raise SettingsError(f"approver is no approver but {_named(approver)}", hint=hint)
+    if not isinstance(settings, Settings | None):
+        raise SettingsError(f"settings are no settings but {_named(settings)}", hint="give tui_tuner.Settings, or None")
+    if not isinstance(run, str | Path | None):
+        raise SettingsError(f"run_directory is no path but {_named(run)}", hint="give a str, a Path or None")
+
+
+def _named(what: object) -> str:
+    return what.__name__ if isinstance(what, type) else type(what).__name__
+
+
 def _objects_in(choices: Mapping[str, Any]) -> GivenObjects:
     strategy, model = choices.get("strategy"), choices.get("model")
     if not isinstance(strategy, str | Strategy | None):
-        what = strategy.__name__ if isinstance(strategy, type) else type(strategy).__name__
         hint = "give a name, file.py:Class, or an object, as in AutonomousStrategy()"
-        raise SettingsError(f"strategy is no strategy but {what}", hint=hint)
+        raise SettingsError(f"strategy is no strategy but {_named(strategy)}", hint=hint)
     if not (isinstance(model, str | None) or all(hasattr(model, name) for name in _BACKEND)):
         hint = "give a name as with --llm, an object with the protocol tui_tuner.llm.Backend, or None"
         raise SettingsError(f"model is no model but a {type(model).__name__}", hint=hint)

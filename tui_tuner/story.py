@@ -28,6 +28,10 @@ _LONGEST = 500
 """Characters of a rationale in a line of the story; the journal and `--output json` have all of it."""
 
 
+_AGAIN = "asked again: "
+"""Stands before the reason for which a model is asked again for a kernel."""
+
+
 class SubjectStory(Protocol):
     """What a story asks the subject of a session; it hears every event, and remembers what its words need."""
 
@@ -58,7 +62,8 @@ class Story:
 
     def __init__(self, subject: SubjectStory) -> None:
         self._subject = subject
-        self._said_of_step: dict[int, str] = {}
+        self._said_of_step: dict[int, tuple[str, str]] = {}
+        self._reasons: dict[int, set[str]] = {}
 
     def line(self, event: events.Event) -> str | None:
         """One line for an event, None for events that say nothing new."""
@@ -99,13 +104,22 @@ class Story:
 
     def _step(self, step: Step) -> str | None:
         """What is new of a step; who waits for `--auto` waits no time."""
-        factor = "" if step.factor is None else f" {factor_in_lines(step.factor)}"
         why = step.reason or (step.detail if step.state is StepState.DONE else "")  # of a plan: its idea
-        text = f"step {step.id} {step.title}: {step.state}{factor}{f' ({why})' if why else ''}"
-        if step.state is StepState.AWAITING or self._said_of_step.get(step.id) == text:
+        factor = "" if step.factor is None else f" {factor_in_lines(step.factor)}"
+        text = f"step {step.id} {step.title}: {step.state}{factor}"
+        if step.state is StepState.AWAITING or self._said_of_step.get(step.id) == (text, why):
             return None
-        self._said_of_step[step.id] = text
-        return text
+        self._said_of_step[step.id] = text, why
+        return f"{text} ({self._shortened(step.id, why)})" if why else text
+
+    def _shortened(self, step: int, why: str) -> str:
+        """A reason; of one that was told of the step before, as each attempt may have it, no more than what it is."""
+        _, again, reason = why.rpartition(_AGAIN)
+        told = self._reasons.setdefault(step, set())
+        if reason not in told:
+            told.add(reason)
+            return why
+        return again.removesuffix(": ") if again else f"{reason.partition(': ')[0]}, as before"
 
 
 class KernelStory:

@@ -37,6 +37,7 @@ from tui_tuner import (
 )
 from tui_tuner.cli import main
 from tui_tuner.errors import JournalError, ProblemError, SettingsError
+from tui_tuner.headless import ApproveAll
 from tui_tuner.journal import Journal
 from tui_tuner.session.events import EvaluationFinished, Note, SessionFinished, SessionStarted, StepChanged
 
@@ -188,6 +189,14 @@ async def test_an_approver_decides_on_each_step(kernel: Path) -> None:
     assert result.outcome.status == "no_improvement"
 
 
+async def test_an_approver_that_answers_something_else_is_told_what_is_wanted(kernel: Path) -> None:
+    class Nothing:
+        async def decide(self, _: Proposal) -> None: ...
+
+    with pytest.raises(SettingsError, match=r"decide\(\) of the approver returned None\n  return a Decision"):
+        await tui_tuner.tune_async(kernel, strategy=SearchStrategy(), approver=Nothing(), **HERE)
+
+
 @pytest.mark.parametrize("way", ["with", "aclose", "break"])
 async def test_a_tuning_that_is_closed_early_can_be_gone_on_with(
     kernel: Path, tmp_path: Path, evaluators: list[FakeEvaluator], monkeypatch: pytest.MonkeyPatch, way: str
@@ -324,6 +333,7 @@ def test_settings_come_from_the_users_file_unless_they_are_given(
     [
         ({"max_evaluation": 3}, "there is no choice 'max_evaluation'\n  did you mean 'max_evaluations'?"),
         ({"max_evaluations": 0}, "max_evaluations: input should be greater than or equal to 1, it is 0"),
+        ({"max_evals": 3}, "there is no choice 'max_evals'\n  here it is 'max_evaluations'"),
         ({"target": 1}, "target: input should be greater than 1, it is 1"),
         ({"seed": "x"}, "seed: input should be a valid integer"),
         ({"strategy": "autonomos"}, "did you mean 'autonomous'?"),
@@ -333,6 +343,11 @@ def test_settings_come_from_the_users_file_unless_they_are_given(
         ({"model": 3}, "model is no model but a int"),
         ({"model": SimpleNamespace(name="mine", stream=print)}, "model is no model but a SimpleNamespace"),
         ({"device": "emulater"}, "did you mean 'emulator'?"),
+        ({"approver": 3}, "approver is no approver but int\n  give an object with `async def decide(self, proposal)`"),
+        ({"approver": ApproveAll}, "approver is no approver but ApproveAll"),
+        ({"approver": SimpleNamespace(decide=print)}, "approver is no approver but SimpleNamespace"),
+        ({"settings": 3}, "settings are no settings but int"),
+        ({"run_directory": 3}, "run_directory is no path but int"),
         ({"search": "hybrid_vnd"}, "did you mean 'hybrid_vndx'?"),
     ],
 )

@@ -57,6 +57,13 @@ async def test_without_a_place_for_it_there_is_none(policy, tmp_path):
     assert not await have_shared_part(a_part(tmp_path, COPY), (), policy)
 
 
+async def test_without_room_for_it_there_is_none_and_nothing_is_left(policy, tmp_path):
+    part = SharedPart(tmp_path / "parts" / "one", {"/dev/full": "words\n"}, (COPY,))
+
+    assert not await have_shared_part(part, (), policy)
+    assert [*part.directory.parent.iterdir()] == []
+
+
 @needs_compiler
 @pytest.mark.parametrize("cache", ["of the tests", "that cannot be made"])
 async def test_a_kernel_is_built_with_the_same_key_whether_there_is_one_or_not(policy, tmp_path, monkeypatch, cache):

@@ -169,6 +169,8 @@ def test_a_setting_is_kept_beside_comments_and_nothing_is_written_that_would_not
     for wrong in (("session.seed", "many"), ("session.nope", "1"), ("session.seed.x", "1"), ("session", "1")):
         code, _, err = told(capsys, "config", "set", *wrong)
         assert (code, str(file) in err) == (2, True)
+    for word, key in {"llm": "session.llm", "max_evals": "session.max_evaluations", "theme": "screen.theme"}.items():
+        assert f"did you mean '{key}'?" in told(capsys, "config", "set", word, "1")[2]
     assert told(capsys, "config", "set")[0] == 2
     assert [each.name for each in tmp_path.iterdir()] == ["config.toml"]
     assert file.read_text() == kept

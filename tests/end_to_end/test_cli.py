@@ -527,6 +527,10 @@ def test_runs_in_what_is_no_directory_are_told(here: TuneHere) -> None:
     ended = here("runs", "scale.cu")
     assert (ended.code, ended.out) == (2, "")
     assert "scale.cu: cannot be gone through: Not a directory" in ended.err
+    word = here("runs", "clean")
+    assert (word.code, word.out) == (2, "")
+    assert "clean: there is no such directory" in word.err
+    assert "--clean removes" in word.err
 
 
 def test_a_home_that_may_not_be_entered_is_told_with_a_way_out(
@@ -632,9 +636,12 @@ def test_doctor_fails_where_nothing_can_be_tuned(
     find_gnu.cache_clear()
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("OLLAMA_HOST", NOBODY)
+    monkeypatch.setenv("TUNER_TUI_LLM", "olama")
     ended = here("doctor")
 
     assert ended.code == 1
+    assert "model      session.llm is set to 'olama': there is no model provider 'olama'" in ended.out
+    assert "runs the strategy" not in ended.out
     assert "builds     emulator: no g++ in PATH (apt install g++)" in ended.out
     assert ended.out.splitlines()[-1].startswith("ready      nothing: install one of")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -16,6 +17,7 @@ from kernel_tuner.file_utils import output_file_schema
 from tui_tuner.evaluate.recorded.reading import read_recording
 from tui_tuner.exports import ToldRun
 from tui_tuner.exports.measurements import cache_file, csv_file, t4_file
+from tui_tuner.session.events import CandidateProposed
 
 BEST = {"block_size_x": 128, "work_per_thread": 8}
 
@@ -76,3 +78,11 @@ def test_csv_has_a_row_for_every_evaluation_of_every_kernel(told: ToldRun) -> No
     assert {row["failure"] for row in rows} == {"", "launch failure"}
     assert [row["reason"] for row in rows if row["failure"]] == ["too many resources"] * 2
     assert {row["kernel"] for row in rows} <= told.candidates.keys()
+
+
+def test_a_kernel_that_a_later_step_proposes_again_keeps_its_name(told: ToldRun) -> None:
+    late = told.best.model_copy(update={"title": "A later idea"})
+    again = replace(told, told=[*told.told, CandidateProposed(step=9, candidate=late, rationale="")])
+
+    assert again.candidates[late.id].title == told.best.title != late.title
+    assert [*again.candidates] == [*told.candidates]

@@ -16,7 +16,7 @@ from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Launch
 from tui_tuner.progress import Progress, Verbosity
 from tui_tuner.session import events
-from tui_tuner.story import KernelStory
+from tui_tuner.story import KernelStory, Story
 from tui_tuner.strategies.steps import Step, StepState
 from tui_tuner.subjects import KERNEL
 
@@ -155,6 +155,23 @@ def test_a_best_that_was_interrupted_before_it_was_told_is_not_nothing() -> None
     ]
     nothing = last.model_copy(update={"speedup": (1.0, 1.0, 1.0), "times": None, "confirmed": True})
     assert KernelStory().result(nothing)[-1].endswith("nothing faster was found")
+
+
+def test_a_reason_is_told_once_of_a_step_however_often_its_attempts_end_with_it() -> None:
+    story, wrong = Story(KernelStory()), "wrong result: at n=95: y[3] is 0, expected 2"
+    running, refused = StepState.RUNNING, StepState.REJECTED
+    ends = [(refused, wrong), (running, f"asked again: {wrong}"), (running, ""), (refused, wrong), (refused, wrong)]
+    unroll = Step(id=1, title="Unroll")
+    lines = [story.line(events.StepChanged(step=unroll.now(state, reason=reason))) for state, reason in ends]
+    assert lines == [
+        f"step 1 Unroll: rejected ({wrong})",
+        "step 1 Unroll: running (asked again)",
+        "step 1 Unroll: running",
+        "step 1 Unroll: rejected (wrong result, as before)",
+        None,
+    ]
+    late = events.StepChanged(step=Step(id=2, title="Late", state=running, reason=f"asked again: {wrong}"))
+    assert story.line(late) == f"step 2 Late: running (asked again: {wrong})"
 
 
 def test_what_is_no_terminal_gets_a_line_an_event() -> None:

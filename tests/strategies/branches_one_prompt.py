@@ -299,7 +299,7 @@ BUDGETS = [
     ),
     Branch(
         "the time ends before the first prompt", ONE,
-        [], [f"{SEARCH}: neutral (the configuration that it has is the best)", f"{STEP}: skipped ({TIME_IS_UP})"],
+        [], [f"{SEARCH}: neutral (no other configuration was measured)", f"{STEP}: skipped ({TIME_IS_UP})"],
         options={**WIDE, "max_seconds": 60, "slow_question": 1}, best=1, calls=0, reason=TIME_IS_UP,
     ),
     Branch(

@@ -59,13 +59,15 @@ async def test_what_is_told_appears_in_the_chat_when_the_session_has_it_and_not_
 LOG = "scale.cu(3): error: [b]x[/b] is undefined\n\tx[0] = 1;\n1 error\n"
 
 
-@pytest.mark.parametrize("asked", ["", "/hint "])
-async def test_a_paste_of_many_lines_is_one_mark_in_the_line_and_told_whole(started: Started, asked: str) -> None:
+@pytest.mark.parametrize(("asked", "end"), [("", "\n"), ("/hint ", "\r")], ids=["asked", "told, as terminals send it"])
+async def test_a_paste_of_many_lines_is_one_mark_in_the_line_and_told_whole(
+    started: Started, asked: str, end: str
+) -> None:
     run = ScriptedRun(scripted.running(), stays=True)
     async with started(run) as pilot:
         await pilot.press("c", *asked, *"why ")
         assert pilot.app.focused is not None
-        pilot.app.focused.post_message(Paste(LOG))
+        pilot.app.focused.post_message(Paste(LOG.replace("\n", end)))
         await settled(pilot)
         assert words(pilot.app) == f"{asked}why [pasted 1: 3 lines]"
         await pilot.press(*" then", "enter")

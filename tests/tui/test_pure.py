@@ -15,6 +15,7 @@ from tui_tuner.evaluate.profiling.bottleneck import Diagnosis
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.expressions import ExpressionError
 from tui_tuner.problem.model import Value
+from tui_tuner.session.events import CandidateProposed
 from tui_tuner.strategies.steps import Step, StepState
 from tui_tuner.tui.approval import QuestionLine
 from tui_tuner.tui.key_line import KeyEntry, key_line
@@ -109,6 +110,15 @@ def test_what_can_have_one_value_only_needs_no_place_while_it_has_it() -> None:
 def test_the_incumbent_is_marked_once_even_if_its_configuration_was_evaluated_twice() -> None:
     view_model = view_model_of(scripted.running())
     assert [row.number for row in view_model.rows.values() if row.incumbent] == [30]
+
+
+def test_the_row_of_a_kernel_that_a_later_step_proposes_again_keeps_its_name() -> None:
+    view_model = view_model_of(scripted.running())
+    late = scripted.TILES.model_copy(update={"title": "A later idea"})
+    before = dict(view_model.titles)
+    view_model.apply(CandidateProposed(step=9, candidate=late, rationale=""))
+    assert view_model.titles == before
+    assert before[late.id] == scripted.TILES.title
 
 
 def test_a_failure_says_its_kind_and_its_message_once_as_state() -> None:

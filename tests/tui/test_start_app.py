@@ -453,6 +453,34 @@ async def test_what_comes_of_no_model_is_said_of_what_is_selected() -> None:
 
 
 @pytest.mark.usefixtures("_here")
+async def test_a_model_that_was_not_found_can_be_named() -> None:
+    async with shown() as pilot:
+        picker = pilot.app.query_one("#llm", Select)
+
+        async def name(text: str) -> str:
+            picker.value = ""
+            await pilot.pause()
+            assert (picker.value, len(pilot.app.screen_stack)) == (before, 2)
+            await pilot.press(*text, "enter")
+            await pilot.pause()
+            return command(pilot)
+
+        before = "auto"
+        picker.expanded = True
+        await pilot.pause()
+        assert "another: type its name" in screen_text(pilot.app)
+        picker.expanded = False
+        assert "--llm" not in await name("olama")
+        assert "there is no model provider 'olama'" in screen_text(pilot.app)
+        assert "did you mean 'ollama'?" in screen_text(pilot.app)
+        await pilot.press("escape", "escape")
+        assert await name("command:my model") == "$ tuner-tui scale.cu --llm 'command:my model'"
+        before = "command:my model"
+        assert await name("none") == "$ tuner-tui scale.cu --llm none"
+        assert len(pilot.app.screen_stack) == 1
+
+
+@pytest.mark.usefixtures("_here")
 async def test_the_key_that_goes_to_the_shell_acts_here_too(monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[StartApp] = []
 

@@ -208,19 +208,22 @@ def _toolchain(kind: DeviceKind, report: DeviceReport) -> tuple[bool, str]:
 
 
 async def _models(settings: Settings) -> AsyncIterator[tuple[str, str]]:
-    passed: list[str] = []
-    try:
-        backend = await choose("auto", settings.model, passed.append)
-    except UserError as error:
-        yield "model", error.message
-        return
-    for reason in passed:
-        yield "model", f"not {reason}"
-    if backend is None:
-        yield "model", "none: `tuner-tui` runs the strategy 'search'"
-        return
-    yield "model", f"{backend.name} answers"
-    await backend.aclose()
+    """The model that is set, where one is; then why `auto` passes over which, and what it finds."""
+    for spec in dict.fromkeys((settings.session.llm, "auto")):
+        own = "" if spec == "auto" else f"session.llm is set to '{spec}': "
+        passed: list[str] = []
+        try:
+            backend = await choose(spec, settings.model, passed.append)
+        except UserError as error:
+            yield "model", f"{own}{error.message}"
+            continue
+        for reason in passed:
+            yield "model", f"not {reason}"
+        if backend is not None:
+            yield "model", f"{own}{backend.name} answers"
+            await backend.aclose()
+        elif own or settings.session.llm == "auto":
+            yield "model", f"{own}none: `tuner-tui` runs the strategy 'search'"
 
 
 def strategy_lines() -> Iterator[str]:

@@ -245,9 +245,16 @@ _TYPED = {
 
 
 def fault_of(name: str, text: str) -> str:
-    """What is wrong with what is typed for a limit; empty where nothing is."""
+    """What is wrong with what is typed for a limit, or for the model (`llm`); empty where nothing is."""
+    from tui_tuner.llm.choose import parse_spec
     from tui_tuner.session_options import SessionOptions
 
+    if name == "llm":
+        try:
+            parse_spec(text)
+        except SettingsError as error:
+            return str(error)
+        return ""
     option, what = _TYPED[name]
     try:
         SessionOptions.model_validate({option: LIMITS[option](text)})

@@ -148,7 +148,9 @@ def runs(chosen: argparse.Namespace) -> int:
     try:
         next(chosen.directory.iterdir(), None)
     except FileNotFoundError:
-        pass  # there are no runs
+        if chosen.directory != RUNS:
+            hint = "name the directory that the runs are in; --clean removes what is of no use of them"
+            raise SettingsError("there is no such directory", hint=hint, file=chosen.directory) from None
     except OSError as error:
         hint = "name the directory that the runs are in"
         raise SettingsError(f"cannot be gone through: {error.strerror}", hint=hint, file=chosen.directory) from None

@@ -57,7 +57,7 @@ class ToldRun:
 
     @cached_property
     def candidates(self) -> dict[str, Candidate]:
-        """The kernel as given and all that were proposed or became the best, by their ids."""
+        """The kernel as given and all that were proposed or became the best, by their ids, as each was named first."""
         known = [baseline(self.problem)]
         for event in self.told:
             match event:
@@ -65,7 +65,10 @@ class ToldRun:
                     known.append(candidate)
                 case events.IncumbentChanged():
                     known.append(event.candidate)
-        return {candidate.id: candidate for candidate in known}
+        found: dict[str, Candidate] = {}
+        for candidate in known:
+            found.setdefault(candidate.id, candidate)
+        return found
 
     @property
     def best(self) -> Candidate:

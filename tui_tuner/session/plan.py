@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
+from tui_tuner.errors import SettingsError
 from tui_tuner.journal.recall import Recall
 from tui_tuner.problem.candidate import Configured
 from tui_tuner.session import events
@@ -314,4 +315,9 @@ class Plan:
         (decision,) = await self.controls.run([self._approver.decide(proposal)], ends_with_stop=True)
         if isinstance(decision, StepSkipped):
             decision = Decision(action="skip")
-        return {"stopped": str(decision)} if isinstance(decision, BudgetSpent) else decision.model_dump(mode="json")
+        if isinstance(decision, BudgetSpent):
+            return {"stopped": str(decision)}
+        if not isinstance(decision, Decision):
+            hint = 'return a Decision, as in Decision(action="approve")'
+            raise SettingsError(f"decide() of the approver returned {decision!r}", hint=hint)
+        return decision.model_dump(mode="json")

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from tui_tuner.errors import SettingsError
 from tui_tuner.llm import ModelSettings
+from tui_tuner.options import flag_of
 from tui_tuner.problem.toml_file import KeyPath
 from tui_tuner.resources import APPLICATION, cache_directory
 from tui_tuner.session_options import SessionOptions
@@ -172,8 +173,19 @@ def _mistake(error: ValidationError, fault: Fault) -> SettingsError:
     path = first["loc"]
     message, hint = first["msg"], "`tuner-tui config` prints every key with its value"
     if first["type"] == "extra_forbidden":
-        message, hint = "unknown key", suggestion(str(path[-1]), _keys_beside(path), "keys")
+        message, hint = "unknown key", _hint_for(path)
     return fault(f"{'.'.join(map(str, path))}: {message}", path, hint)
+
+
+def _hint_for(unknown: KeyPath) -> str:
+    """Where a key stands that is in no table, known by its name or that of its flag; else the nearest beside it."""
+    if len(unknown) == 1:
+        word = str(unknown[0]).replace("_", "-")
+        for section in Settings.model_fields:
+            for key in _keys_beside((section, "")):
+                if word in (key.replace("_", "-"), flag_of(key).removeprefix("--")):
+                    return f"did you mean '{section}.{key}'?"
+    return suggestion(str(unknown[-1]), _keys_beside(unknown), "keys")
 
 
 def _keys_beside(path: KeyPath) -> list[str]:

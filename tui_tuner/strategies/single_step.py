@@ -109,7 +109,9 @@ async def _settle(session: Effects, step: Step, candidate: Candidate, best: Eval
     if best is None:
         session.update_step(step.now(StepState.REJECTED, reason="no configuration passed the checks"))
     elif best == session.incumbent.evaluation:
-        session.update_step(step.now(StepState.NEUTRAL, reason="the configuration that it has is the best"))
+        is_alone = len(session.bench.evaluations_of(candidate)) == 1  # the budget ended before any other
+        reason = "no other configuration was measured" if is_alone else "the configuration that it has is the best"
+        session.update_step(step.now(StepState.NEUTRAL, reason=reason))
     else:
         await challenge_or_reject(session, step, candidate, best)
 

@@ -62,7 +62,7 @@ class ViewModel:
             was timed faster since it was last compared, see `confirmed`.
         best_at: when each of them came, in seconds since the session began.
         pairs: what was compared in turns at the user's wish, by number.
-        titles: of the candidates by id.
+        titles: of the candidates by id, each as it was named first: a later step may propose the same again.
         sources: the candidates by id.
         order: ids of the steps as the plan has them.
         frozen: tunables that are frozen, with their values.
@@ -218,8 +218,8 @@ class ViewModel:
         self.order = sorted(self.order, key=lambda number: order.index(number) if number in order else len(order))
 
     def _know(self, source: Source, unnamed: str = "") -> None:
-        self.titles[source.id] = source.title or unnamed
-        self.sources[source.id] = source
+        self.titles.setdefault(source.id, source.title or unnamed)
+        self.sources.setdefault(source.id, source)
 
     def _consider(self, review: UnderReview) -> None:
         last = self._considered.get(review.step)

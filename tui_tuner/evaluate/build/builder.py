@@ -260,12 +260,12 @@ async def have_shared_part(part: SharedPart, read: Sequence[Path], policy: Polic
     try:
         part.directory.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         made = Path(tempfile.mkdtemp(dir=part.directory.parent.resolve(), prefix=NEW))
+        try:
+            return await _made(part, made, read, policy) and _kept(part, made)
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
     except OSError:  # no home, no room, or not ours: builds are whole, and slower
         return False
-    try:
-        return await _made(part, made, read, policy) and _kept(part, made)
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
 
 
 async def _made(part: SharedPart, directory: Path, read: Sequence[Path], policy: Policy) -> bool:

@@ -52,12 +52,12 @@ class ChatInput(Input):
 
     def on_paste(self, event: Paste) -> None:
         """Textual would take the first line and leave the others out without a word."""
-        text = event.text.strip("\n")
-        if "\n" not in text:
+        lines = event.text.strip("\r\n").splitlines()  # terminals send them with the carriage return of the Enter key
+        if len(lines) < 2:
             return
         event.prevent_default().stop()
-        mark = f"[pasted {len(self._pasted) + 1}: {counted(len(text.splitlines()), 'line')}]"
-        self._pasted[mark] = text
+        mark = f"[pasted {len(self._pasted) + 1}: {counted(len(lines), 'line')}]"
+        self._pasted[mark] = "\n".join(lines)
         self.insert_text_at_cursor(mark)
 
     @property

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import ClassVar
 
 from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
+from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Select, Static
 
+from tui_tuner.tui.dialogs.dialog import TypingDialog
 from tui_tuner.tui.start.start_world import PICKS, Found, GivenFile, StartWorld
+from tui_tuner.tui.text.plain import plain
 
 BUDGETS = {"max_evaluations": "--max-evals", "max_time": "--max-time", "max_cost": "--max-cost"}
 """Limits, and the options that they are."""
@@ -20,6 +26,50 @@ _LABELS = {
     "max_cost": ("cost in $", "no limit; or as in 2.5"),
 }
 """What stands before each, and in it while it is empty."""
+_ANOTHER = ("another: type its name", "")
+"""Stands behind the models that were found."""
+
+
+class _Name(Input):
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", "Take", tooltip="Take the model.")]
+
+
+class ModelDialog(TypingDialog[str]):
+    """Asks for a model by its name; the result is one that `--llm` takes, or None if the user gave up.
+
+    Args:
+        fault_of: what is wrong with a name; empty where nothing is.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "give_up", "Leave", tooltip="Leave the model as it is."),
+    ]
+
+    def __init__(self, fault_of: Callable[[str], str]) -> None:
+        super().__init__()
+        self._fault_of = fault_of
+
+    def compose(self) -> ComposeResult:
+        """What can be typed, the name, and what is wrong with it."""
+        with Vertical(classes="dialog"):
+            yield Static("The model, named as with --llm", classes="dialog-title")
+            yield _Name(placeholder="ollama:MODEL, openai:MODEL or command:PROGRAM", compact=True)
+            yield Static(id="model-fault", markup=False)
+
+    def on_mount(self) -> None:
+        """Nothing is wrong yet."""
+        self.query_one(Input).cursor_blink = self.query_one("#model-fault").display = False
+
+    @on(Input.Submitted)
+    def _take(self, message: Input.Submitted) -> None:
+        message.stop()
+        name = message.value.strip()
+        fault = self._fault_of(name) if name else ""
+        if name and not fault:
+            self.dismiss(name)
+        said = self.query_one("#model-fault", Static)
+        said.update(Content("\n").join(plain(line.strip(), "$text-error") for line in fault.splitlines()))
+        said.display = bool(fault)
 
 
 class How(Vertical):
@@ -33,6 +83,7 @@ class How(Vertical):
         self._world: StartWorld | None = None
         self._found: Found | None = None
         self._file: GivenFile | None = None
+        self._model = "auto"
 
     async def fill(self, world: StartWorld, words: Sequence[str] = ()) -> None:
         """Show the fields as the settings have them, and as the words of a command that was chosen before."""
@@ -44,7 +95,7 @@ class How(Vertical):
     def _fields(self, world: StartWorld, values: Mapping[str, str]) -> Iterator[Horizontal]:
         for name in PICKS:
             value = values.get(name, "auto")
-            offered = _with(world.first.offered(name, self._file), value)
+            offered = _with(world.first.offered(name, self._file), value, last=_LAST.get(name))
             picker = Select(offered, value=value, allow_blank=False, id=name, compact=True)
             yield _field({"llm": "model"}.get(name, name), picker)
         for name, (label, empty) in _LABELS.items():
@@ -64,7 +115,7 @@ class How(Vertical):
             picker = self.query_one(f"#{name}", Select)
             value = picker.value
             said = self._world.chosen.get(name, "auto")
-            picker.set_options(_with(self._found.offered(name, self._file), said, str(value)))
+            picker.set_options(_with(self._found.offered(name, self._file), said, str(value), last=_LAST.get(name)))
             picker.value = value
             picker.mutate_reactive(type(picker).value)  # the same value may have other words by now
 
@@ -82,6 +133,25 @@ class How(Vertical):
                 self.notify(fault, severity="error", markup=False)
                 return False
         return True
+
+    @on(Select.Changed, "#llm")
+    def _name_model(self, message: Select.Changed) -> None:
+        """What is another model stays the one before until it has a name."""
+        if message.value != _ANOTHER[1]:
+            self._model = str(message.value)
+            return
+        message.stop()
+        picker, world = self.query_one("#llm", Select), self._world
+        picker.value = self._model
+
+        def named(name: str | None) -> None:
+            if name is not None:
+                picker.set_options(_with([("auto", "auto")], self._model, name, last=_ANOTHER))
+                picker.value = name
+                self._offer_all()
+
+        if world is not None:
+            self.app.push_screen(ModelDialog(lambda text: world.fault_of("llm", text)), named)
 
     @on(Input.Submitted)
     def _stay(self, message: Input.Submitted) -> None:
@@ -117,7 +187,11 @@ def _field(label: str, widget: Widget) -> Horizontal:
     return Horizontal(Static(label, classes="field-name", markup=False), widget, classes="field")
 
 
-def _with(options: list[tuple[str, str]], *values: str) -> list[tuple[str, str]]:
-    """The options, these among them."""
+_LAST = {"llm": _ANOTHER}
+
+
+def _with(options: list[tuple[str, str]], *values: str, last: tuple[str, str] | None = None) -> list[tuple[str, str]]:
+    """The options, these among them, one behind all of them."""
     known = {value for _, value in options}
-    return [*options, *((value, value) for value in dict.fromkeys(values) if value not in known)]
+    named = [(value, value) for value in dict.fromkeys(values) if value not in known]
+    return [*options, *named, *([] if last is None else [last])]

@@ -133,7 +133,8 @@ class StartWorld:
         scaffold: a kernel's file -> its problem file and the text of it, guessed where there is none.
         check_deletion: raises UserError where a run cannot be removed.
         delete: removes a run.
-        fault_of: what is wrong with what is typed for a limit, by the name of the field; empty where nothing is.
+        fault_of: what is wrong with what is typed for a limit or the model, by the name of the field; empty where
+            nothing is.
         save: keeps choices as settings; the file.
     """
 
