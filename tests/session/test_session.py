@@ -17,6 +17,7 @@ from tests.session.fakes import (
     reopened,
     reply,
     session_of,
+    write_problem,
     wrong_result,
 )
 from tui_tuner.errors import JournalError, ModelError, UserError
@@ -26,6 +27,7 @@ from tui_tuner.evaluate.profiling.machine_code import MachineCode
 from tui_tuner.headless import ApproveAll, exit_code_of
 from tui_tuner.llm import Chunk, Request
 from tui_tuner.llm.errors import BrokenOff, Service
+from tui_tuner.problem.load import load_problem
 from tui_tuner.session.events import (
     Compared,
     ComparisonBegun,
@@ -41,10 +43,12 @@ from tui_tuner.session.events import (
     ReplyRefused,
     SearchBegun,
     SessionFinished,
+    SessionStarted,
     StepChanged,
 )
-from tui_tuner.session.run_directory import open_run
+from tui_tuner.session.run_directory import create, open_run
 from tui_tuner.session.session import Session
+from tui_tuner.session_options import SessionOptions
 from tui_tuner.story import KernelStory, Story
 from tui_tuner.strategies.base import Effects, Strategy
 from tui_tuner.strategies.steps import Decision, Proposal, StepState
@@ -58,6 +62,19 @@ async def all_events(session: Session, approver: object = None) -> list[Event]:
 def finished(events: list[Event]) -> SessionFinished:
     assert isinstance(events[-1], SessionFinished)
     return events[-1]
+
+
+async def test_a_session_has_started_whatever_came_before_it_took_and_is_resumed_from_its_first_record_on(
+    tmp_path: Path,
+) -> None:
+    file = write_problem(tmp_path)
+    run = create(tmp_path / "run", load_problem(file), file, SessionOptions(strategy="search"), None, elapsed=9.5)
+    first, *_ = await all_events(session_of(run, FakeEvaluator(run.problem)))
+    assert isinstance(first, SessionStarted)
+    assert not first.resumed
+    first, *_ = await all_events(session_of(reopened(tmp_path), None))
+    assert isinstance(first, SessionStarted)
+    assert first.resumed
 
 
 async def test_search_finds_the_best_block_size_and_writes_the_result(tmp_path: Path) -> None:

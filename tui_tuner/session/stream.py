@@ -94,7 +94,7 @@ class EventStream(ABC):
         self.stays = self.keeps_device = False
         self._kept = kept
         journal = kept.journal
-        self._resumed = journal.writable and journal.last_elapsed > 0
+        self._resumed = journal.writable and bool(journal.records)
         self._recall = Recall(journal, SessionClock(journal.last_elapsed))
         self._budget = Budget(kept.options)
         self._controls = Controls(self._recall, self._budget, self._emit)

@@ -25,7 +25,7 @@ MOST_TESTS = 3
 MOST_ELEMENTS = 2**20
 """Elements of a test that the emulator is to run."""
 _ATTEMPTS = 2
-_MOST_SIZES = 12
+_MOST_SIZES = 24
 _MOST_SHOWN = 24_000
 _BLOCK = tuple(f"block_size_{axis}" for axis in "xyz")
 
