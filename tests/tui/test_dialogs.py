@@ -26,6 +26,7 @@ from tui_tuner.tui.jump import JumpScreen
 from tui_tuner.tui.moving import Choices, Reading
 from tui_tuner.tui.notices import FORGETS
 from tui_tuner.tui.plan_lines import StepWords
+from tui_tuner.tui.start.how import ModelNameDialog
 from tui_tuner.tui.start.problem_form import ProblemForm
 from tui_tuner.tui.view_model import ViewModel
 
@@ -46,6 +47,7 @@ OPENED: dict[type[ModalScreen[Any]], Callable[[], ModalScreen[Any]]] = {
     editing.WhichDialog: lambda: editing.WhichDialog(FAILED),
     editing.EditorDialog: lambda: editing.EditorDialog("int x;", "title", "cuda", FAILED),
     row_dialog.RowDialog: lambda: row_dialog.RowDialog(Content("row"), TEXT, ROW, ROW, "cuda", proposes=True),
+    ModelNameDialog: lambda: ModelNameDialog(lambda _: ""),
     ProblemForm: lambda: ProblemForm(Path("scale.toml"), "[kernel]\n", ("tried",)),
     JumpScreen: lambda: JumpScreen([]),
 }

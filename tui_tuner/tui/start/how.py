@@ -34,7 +34,7 @@ class _Name(Input):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", "Take", tooltip="Take the model.")]
 
 
-class ModelDialog(TypingDialog[str]):
+class ModelNameDialog(TypingDialog[str]):
     """Asks for a model by its name; the result is one that `--llm` takes, or None if the user gave up.
 
     Args:
@@ -151,7 +151,7 @@ class How(Vertical):
                 self._offer_all()
 
         if world is not None:
-            self.app.push_screen(ModelDialog(lambda text: world.fault_of("llm", text)), named)
+            self.app.push_screen(ModelNameDialog(lambda text: world.fault_of("llm", text)), named)
 
     @on(Input.Submitted)
     def _stay(self, message: Input.Submitted) -> None:
