@@ -172,9 +172,14 @@ def _mentions(name: str, body: str) -> int:
 
 
 def _named(name: str, body: str) -> int:
+    return len(re.findall(rf"(?<!\.)(?<!->)\b{re.escape(name)}\b", where_used(name, body)))
+
+
+def where_used(name: str, body: str) -> str:
+    """The text without the places where it only asks whether there is an array of this name."""
     plain = re.escape(name)
     asked = rf"\b{plain}\s*[!=]=\s*(?:nullptr|NULL|0)\b|(?:\bif\s*\(|&&|\|\|)\s*!?\s*{plain}\s*(?=\)|&&|\|\|)"
-    return len(re.findall(rf"(?<!\.)(?<!->)\b{plain}\b", re.sub(asked, " (", body)))
+    return re.sub(asked, " (", body)
 
 
 def arrays_of_offsets(signature: KernelSignature) -> list[str]:

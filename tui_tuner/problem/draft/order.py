@@ -50,19 +50,21 @@ def _said_by(array: str, index: str, body: str) -> bool:
 
 def _appended(signature: KernelSignature) -> Iterator[InAnyOrder]:
     """Arrays whose next free element each thread asks for: `at = atomicAdd(count, 1); found[at] = mine;`."""
-    body = signature.body
-    counted = r"\batomic(?:Add|Inc|Sub|Dec)\s*\("
     for name, where in _written(signature):
-        at = where["at"]
-        if re.match(r"\s*" + counted, at):
+        if _is_next(where, signature.body):
             yield InAnyOrder(name, "holds what threads append in the order in which they come", where.start())
-            continue
-        asked = re.search(rf"\b{re.escape(at.strip())}\s*=\s*{counted}", body) if at.strip().isidentifier() else None
-        if asked is None:
-            continue
-        used = re.findall(rf"\b{at.strip()}\b(?!\s*(?:=(?!=)|[<>]))", body[: where.start()] + body[where.end() :])
-        if not used:  # else it says which piece of work is taken next, and that may be done by any thread
-            yield InAnyOrder(name, "holds what threads append in the order in which they come", where.start())
+
+
+def _is_next(where: re.Match[str], body: str) -> bool:
+    """Whether an element is written at what a counter says, and that says nothing else, as which work is next."""
+    counted = r"\batomic(?:Add|Inc|Sub|Dec)\s*\("
+    at = where["at"].strip()
+    if re.match(counted, at):
+        return True
+    if not (at.isidentifier() and re.search(rf"\b{at}\s*=\s*{counted}", body)):
+        return False
+    used = rf"\b{at}\b(?!\s*(?:=(?!=)|[<>]))"
+    return not re.search(used, body[: where.start()]) and not re.search(used, body[where.end() :])
 
 
 def _won(signature: KernelSignature) -> Iterator[InAnyOrder]:

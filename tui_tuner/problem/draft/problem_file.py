@@ -203,6 +203,7 @@ def _is_function(parameter: KernelParameter, signature: KernelSignature) -> bool
 
 
 _NO_NUMBERS = ("__nv_bfloat16", "nv_bfloat16", "__nv_bfloat162", "__nv_fp8_e4m3", "__nv_fp8_e5m2")
+"""Types of numbers that no problem file has."""
 _OF_THE_DEVICE = {
     r"cudaTextureObject_t|cudaSurfaceObject_t|texture|CUtexObject|CUsurfObject": (
         "which only a host can make",
@@ -304,9 +305,9 @@ def _refuse_unusable(signature: KernelSignature, file: Path, code: str) -> None:
             raise refused(parameter, *why)
         if parameter.members is not None:
             continue
-        if parameter.pointer and (kind := written) in _NO_NUMBERS and parameter.dtype is None:
+        if parameter.pointer and parameter.dtype is None and written in _NO_NUMBERS:
             hint = "make the kernel a template of this type, so that it can be tuned for half or float"
-            raise refused(parameter, f"is of {kind}, a type of numbers that no problem file has", hint)
+            raise refused(parameter, f"is of {written}, a type of numbers that no problem file has", hint)
         if fault := why_not_passable(parameter):
             raise refused(parameter, fault, "write a kernel around it that takes arrays and scalars")
     _refuse_barriers_of_the_grid(signature, file)

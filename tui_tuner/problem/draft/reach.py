@@ -9,14 +9,12 @@ from collections.abc import Collection, Iterator, Sequence
 
 from tui_tuner.problem.draft.c_expressions import NotArithmetic, arithmetic
 from tui_tuner.problem.draft.drafted import DraftedLaunch
-from tui_tuner.problem.draft.guesses import AXES, size_names
+from tui_tuner.problem.draft.guesses import AXES, size_names, where_used
 from tui_tuner.problem.signature import KernelSignature
 
 Sum = Counter[tuple[str, ...]]
 """Products of names, by their sorted factors, and how often each is added."""
 _MOST_STEPS = 8
-_NO_USE = r"\b{name}\s*(?:[!=]=\s*(?:nullptr|NULL|0)\b|\?)|(?:\bif\s*\(|&&|\|\|)\s*!?\s*{name}\s*(?=\)|&&|\|\|)"
-"""Where a text only asks whether there is an array."""
 
 
 class _Unbounded(Exception):
@@ -43,7 +41,8 @@ def elements_reached(signature: KernelSignature, array: str, sizes: Collection[s
         sizes: names that stand for sizes.
         blocks: of the grid along each axis, as expressions over the sizes; empty where the axis is not known.
     """
-    reading = _Reading(re.sub(_NO_USE.format(name=re.escape(array)), " ", signature.body), frozenset(sizes), blocks)
+    body = re.sub(rf"\b{re.escape(array)}\s*\?", " ", where_used(array, signature.body))
+    reading = _Reading(body, frozenset(sizes), blocks)
     try:
         texts = {_text(_plus(reading.most(index), 1)) for index in reading.indices(array)}
     except (_Unbounded, NotArithmetic, RecursionError):

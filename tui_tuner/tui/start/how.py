@@ -28,6 +28,8 @@ _LABELS = {
 """What stands before each, and in it while it is empty."""
 _ANOTHER = ("another: type its name", "")
 """Stands behind the models that were found."""
+_LAST = {"llm": _ANOTHER}
+"""What stands behind all that can be picked, by the name of the field."""
 
 
 class _Name(Input):
@@ -185,9 +187,6 @@ class How(Vertical):
 
 def _field(label: str, widget: Widget) -> Horizontal:
     return Horizontal(Static(label, classes="field-name", markup=False), widget, classes="field")
-
-
-_LAST = {"llm": _ANOTHER}
 
 
 def _with(options: list[tuple[str, str]], *values: str, last: tuple[str, str] | None = None) -> list[tuple[str, str]]:
