@@ -26,6 +26,7 @@ from tui_tuner.evaluate.tolerance import (
 from tui_tuner.evaluate.verify.drafts import Draft, Drafts
 from tui_tuner.evaluate.verify.launch_data import LaunchData
 from tui_tuner.evaluate.verify.soundness import ConstantByChance, LeftOut, refuse_degenerate, refuse_weak
+from tui_tuner.problem.blocks import copied
 from tui_tuner.problem.domains import nudged
 from tui_tuner.problem.dtypes import dtype_named, is_floating, spacing
 from tui_tuner.problem.expressions import evaluate
@@ -34,10 +35,8 @@ from tui_tuner.problem.textures import SCALES, STRUCTURED, Texture
 
 REDRAWS = 20
 """How often the data of a test are drawn at most whose small output is constant: chance must not end a session."""
-
 EXACT_NEEDS = 256
 """Elements that must all be exact, for the kernel as given to be: some are by chance."""
-
 _CANCELLING = (Texture.EQUAL, Texture.MOSTLY_EQUAL)
 """Textures whose numbers leave nothing of each other, but for rounding."""
 
@@ -196,13 +195,14 @@ class DataSets:
         """Allowing as much as outputs move where inputs are off by a unit in the last place, as far as 1 %.
 
         What is left of equal numbers is rounding. Raises `LeftOut` where it makes another result. A unit of few bits
-        moves right results as far, so that it tells only whether they move much further.
+        moves right results as far: a reference is given one of single precision, else it tells what moves much further.
         """
         arguments, unit = list(data.arguments), 0.0
         for i, one in enumerate(data.arguments):
             if isinstance(one, np.ndarray) and is_floating(one.dtype):
-                arguments[i], unit = nudged(one), max(unit, spacing(one.dtype))
-        is_coarse = MARGIN * unit > FLOOR_CAP
+                is_refined = data.is_certain and _is_coarse(spacing(one.dtype))
+                held = copied(one, np.dtype(np.float32)) if is_refined else one
+                arguments[i], unit = nudged(held), max(unit, spacing(held.dtype))
         by_name = self._drafts.asked(data.index, arguments) if data.is_certain else None
         moved = self._run_baseline(arguments, data.index, data.label) if by_name is None else self._numbered(by_name)
         bounds = dict(data.bounds)
@@ -211,9 +211,9 @@ class DataSets:
                 away = np.abs(moved[i] - expected)
                 size = max(magnitude(expected), magnitude(noise.expected[i]))
                 allowed = MARGIN * float(away.max(initial=0.0, where=np.isfinite(away)))
-                if allowed > size * (MARGIN**2 * unit if is_coarse else FLOOR_CAP):
+                if allowed > size * (MARGIN**2 * unit if _is_coarse(unit) else FLOOR_CAP):
                     raise LeftOut(f"{self._problem.arguments[i].name} is made of rounding")
-                if not is_coarse:
+                if not _is_coarse(unit):
                     bounds[i] = replace(bounds[i], absolute=max(bounds[i].absolute, allowed))
         return replace(data, bounds=bounds)
 
@@ -326,6 +326,10 @@ class DataSets:
                     hint="check problem_size, grid_div and block_size in [launch]: too few threads may run. An output "
                     "that is rightly written in part needs `fill` in its [[arguments]]",
                 )
+
+
+def _is_coarse(unit: float) -> bool:
+    return MARGIN * unit > FLOOR_CAP
 
 
 SizeOf = Callable[[np.ndarray], float]
