@@ -43,6 +43,11 @@ def is_narrow(dtype: np.dtype) -> bool:
     return is_floating(dtype) and dtype.itemsize < np.dtype(np.float32).itemsize
 
 
+def holds_bits(name: str, of: str) -> bool:
+    """Whether whole numbers of a type are declared for the bits of one that problem files did not have at first."""
+    return of in _NARROW and name in (f"uint{8 * dtype_named(of).itemsize}", f"int{8 * dtype_named(of).itemsize}")
+
+
 def largest(dtype: np.dtype) -> float:
     """The largest number of a floating-point type."""
     return float(_limits(dtype).max)
