@@ -9,9 +9,9 @@ import pytest
 
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.profiling.roofline import roofline, working_type
-from tui_tuner.evaluate.results import Ceiling, DeviceInfo
+from tui_tuner.evaluate.results import Ceiling, DeviceInfo, Evaluation, Timing
 from tui_tuner.problem.model import Argument, Kernel, Launch, Problem, Work
-from tui_tuner.prompts import bound_facts
+from tui_tuner.prompts import bound_facts, traffic_facts
 
 N = 4096
 GPU = DeviceInfo(
@@ -134,6 +134,18 @@ def test_the_model_is_told_an_estimate_and_never_a_bound() -> None:
     assert "operations in float16 take 0.1374 ms at the computed peak of float16 on tensor cores" in told
     assert "an estimate and not a bound" in told
     assert "float32" not in told
+
+
+def test_where_no_work_is_declared_the_model_is_told_what_moving_the_arrays_takes() -> None:
+    timing = Timing(median=0.05, low=0.05, high=0.05, samples=1)
+    best = Evaluation(candidate="a", configuration={}, timing=timing)
+    asked = problem(array("x", "bfloat16"), array("y", "bfloat16", output=True)).model_copy(update={"work": None})
+    assert traffic_facts(asked, GPU, best) == (
+        "the arrays, each read or written once, take 0.01678 ms at the measured bandwidth of a copy (67.11 MB), 33.6% "
+        "of the time of the best; a kernel that needs a part of them alone takes less"
+    )
+    assert not traffic_facts(product("float32"), GPU, best), "the roofline tells more"
+    assert not traffic_facts(asked, GPU.model_copy(update={"memory_gbs": None}), best)
 
 
 def test_journals_from_before_have_the_words_that_their_replies_are_found_by() -> None:

@@ -12,7 +12,7 @@ from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.library import LibraryTime
 from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
 from tui_tuner.evaluate.profiling.bottleneck import diagnosis
-from tui_tuner.evaluate.profiling.roofline import Roofline, roofline
+from tui_tuner.evaluate.profiling.roofline import Roofline, moved_once, roofline
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation, Resources
 from tui_tuner.evaluate.tolerance import MARGIN
 from tui_tuner.format import configuration_words, interval_words, roofline_words, time_unit, time_words, warm_words
@@ -23,7 +23,7 @@ from tui_tuner.problem.inputs import fill_in_words, fill_of, label_of, poisoned
 from tui_tuner.problem.model import Argument, Configuration, Problem, Value
 from tui_tuner.problem.textures import ALL_BUT_NOISE, occurring
 
-WORDING = 9
+WORDING = 10
 """Counts what prompts for rewriting tell. A session keeps the wording that it began with, since replies are found by
 their prompts: 1 had no code in the history, no inputs, no means of the device, no techniques and no steps to come; 2
 told of inputs that no array may hold and of tolerances where results are whole numbers, and of no compiler options; up
@@ -32,7 +32,8 @@ how far effects disagree, of which products a tunable is a multiple, and which q
 said that a kernel can have no tensor maps, and what had arrived of a reply that broke off was lost where the call
 before had failed as well; up to 6 a model began with half of each batch that it shares with the surrogate; up to 7 the
 model was asked to mend what the user had edited and could not be built before the user was; up to 8 `autonomous` had
-each step judged before it was carried out, and a strategy of the user's own was given such an edit as it was."""
+each step judged before it was carried out, and a strategy of the user's own was given such an edit as it was; up to 9
+nothing was told of the traffic where no work is declared."""
 ROOM = "tui_tuner.prompts"
 """The package of the templates that ask about kernels."""
 
@@ -241,6 +242,16 @@ def measurement_facts(
 def _shown(evaluations: Sequence[Evaluation]) -> str:
     count = len(evaluations)
     return f"{SHOWN} of {count}" if count > SHOWN else f"all {count}"
+
+
+def traffic_facts(problem: Problem, device: DeviceInfo, best: Evaluation) -> str:
+    """What moving all arrays once takes, where no work is declared that could be held against the ceilings; or ""."""
+    moved = moved_once(problem, device) if problem.work is None else None
+    if moved is None:
+        return ""
+    takes = f"the arrays, each read or written once, take {time_words(moved.ms)} at {moved.bandwidth}"
+    share = f", {moved.ms / best.timing.median:.1%} of the time of the best" if best.timing is not None else ""
+    return f"{takes} ({moved.nbytes / 1e6:.4g} MB){share}; a kernel that needs a part of them alone takes less"
 
 
 def evaluation_facts(evaluation: Evaluation) -> str:

@@ -75,6 +75,28 @@ def roofline(problem: Problem, device: DeviceInfo) -> Roofline | None:
     return limits if limits.bound_ms > 0 else None
 
 
+@dataclass(frozen=True)
+class Moved:
+    """All arrays, the inputs read and the outputs written once.
+
+    Attributes:
+        ms: that it takes at the bandwidth.
+        bandwidth: in words.
+    """
+
+    nbytes: int
+    ms: float
+    bandwidth: str
+
+
+def moved_once(problem: Problem, device: DeviceInfo) -> Moved | None:
+    """What is known of the traffic where no `[work]` declares it; None without arrays or a measured bandwidth."""
+    nbytes = sum(_traffic(problem))
+    if device.memory_gbs is None or not nbytes:
+        return None
+    return Moved(nbytes, *_memory(problem, device, float(nbytes)))
+
+
 def _memory(problem: Problem, device: DeviceInfo, moved: float) -> tuple[float, str]:
     """Time of the traffic, ms, and the bandwidth that it is counted at.
 

@@ -18,6 +18,7 @@ from tui_tuner.prompts import (
     measurement_facts,
     render,
     size_facts,
+    traffic_facts,
 )
 from tui_tuner.strategies.base import Effects
 from tui_tuner.strategies.history import Outcome, best_of, history_facts
@@ -126,25 +127,22 @@ def known_situation(session: Effects, candidate: Candidate, history: str, profil
     """
     problem = session.problem
     build = build_facts(problem) if session.wording > 2 else ""
+    device, best = session.bench.device, session.incumbent.evaluation
+    known = session.bench.evaluations_of(candidate)
+    measured = measurement_facts(
+        problem, device, session.bench.given, best, candidate, known, profile, session.bench.library
+    )
+    traffic = traffic_facts(problem, device, best)
     return render(
         "situation",
-        device=device_facts(session.bench.device),
+        device=device_facts(device),
         language=problem.language,
         kernel=candidate.kernel,
         source=candidate.source.strip(),
         launch="\n".join(filter(None, [launch_facts(problem, narrowed(session, candidate)), build])),
         sizes=size_facts(problem),
         inputs=f"\n<inputs>\n{check_facts(problem, session.wording)}\n</inputs>\n" if is_told_all(session) else "",
-        measurements=measurement_facts(
-            problem,
-            session.bench.device,
-            session.bench.given,
-            session.incumbent.evaluation,
-            candidate,
-            session.bench.evaluations_of(candidate),
-            profile,
-            session.bench.library,
-        ),
+        measurements="\n".join(filter(None, [measured, traffic if session.wording > 9 else ""])),
         history=history,
     )
 
