@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.library import LibraryTime
-from tui_tuner.evaluate.measure.intervals import RatioVerdict, ratio_verdict
+from tui_tuner.evaluate.measure import RatioVerdict, ratio_verdict
 from tui_tuner.evaluate.profiling import Profile
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.problem.candidate import Candidate

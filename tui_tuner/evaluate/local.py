@@ -16,12 +16,11 @@ from tui_tuner.evaluate.devices.kind import DeviceChoice, DeviceSelection
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.given import check_given
-from tui_tuner.evaluate.launch_shapes import launch_shapes
 from tui_tuner.evaluate.library import NamedLibrary
 from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
 from tui_tuner.evaluate.profiling.profiler import Profiler
 from tui_tuner.evaluate.profiling.roofline import Roofline, roofline
-from tui_tuner.evaluate.programs import MeasuredPrograms
+from tui_tuner.evaluate.programs import MeasuredPrograms, launch_shapes
 from tui_tuner.evaluate.results import Build, Comparison, DeviceInfo, Evaluation, Failure, FailureKind, Timing
 from tui_tuner.evaluate.runner.protocol import (
     CeilingsRequest,

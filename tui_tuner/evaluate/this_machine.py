@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.build.builder import Builder
-from tui_tuner.evaluate.build.compilers.base import Compiler
+from tui_tuner.evaluate.build.compilers import Compiler
 from tui_tuner.evaluate.build.compilers.cuda import Nvcc, nvrtc_script
 from tui_tuner.evaluate.build.kept_builds import KeptBuilds
 from tui_tuner.evaluate.devices.choose import choose_device, compiler_for, titles_of

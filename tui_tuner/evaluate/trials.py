@@ -11,7 +11,7 @@ from types import TracebackType
 from tui_tuner.errors import UserError
 from tui_tuner.evaluate.devices.choose import choose_device, spelled
 from tui_tuner.evaluate.devices.kinds import kind_named
-from tui_tuner.evaluate.launch_shapes import launch_shapes
+from tui_tuner.evaluate.programs import launch_shapes
 from tui_tuner.evaluate.results import DeviceInfo, Failure, FailureKind
 from tui_tuner.evaluate.runner.protocol import DeviceAnswer, Executable, OpenRequest, RehearsalAnswer, RehearsalRequest
 from tui_tuner.evaluate.runner.supervisor import RunnerDied

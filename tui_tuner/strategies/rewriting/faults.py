@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tui_tuner.errors import ProblemError
-from tui_tuner.evaluate.build.refuse import refuse
+from tui_tuner.evaluate.build.sources import refuse
 from tui_tuner.problem.candidate import Candidate, geometry
 from tui_tuner.problem.contradiction import why_empty
 from tui_tuner.problem.expressions import ExpressionError, check_expression
