@@ -6,10 +6,9 @@ import difflib
 from collections import Counter
 from collections.abc import Iterator
 
-from tui_tuner.exports import ToldRun
+from tui_tuner.exports import ToldRun, steps_of
 from tui_tuner.exports.blocks import Block, CodeBlock, FactList, Heading, Paragraph, Table
 from tui_tuner.exports.plots import plots_of
-from tui_tuner.exports.summary import steps_of
 from tui_tuner.format import (
     configuration_words,
     cost_in_lines,

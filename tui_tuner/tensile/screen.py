@@ -14,7 +14,7 @@ from tui_tuner.session.events import Event, SessionFinished, SessionStarted
 from tui_tuner.strategies.steps import Step
 from tui_tuner.subjects import Source
 from tui_tuner.tensile import TENSILE
-from tui_tuner.tensile.document.configuration import value_text
+from tui_tuner.tensile.document import value_text
 from tui_tuner.tensile.events import BenchmarkFinished, BenchmarkOutput, BenchmarkStarted, WinnersChanged
 from tui_tuner.tensile.outcome import (
     Contender,

@@ -19,12 +19,14 @@ from tui_tuner.strategies.base import Effects, FaultyReply, ReplyType, ask_and_r
 from tui_tuner.strategies.rewriting.brief import situation
 from tui_tuner.strategies.rewriting.failures import CandidateFailed
 from tui_tuner.strategies.rewriting.faults import read_rewrite
-from tui_tuner.strategies.rewriting.names import conflicts, rename_identifiers, renames
 from tui_tuner.strategies.rewriting.rewrite import (
     RewriteContext,
     RewriteReply,
     TunableReply,
     candidate_of,
+    conflicts,
+    rename_identifiers,
+    renames,
     with_names_in_use,
 )
 

@@ -15,12 +15,12 @@ from tui_tuner.problem.inputs import test_sizes
 from tui_tuner.problem.signature import find_kernel, same_signature
 from tui_tuner.problem.tunables import why_no_tunable
 from tui_tuner.strategies.base import FaultyReply
-from tui_tuner.strategies.rewriting.names import conflicts
 from tui_tuner.strategies.rewriting.rewrite import (
     NamedRewrite,
     RewriteContext,
     RewriteReply,
     candidate_of,
+    conflicts,
     with_names_in_use,
 )
 
