@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Literal
 from xml.etree import ElementTree
 
-from tui_tuner.cli.flags import add_unconfined
-from tui_tuner.cli.values import positive, share
+from tui_tuner.cli.flags import add_unconfined, positive, share
 from tui_tuner.errors import writing
 from tui_tuner.resources import write_whole
 from tui_tuner.text import clean

@@ -21,11 +21,14 @@ from tui_tuner.cli.flags import (
     add_unconfined,
     changed,
     chosen_options,
+    directory,
+    factor,
     front_end_of,
+    name_and_value,
+    seconds,
     with_strategy_options,
 )
 from tui_tuner.cli.run_commands import add_run, run_of
-from tui_tuner.cli.values import directory, factor, name_and_value, seconds
 from tui_tuner.errors import ExitCode, SettingsError
 from tui_tuner.journal.reading import header_of, journal_of
 from tui_tuner.resources import VARIABLES, __version__, own_table, project_file, settings_file

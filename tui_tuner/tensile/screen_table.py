@@ -26,7 +26,7 @@ from tui_tuner.tensile.outcome import (
 )
 from tui_tuner.text import clean
 from tui_tuner.tui.copying import in_csv
-from tui_tuner.tui.tables.columns import Column, RowOrder
+from tui_tuner.tui.tables import Column, RowOrder
 from tui_tuner.tui.tables.table import ColumnTable
 
 

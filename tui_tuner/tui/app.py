@@ -329,7 +329,7 @@ class TunerApp(InTurn[str]):
 
     async def action_quit(self) -> None:
         """Leave at once when the session is over; else ask, and take a second ctrl+c for a yes."""
-        from tui_tuner.tui.dialogs.common import QuitDialog
+        from tui_tuner.tui.dialogs import QuitDialog
         from tui_tuner.tui.texts import resume_command
 
         if self._starting:

@@ -13,7 +13,7 @@ from textual.dom import DOMNode
 from textual.widget import Widget
 
 from tui_tuner.tui.keys import ANSWERING, APP_BINDINGS, HELPING, SCREEN_BINDINGS, START_BINDINGS
-from tui_tuner.tui.text.plain import clickable
+from tui_tuner.tui.text import clickable
 
 
 class KeyLine(Widget):

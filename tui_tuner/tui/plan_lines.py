@@ -12,8 +12,8 @@ from tui_tuner.problem.model import Configuration
 from tui_tuner.session.plan import AddStep, MoveStep
 from tui_tuner.strategies.steps import Step, StepState
 from tui_tuner.text import in_line
+from tui_tuner.tui.text import one_line, plain
 from tui_tuner.tui.text.markdown import markdown_text
-from tui_tuner.tui.text.plain import one_line, plain
 
 Direction = Literal["up", "down"]
 PlanChange = Literal["add", "up", "down", "delete", "thaw"]

@@ -14,9 +14,9 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tui_tuner.tui.jump import Target
 from tui_tuner.tui.key_line import KeyLine
-from tui_tuner.tui.text.plain import clickable
+from tui_tuner.tui.moving import Target
+from tui_tuner.tui.text import clickable
 
 BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
 """From which width on, in cells, a screen has which class."""

@@ -14,7 +14,7 @@ from tui_tuner.session.events import Event, SessionFinished
 from tui_tuner.session.plan import Instruction
 from tui_tuner.strategies.steps import Approver, Step
 from tui_tuner.subjects import Source, Subject
-from tui_tuner.tui.tables.columns import RowOrder
+from tui_tuner.tui.tables import RowOrder
 from tui_tuner.tui.tables.table import ColumnTable
 from tui_tuner.tui.view_model import EvaluationRow, ViewModel
 

@@ -24,7 +24,7 @@ from tui_tuner.tui.dialogs.editing import EditorDialog
 from tui_tuner.tui.help import HelpPage
 from tui_tuner.tui.panes.kernel_pane import KernelPane
 from tui_tuner.tui.panes.review import proposal_facts
-from tui_tuner.tui.text.plain import Paragraphs
+from tui_tuner.tui.text import Paragraphs
 
 
 def sizes_text(app: TunerApp) -> list[str]:

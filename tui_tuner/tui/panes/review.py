@@ -14,8 +14,8 @@ from tui_tuner.strategies.steps import Proposal
 from tui_tuner.subjects import Source
 from tui_tuner.tui.moving import Reading
 from tui_tuner.tui.plan_lines import step_words
+from tui_tuner.tui.text import Pairs, Paragraphs, one_line, pairs_table, plain
 from tui_tuner.tui.text.markdown import table_lines
-from tui_tuner.tui.text.plain import Pairs, Paragraphs, one_line, pairs_table, plain
 
 
 class ReviewFacts(Reading):
