@@ -31,7 +31,7 @@ from tui_tuner.strategies.plan_questions import (
     ask_for_plan,
     ask_if_valid,
 )
-from tui_tuner.strategies.rewriting.brief import (
+from tui_tuner.strategies.rewriting import (
     StartingPoint,
     StepBrief,
     best_so_far,

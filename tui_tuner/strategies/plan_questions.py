@@ -11,7 +11,7 @@ from tui_tuner.problem.tuning_step import TuningStep
 from tui_tuner.prompts import question, render
 from tui_tuner.strategies.base import Effects
 from tui_tuner.strategies.history import Outcome, facts_from_memory, history_facts
-from tui_tuner.strategies.rewriting.brief import situation
+from tui_tuner.strategies.rewriting import situation
 from tui_tuner.strategies.step_lists import techniques
 from tui_tuner.strategies.steps import Step
 

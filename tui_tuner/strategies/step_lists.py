@@ -21,7 +21,7 @@ from tui_tuner.problem.toml_file import read_text, read_toml
 from tui_tuner.problem.tuning_step import Bottleneck, TuningStep
 from tui_tuner.prompts import render
 from tui_tuner.strategies.base import Effects
-from tui_tuner.strategies.rewriting.brief import is_told_all, profiled
+from tui_tuner.strategies.rewriting import is_told_all, profiled
 
 MOST_TECHNIQUES = 3
 """Techniques that a prompt tells of."""

@@ -23,9 +23,9 @@ from textual.types import CSSPathType
 
 from tui_tuner.format import counted
 from tui_tuner.subjects import Subject, loaded
+from tui_tuner.tui.frame import BREAKPOINTS, HEIGHTS, StartingScreen
 from tui_tuner.tui.in_turn import InTurn
 from tui_tuner.tui.keys import APP_BINDINGS, TEXTUALS, checked_keymap, commands_of, names_of_keys
-from tui_tuner.tui.starting import BREAKPOINTS, HEIGHTS, StartingScreen
 from tui_tuner.tui.themes import use_themes
 
 if TYPE_CHECKING:

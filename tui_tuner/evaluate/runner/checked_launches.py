@@ -9,7 +9,7 @@ from pathlib import Path
 from tui_tuner.errors import MachineError
 from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, LoadedKernel
 from tui_tuner.evaluate.runner.protocol import Executable, LaunchShape, SayPhase
-from tui_tuner.evaluate.verify.launch_data import LaunchData
+from tui_tuner.evaluate.verify import LaunchData
 from tui_tuner.evaluate.verify.launches import ResultMismatch, check_launch
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.textures import Texture

@@ -54,8 +54,8 @@ from tui_tuner.evaluate.runner.protocol import (
 )
 from tui_tuner.evaluate.runner.workbench import Workbench
 from tui_tuner.evaluate.toolkit import ORDERCHECK
+from tui_tuner.evaluate.verify import LaunchData
 from tui_tuner.evaluate.verify.drafts import BESIDE, Drafts
-from tui_tuner.evaluate.verify.launch_data import LaunchData
 from tui_tuner.evaluate.verify.launches import ResultMismatch
 from tui_tuner.problem.blocks import keep_threads
 from tui_tuner.problem.inputs import make_arguments

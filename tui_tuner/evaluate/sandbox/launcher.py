@@ -21,8 +21,13 @@ import traceback
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
-from tui_tuner.evaluate.sandbox.confinement import Confinement, confine, leave_network, leave_network_and_processes
-from tui_tuner.evaluate.sandbox.system_calls import stay_in_group
+from tui_tuner.evaluate.sandbox.confinement import (
+    Confinement,
+    confine,
+    leave_network,
+    leave_network_and_processes,
+    stay_in_group,
+)
 from tui_tuner.processes.parent import NOT_STARTED, die_with_parent
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, LaunchJob, LoadedKernel
 from tui_tuner.evaluate.results import Determinism, Failure, FailureKind
-from tui_tuner.evaluate.verify.launch_data import LaunchData
+from tui_tuner.evaluate.verify import LaunchData
 from tui_tuner.problem.candidate import Geometry
 from tui_tuner.problem.model import Problem
 

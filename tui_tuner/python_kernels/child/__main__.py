@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 from tui_tuner.errors import DeviceError, UserError
 from tui_tuner.evaluate.runner.protocol import ChannelClosed, Frame, UserErrorAnswer, receive, send
 from tui_tuner.processes.parent import die_with_parent
-from tui_tuner.python_kernels.messages import (
+from tui_tuner.python_kernels import (
     DescriptionAnswer,
     DescriptionRequest,
     KernelOpenRequest,

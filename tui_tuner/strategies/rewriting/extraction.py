@@ -16,7 +16,7 @@ from tui_tuner.problem.model import Expression, Problem
 from tui_tuner.problem.signature import find_kernel, identifiers, strip_definitions
 from tui_tuner.prompts import render
 from tui_tuner.strategies.base import Effects, FaultyReply, ReplyType, ask_and_read
-from tui_tuner.strategies.rewriting.brief import situation
+from tui_tuner.strategies.rewriting import situation
 from tui_tuner.strategies.rewriting.failures import CandidateFailed
 from tui_tuner.strategies.rewriting.faults import read_rewrite
 from tui_tuner.strategies.rewriting.rewrite import (

@@ -16,7 +16,7 @@ from textual.widgets import Button, Input, OptionList, Static, TextArea
 
 from tui_tuner.format import tunable_value
 from tui_tuner.text import clean, in_line
-from tui_tuner.tui.key_line import KeyLine
+from tui_tuner.tui.frame import KeyLine
 from tui_tuner.tui.keys import REPLAY_BINDINGS
 from tui_tuner.tui.moving import Menu, Reading
 from tui_tuner.tui.text import Paragraphs, one_line, plain

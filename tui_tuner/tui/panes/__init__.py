@@ -20,7 +20,7 @@ from textual.widget import Widget
 from tui_tuner.resources import write_whole
 from tui_tuner.session.events import Event
 from tui_tuner.tui.moving import Target, top_left
-from tui_tuner.tui.panes.review import ReviewFacts
+from tui_tuner.tui.plan_lines import ReviewFacts
 from tui_tuner.tui.text import clickable, one_line
 from tui_tuner.tui.view_model import ViewModel
 
