@@ -13,13 +13,21 @@ import numpy as np
 from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, Inspection, KernelArgument, LoadedKernel
 from tui_tuner.evaluate.measure.timing import CPU_PATIENCE, Cooling, Patience, TimeLaunches, interleaved, measure
 from tui_tuner.evaluate.results import Comparison, Timing
-from tui_tuner.evaluate.runner.checked_launches import DATA_LIMIT_S, CheckedLaunches, KeptBuffers
+from tui_tuner.evaluate.runner.checked_launches import (
+    DATA_LIMIT_S,
+    LAUNCHES,
+    CheckedLaunches,
+    KeptBuffers,
+    ResultMismatch,
+    determinism,
+    failure_of,
+    overrun,
+)
 from tui_tuner.evaluate.runner.protocol import ComparisonAnswer, EvaluationAnswer, Executable, LaunchShape, SayPhase
 from tui_tuner.evaluate.toolkit import ORDERCHECK
 from tui_tuner.evaluate.verify import LaunchData, with_leftovers
 from tui_tuner.evaluate.verify.datasets import DataSets
 from tui_tuner.evaluate.verify.drafts import BESIDE, Drafts
-from tui_tuner.evaluate.verify.launches import LAUNCHES, ResultMismatch, determinism, failure_of, overrun
 from tui_tuner.evaluate.verify.unseen import AGAIN, MOST_TURNS, Beside, Seen, Unseen
 from tui_tuner.problem.candidate import Geometry
 from tui_tuner.problem.inputs import poisoned
