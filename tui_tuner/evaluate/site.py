@@ -27,15 +27,12 @@ class Place(Protocol):
     @property
     def doing(self) -> str:
         """What the device is at, in words; empty where that is not known."""
-        ...
 
     def news(self) -> list[str]:
         """What happened there since this was asked last, a line each."""
-        ...
 
     async def open(self, request: RunnerRequest) -> RunnerAnswer:
         """Ask once now and, unless it fails, again of every runner that follows a crash."""
-        ...
 
     async def ask(self, request: RunnerRequest) -> RunnerAnswer:
         """Ask, one request at a time.
@@ -46,11 +43,9 @@ class Place(Protocol):
             DeviceError: the device does not come back.
             PlaceLost: it is gone.
         """
-        ...
 
     async def close(self) -> None:
         """End the runner."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -71,7 +66,6 @@ class ArtifactBuilder(Protocol):
 
     async def build(self, candidate: Candidate, configuration: Configuration, options: Sequence[str] = ()) -> Build:
         """The artifact of a configuration, or why there is none."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -103,7 +97,6 @@ class Site(Protocol):
     @property
     def first(self) -> Place:
         """Where the first device is."""
-        ...
 
     async def chosen(self, problem: Problem) -> tuple[DeviceSelection, str]:
         """The devices, and a note for the user.
@@ -111,11 +104,9 @@ class Site(Protocol):
         Raises:
             UserError: there is none.
         """
-        ...
 
     async def ready(self, choice: DeviceChoice, problem: Problem) -> None:
         """Make ready for the first device to be taken."""
-        ...
 
     async def others(self, selection: DeviceSelection, taken: DeviceAnswer) -> tuple[str, Sequence[OtherPlace]]:
         """The name of the first device, which is taken, and the places of the others.
@@ -123,7 +114,6 @@ class Site(Protocol):
         Raises:
             DeviceError: there is no such device, or it cannot be beside others.
         """
-        ...
 
     async def tools(self, choice: DeviceChoice, device: DeviceInfo, problem: Problem) -> Tools:
         """What builds for a device.
@@ -131,8 +121,6 @@ class Site(Protocol):
         Raises:
             UserError: there is no compiler, or no sandbox.
         """
-        ...
 
     async def close(self) -> None:
         """Leave the machine as it was."""
-        ...

@@ -39,22 +39,18 @@ class KeptRun(Protocol):
     @property
     def path(self) -> Path:
         """The run's directory."""
-        ...
 
     @property
     def journal(self) -> Journal:
         """The run's journal."""
-        ...
 
     @property
     def options(self) -> SessionOptions:
         """What all sessions have in common."""
-        ...
 
     @property
     def model(self) -> str | None:
         """Name of the model, None where there is none."""
-        ...
 
 
 def _log(event: Event) -> None:

@@ -54,7 +54,6 @@ class AskPrompt(Protocol):
         self, purpose: str, prompt: str, reply_type: type[ReplyType], check: Callable[[ReplyType], list[str]]
     ) -> ReplyType:
         """A validated reply."""
-        ...
 
 
 async def with_parameters(ask: AskPrompt, session: Effects, candidate: Candidate, names: Sequence[str]) -> Candidate:

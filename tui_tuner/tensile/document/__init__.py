@@ -157,19 +157,15 @@ class ParameterTable(Protocol):
 
     def fault(self, parameter: str, value: ParameterValue) -> str | None:
         """Why it would not take a value; None if it would."""
-        ...
 
     def default(self, parameter: str) -> ParameterValue | None:
         """What a parameter takes where the file says nothing."""
-        ...
 
     def is_unchecked(self, parameter: str) -> bool:
         """Whether Tensile takes any value of a parameter."""
-        ...
 
     def written(self, parameter: str, value: ParameterValue) -> ParameterValue:
         """A valid value with the type that it has: `True` or 1, 1 or 1.0."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,6 @@ class Compiler(Protocol):
     @property
     def toolchain(self) -> str:
         """Name, version and architecture; part of every build's key."""
-        ...
 
     def recipe(self, candidate: Candidate, configuration: Configuration, options: Sequence[str]) -> Recipe:
         """How to build the configuration with extra compiler options.
@@ -102,7 +101,6 @@ class Compiler(Protocol):
         Raises:
             BuildRefusal: it is not built at all.
         """
-        ...
 
     def symbol(self, candidate: Candidate, log: str) -> str:
         """The name of the kernel inside the artifact, from what a successful compiler printed.
@@ -110,11 +108,9 @@ class Compiler(Protocol):
         Raises:
             BuildRefusal: no kernel, or more than one, answers to the candidate's name.
         """
-        ...
 
     def resources(self, log: str, symbol: str) -> Resources:
         """What the kernel needs, as far as the compiler printed it."""
-        ...
 
 
 class BuildRefusal(Exception):
