@@ -36,8 +36,7 @@ from tui_tuner.evaluate.runner.protocol import (
 from tui_tuner.evaluate.runner.supervisor import RunnerDied
 from tui_tuner.evaluate.sanitizers import Kernel, Sanitizers, chosen_tools
 from tui_tuner.evaluate.several import Places
-from tui_tuner.evaluate.site import ArtifactBuilder, Site, Tools
-from tui_tuner.evaluate.this_machine import LocalOptions, ThisMachine
+from tui_tuner.evaluate.site import ArtifactBuilder, LocalOptions, Site, ThisMachine, Tools
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.expressions import evaluate
 from tui_tuner.problem.model import Configuration, Problem, Test

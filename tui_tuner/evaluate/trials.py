@@ -15,8 +15,7 @@ from tui_tuner.evaluate.programs import launch_shapes
 from tui_tuner.evaluate.results import DeviceInfo, Failure, FailureKind
 from tui_tuner.evaluate.runner.protocol import DeviceAnswer, Executable, OpenRequest, RehearsalAnswer, RehearsalRequest
 from tui_tuner.evaluate.runner.supervisor import RunnerDied
-from tui_tuner.evaluate.site import ArtifactBuilder
-from tui_tuner.evaluate.this_machine import LocalOptions, ThisMachine
+from tui_tuner.evaluate.site import ArtifactBuilder, LocalOptions, ThisMachine
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.inputs import array_bytes
 from tui_tuner.problem.languages import COMPILED_LANGUAGES

@@ -12,11 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from tui_tuner.errors import MachineError
-from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, LaunchJob, LoadedKernel
+from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, LoadedKernel
 from tui_tuner.evaluate.results import Determinism, Failure, FailureKind
 from tui_tuner.evaluate.runner.protocol import Executable, LaunchShape, SayPhase
 from tui_tuner.evaluate.verify import LaunchData
-from tui_tuner.problem.candidate import Geometry
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.textures import Texture
 
@@ -35,77 +34,13 @@ class ResultMismatch(Exception):
         self.data = data
 
 
-def check_launch(device: Device, problem: Problem, data: LaunchData, buffers: Buffers) -> float:
-    """The largest deviation of an output relative to the allowed one.
-
-    Raises:
-        DeviceFault: it wrote outside of its arrays.
-        ResultMismatch: it changed an input, or an output is wrong.
-    """
-    violation = device.guard_violation(buffers)
-    if violation is not None:
-        raise DeviceFault(FailureKind.ILLEGAL_ACCESS, f"at {data.label}: {violation}")
-    outputs = [index for index, argument in enumerate(problem.arguments) if argument.output]
-    changed = device.changed(buffers, sorted(data.arrays.difference(outputs)))
-    if changed is not None:
-        raise ResultMismatch(f"at {data.label}: it changed its input '{problem.arguments[changed].name}'", data)
-    error, wrong = data.check(problem, partial(device.compare, buffers), partial(device.download, buffers))
-    if wrong is not None:
-        raise ResultMismatch(wrong, data)
-    return error
-
-
-def overrun(
-    device: Device, kernel: LoadedKernel, geometry: Geometry, data: LaunchData, buffers: Buffers, limit_s: float
-) -> DeviceFault | None:
-    """How a launch leaves the arrays of these buffers, in a way that faults; None where it does not."""
-    try:
-        device.launch(kernel, buffers, geometry, limit_s)
-    except DeviceFault as fault:
-        if fault.kind is FailureKind.ILLEGAL_ACCESS:
-            return DeviceFault(fault.kind, f"at {data.label}: {fault.message}", fatal=fault.fatal)
-    return None
-
-
 def failure_of(fault: DeviceFault | ResultMismatch, where: str = "") -> Failure:
     """What a candidate is told of a launch; `where` comes first."""
     kind = FailureKind.WRONG_RESULT if isinstance(fault, ResultMismatch) else fault.kind
     return Failure(kind=kind, message=f"{where}{fault}")
 
 
-LAUNCHES = 5
-
-
-def determinism(device: Device, kernel: LoadedKernel, job: LaunchJob, limit_s: float) -> Determinism:
-    """Launch a few times, each on restored arrays, and compare what is written bit by bit; `limit_s` is for each.
-
-    The emulator runs blocks and threads in another order each time.
-
-    Raises:
-        DeviceFault: a launch failed.
-    """
-    buffers, _ = job
-    first: dict[int, np.ndarray] = {}
-    digest = differing = 0
-    with closing(device.launch_each(kernel, [job] * LAUNCHES, limit_s)) as running:
-        for _ in running:
-            if not first:
-                first = {index: device.download(buffers, index) for index in sorted(buffers.restored)}
-                digest = device.digest(buffers)
-            elif device.digest(buffers) != digest:
-                there = sum(_differing(device.download(buffers, index), was) for index, was in first.items())
-                differing = max(differing, there)
-    return Determinism(launches=LAUNCHES, differing=differing, elements=sum(array.size for array in first.values()))
-
-
-def _differing(now: np.ndarray, then: np.ndarray) -> int:
-    """Elements with other bits."""
-    one, other = (np.ascontiguousarray(array).reshape(-1) for array in (now, then))
-    rows = (array.view(np.uint8).reshape(one.size, one.itemsize) for array in (one, other))
-    return int(np.count_nonzero(np.any(np.not_equal(*rows), axis=1)))
-
-
-NO_MEMORY = "end other programs that use it, or choose smaller [sizes]"
+_NO_MEMORY = "end other programs that use it, or choose smaller [sizes]"
 
 
 class KeptBuffers:
@@ -165,7 +100,7 @@ class KeptBuffers:
                 raise
             if not self._kept:  # there was room when the session began
                 others = self._device.others()
-                hint = f"{NO_MEMORY}; others that use the device: {', '.join(others)}" if others else NO_MEMORY
+                hint = f"{_NO_MEMORY}; others that use the device: {', '.join(others)}" if others else _NO_MEMORY
                 raise MachineError(f"the device has no memory left: {fault.message}", hint=hint) from fault
         for buffers in self._kept.values():
             self._device.free(buffers)
@@ -177,25 +112,28 @@ FIRST_LIMIT_S = 60.0
 """Limit of a launch before the kernel as given has been timed."""
 DATA_LIMIT_S = 300.0
 """Limit of what happens on the host between launches: inputs, the user's reference, checks of outputs."""
+_LAUNCHES = 5
+"""How often a kernel is launched to see whether it computes the same bits each time."""
 
 
 class CheckedLaunches:
     """Launches and checks; used from one thread.
 
     Args:
-        memory: where the arrays of data that every candidate is launched with are kept.
         say: told what begins, and what it may take, in seconds.
 
     Attributes:
         limit_s: of one launch.
         kept: data whose arrays stay in memory.
+        memory: where they are.
     """
 
-    def __init__(self, device: Device, problem: Problem, memory: KeptBuffers, say: SayPhase) -> None:
+    def __init__(self, device: Device, problem: Problem, say: SayPhase) -> None:
         self._device = device
         self._problem = problem
-        self._memory = memory
         self._say = say
+        self._outputs = frozenset(i for i, argument in enumerate(problem.arguments) if argument.output)
+        self.memory = KeptBuffers(device, self._outputs, len(problem.tests))
         self.limit_s = FIRST_LIMIT_S
         self.kept: Sequence[LaunchData] = ()
 
@@ -210,7 +148,7 @@ class CheckedLaunches:
 
     def buffers(self, data: LaunchData) -> AbstractContextManager[Buffers]:
         """Memory that holds the data; that of data which every candidate sees is kept."""
-        return self._memory.of(data, is_kept=any(data is one for one in self.kept))
+        return self.memory.of(data, is_kept=any(data is one for one in self.kept))
 
     def launch(self, kernel: LoadedKernel, buffers: Buffers, shape: LaunchShape, what: str) -> None:
         """One launch, with what it is for in words; raises `DeviceFault`."""
@@ -218,9 +156,24 @@ class CheckedLaunches:
         self._device.launch(kernel, buffers, shape.geometry, self.limit_s)
 
     def check(self, data: LaunchData, buffers: Buffers) -> float:
-        """The largest deviation of an output relative to the allowed one; raises as `check_launch`."""
+        """The largest deviation of an output relative to the allowed one.
+
+        Raises:
+            DeviceFault: it wrote outside of its arrays.
+            ResultMismatch: it changed an input, or an output is wrong.
+        """
         self._say(f"check at {data.label}", DATA_LIMIT_S)
-        return check_launch(self._device, self._problem, data, buffers)
+        device, problem = self._device, self._problem
+        violation = device.guard_violation(buffers)
+        if violation is not None:
+            raise DeviceFault(FailureKind.ILLEGAL_ACCESS, f"at {data.label}: {violation}")
+        changed = device.changed(buffers, sorted(data.arrays - self._outputs))
+        if changed is not None:
+            raise ResultMismatch(f"at {data.label}: it changed its input '{problem.arguments[changed].name}'", data)
+        error, wrong = data.check(problem, partial(device.compare, buffers), partial(device.download, buffers))
+        if wrong is not None:
+            raise ResultMismatch(wrong, data)
+        return error
 
     def verify(self, kernel: LoadedKernel, sets: Sequence[LaunchData], executable: Executable) -> float:
         """Launch with each, one after the other in one load of the module; the largest deviation."""
@@ -245,3 +198,47 @@ class CheckedLaunches:
                 self._say(f"verify at {data.label}", self.limit_s)
                 next(running)
                 self.check(data, buffers)
+
+    def reason(self, fault: DeviceFault | ResultMismatch, executable: Executable) -> DeviceFault | ResultMismatch:
+        """The fault, or what is behind it: that a launch leaves its arrays, which only the other side's guard shows."""
+        if isinstance(fault, DeviceFault):
+            return fault
+        data, geometry = fault.data, executable.shapes[fault.data.index].geometry
+        self._say(f"once more at {data.label}", self.limit_s)
+        with self.loaded(executable) as kernel, self.memory.turned(data) as buffers:
+            try:
+                self._device.launch(kernel, buffers, geometry, self.limit_s)
+            except DeviceFault as other:
+                if other.kind is FailureKind.ILLEGAL_ACCESS:
+                    return DeviceFault(other.kind, f"at {data.label}: {other.message}", fatal=other.fatal)
+        return fault
+
+    def determinism(self, kernel: LoadedKernel, buffers: Buffers, shape: LaunchShape) -> Determinism:
+        """Launch a few times, each on restored arrays, and compare what is written bit by bit.
+
+        The emulator runs blocks and threads in another order each time.
+
+        Raises:
+            DeviceFault: a launch failed.
+        """
+        self._say("the same inputs again", DATA_LIMIT_S + _LAUNCHES * self.limit_s)
+        first: dict[int, np.ndarray] = {}
+        digest = differing = 0
+        jobs = [(buffers, shape.geometry)] * _LAUNCHES
+        with closing(self._device.launch_each(kernel, jobs, self.limit_s)) as running:
+            for _ in running:
+                if not first:
+                    first = {index: self._device.download(buffers, index) for index in sorted(buffers.restored)}
+                    digest = self._device.digest(buffers)
+                elif self._device.digest(buffers) != digest:
+                    there = sum(_differing(self._device.download(buffers, i), was) for i, was in first.items())
+                    differing = max(differing, there)
+        elements = sum(array.size for array in first.values())
+        return Determinism(launches=_LAUNCHES, differing=differing, elements=elements)
+
+
+def _differing(now: np.ndarray, then: np.ndarray) -> int:
+    """Elements with other bits."""
+    one, other = (np.ascontiguousarray(array).reshape(-1) for array in (now, then))
+    rows = (array.view(np.uint8).reshape(one.size, one.itemsize) for array in (one, other))
+    return int(np.count_nonzero(np.any(np.not_equal(*rows), axis=1)))
