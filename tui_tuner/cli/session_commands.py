@@ -89,7 +89,7 @@ async def tune(chosen: argparse.Namespace) -> int:
         if chosen.bare and front_end_of(chosen).has_terminal:
             return await _start()
         chosen.parser.error("name a KERNEL, or a recording with --device recorded:FILE")
-    from tui_tuner.evaluate.runner.ahead import start_ahead
+    from tui_tuner.evaluate.runner import start_ahead
 
     if chosen.kernel is not None and chosen.kernel.suffix == ".cu":
         await start_ahead(chosen.device or "auto")

@@ -21,7 +21,7 @@ from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.devices.probe import probe_devices
 from tui_tuner.evaluate.profiling.profiler import Profiler
 from tui_tuner.evaluate.results import Build, DeviceInfo
-from tui_tuner.evaluate.runner.ahead import send_home
+from tui_tuner.evaluate.runner import send_home
 from tui_tuner.evaluate.runner.protocol import DeviceAnswer, RunnerAnswer, RunnerRequest
 from tui_tuner.evaluate.runner.supervisor import Supervisor
 from tui_tuner.evaluate.sandbox.run import Policy, SandboxReport

@@ -11,7 +11,7 @@ from tui_tuner.evaluate.profiling import Diagnosis, Profile
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.problem.candidate import AnySource, Candidate
 from tui_tuner.problem.model import Configuration
-from tui_tuner.session.event import (
+from tui_tuner.session import (
     CHANGES,
     FORMAT,
     AnswerFailed,

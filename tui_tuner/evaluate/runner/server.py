@@ -25,7 +25,7 @@ from tui_tuner.evaluate.devices.base import CannotWatch, Device, DeviceFault, Wa
 from tui_tuner.evaluate.devices.choose import device_named, open_device, spelled
 from tui_tuner.evaluate.devices.kind import DeviceChoice
 from tui_tuner.evaluate.results import Failure, FailureKind
-from tui_tuner.evaluate.runner.ahead import AHEAD
+from tui_tuner.evaluate.runner import AHEAD
 from tui_tuner.evaluate.runner.checked_launches import ResultMismatch
 from tui_tuner.evaluate.runner.device_lock import DeviceLock
 from tui_tuner.evaluate.runner.protocol import (
