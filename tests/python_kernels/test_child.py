@@ -23,8 +23,9 @@ from tui_tuner.python_kernels import (
     KernelEvaluationRequest,
     KernelOpenRequest,
 )
-from tui_tuner.python_kernels.child import Arguments, KernelFault, ReadyKernel, ReportCompiled, TunableKernel, bench
+from tui_tuner.python_kernels.child import bench
 from tui_tuner.python_kernels.child import service as child_service
+from tui_tuner.python_kernels.child.kernel import Arguments, KernelFault, ReadyKernel, ReportCompiled, TunableKernel
 
 
 class Ready(ReadyKernel):
@@ -212,7 +213,7 @@ def test_two_configurations_are_timed_in_turns_on_fresh_arguments(service):
 
 def test_the_users_file_says_what_is_missing(tmp_path: Path):
     from tui_tuner.errors import ProblemError
-    from tui_tuner.python_kernels.child import UserFile
+    from tui_tuner.python_kernels.child.kernel import UserFile
 
     file = tmp_path / "kernel_without.py"
     file.write_text("x = 1\n\ndef arguments():\n    raise ValueError('no data')\n", "utf-8")
@@ -232,7 +233,7 @@ def test_the_users_file_says_what_is_missing(tmp_path: Path):
 
 
 def test_the_telling_line_of_a_compilers_words_is_found():
-    from tui_tuner.python_kernels.child import telling_line
+    from tui_tuner.python_kernels.child.kernel import telling_line
 
     reason = "ptxas fatal   : (C7600) Register allocation failed"
     ptxas = f"PTXAS error: Internal Triton PTX codegen error\n`ptxas` stderr:\n{reason}"

@@ -1,6 +1,6 @@
 """The kernel's process: it alone runs the user's file and holds the device, and it can be killed.
 
-Started as `python -m tui_tuner.python_kernels.child REQUESTS ANSWERS`; speaks frames of `messages` over these
+Started as `python -m tui_tuner.python_kernels.child REQUESTS ANSWERS`; speaks our own frames over these
 two sockets until the first is closed. While one configuration is timed, the next ones are compiled in forks."""
 
 from __future__ import annotations

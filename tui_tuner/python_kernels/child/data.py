@@ -11,7 +11,7 @@ from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.results import Resources
 from tui_tuner.evaluate.tolerance import FLOOR_CAP, FLOOR_ULPS, MARGIN, Bound
 from tui_tuner.problem.model import Tolerance
-from tui_tuner.python_kernels.child import Arguments, tensors_of
+from tui_tuner.python_kernels.child.kernel import Arguments, tensors_of
 
 WRONG = 0.05
 """The kernel as given is refused where it is further from its reference, relative to the output's magnitude."""

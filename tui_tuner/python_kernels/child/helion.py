@@ -38,7 +38,7 @@ from tui_tuner.problem.expressions import evaluate
 from tui_tuner.problem.languages import Value
 from tui_tuner.problem.model import Configuration
 from tui_tuner.python_kernels import KernelDescription, element_name, gathered, is_element_name, plain_values
-from tui_tuner.python_kernels.child import (
+from tui_tuner.python_kernels.child.kernel import (
     Arguments,
     JitLaunch,
     KernelFault,

@@ -8,7 +8,7 @@ import torch
 
 from tui_tuner.errors import DeviceError, ProblemError
 from tui_tuner.evaluate.results import DeviceInfo
-from tui_tuner.python_kernels.child import Arguments, TunableKernel, UserFile
+from tui_tuner.python_kernels.child.kernel import Arguments, TunableKernel, UserFile
 from tui_tuner.python_kernels.child.triton import TritonKernel, kernels_in
 from tui_tuner.resources import installed_version
 

@@ -45,8 +45,8 @@ from tui_tuner.python_kernels import (
     KernelPhase,
     KernelRequest,
 )
-from tui_tuner.python_kernels.child import Arguments, JitLaunch, KernelFault, ReadyKernel, compile_fault, failure
 from tui_tuner.python_kernels.child.bench import PythonKernelBench
+from tui_tuner.python_kernels.child.kernel import Arguments, JitLaunch, KernelFault, ReadyKernel, compile_fault, failure
 from tui_tuner.python_kernels.child.loading import KernelFromFile, check_device, device_info
 
 SendFrame = Callable[[Frame], None]

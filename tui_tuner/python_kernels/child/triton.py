@@ -17,7 +17,7 @@ from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.languages import Value
 from tui_tuner.problem.model import Configuration
 from tui_tuner.python_kernels import KernelDescription, plain_values, triton_line, value_of
-from tui_tuner.python_kernels.child import (
+from tui_tuner.python_kernels.child.kernel import (
     Arguments,
     JitLaunch,
     KernelFault,
