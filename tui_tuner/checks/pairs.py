@@ -161,7 +161,7 @@ async def check_regression(chosen: argparse.Namespace) -> tuple[int, list[Case]]
     problem = (await asyncio.to_thread(problem_named, chosen.kernel)).problem
     async with opened(problem, chosen.device, allow_unconfined=bool(chosen.allow_unconfined)) as machine:
         must_be_of(result, machine.problem, machine.report.device, chosen.baseline)
-    then, now = best_timing(result), machine.report.given.timing
+    then, now = _best_timing(result), machine.report.given.timing
     if then is None or now is None:
         raise ProblemError("has no time of its best kernel", hint="tune the kernel again", file=chosen.baseline)
     ratio = between(then, now)
@@ -175,7 +175,7 @@ async def check_regression(chosen: argparse.Namespace) -> tuple[int, list[Case]]
     return (ExitCode.FAILED if said == "SLOW" else ExitCode.FINISHED), [Case("right"), timed(said, lines)]
 
 
-def best_timing(result: SessionOutcome) -> Timing | None:
+def _best_timing(result: SessionOutcome) -> Timing | None:
     """The time of a result's best: that taken in turns at its end, as the fastest of many is partly fast by luck."""
     confirmed = None if result.comparison is None else result.comparison.challenger
     return confirmed or result.best.timing

@@ -77,7 +77,7 @@ def _tuned_source(told: ToldRun) -> str:
     tuned = best_text(problem, best, told.outcome)
     if COMPILED_LANGUAGES[problem.language].kernel_mark is None:
         return tuned
-    return with_host_code(problem.source_text, tuned, best.source, best.kernel, problem.language)
+    return _with_host_code(problem.source_text, tuned, best.source, best.kernel, problem.language)
 
 
 def _tuned_problem(told: ToldRun) -> str:
@@ -159,7 +159,7 @@ Item = tuple[int, int, list[str]]
 """Where it begins and ends, and the names that it defines."""
 
 
-def with_host_code(original: str, tuned: str, source: str, kernel: str, language: Language) -> str:
+def _with_host_code(original: str, tuned: str, source: str, kernel: str, language: Language) -> str:
     """The text of the patched file.
 
     Args:

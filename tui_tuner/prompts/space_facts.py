@@ -172,7 +172,7 @@ _IN_WORDS = (
 )
 
 
-def by_words(code: str) -> Callable[[int, str], Use]:
+def _by_words(code: str) -> Callable[[int, str], Use]:
     """Uses by the words of their line, where there is no grammar."""
 
     def use_at(offset: int, name: str) -> Use:
@@ -189,7 +189,7 @@ def _in_brackets(line: str, name: str) -> bool:
     return any(re.search(rf"\b{re.escape(name)}\b", inner) for inner in re.findall(r"\[([^\]]*)\]", line))
 
 
-def by_tree(code: str, language: Language) -> Callable[[int, str], Use]:
+def _by_tree(code: str, language: Language) -> Callable[[int, str], Use]:
     """Uses by their place in the syntax tree."""
     root = parse_code(code, language)
 
@@ -262,7 +262,7 @@ def tunable_uses(source: str, language: Language, names: Iterable[str]) -> dict[
     python = language == "python"
     code = _PYTHON_TEXT.sub(lambda match: spaces(match.group()), source) if python else code_only(source)
     code = code if python else _GUARD.sub(lambda match: spaces(match.group()), code)
-    use_at = by_tree(code, language) if language in COMPILED else by_words(code)
+    use_at = _by_tree(code, language) if language in COMPILED else _by_words(code)
     return {name: [_told(line, name) for line in _best(_lines(source, code, name, use_at))] for name in names}
 
 

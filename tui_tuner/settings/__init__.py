@@ -102,9 +102,9 @@ def _project_layers(beside: Path | None, own: Layer, settings: Settings) -> list
     file = None if beside is None else project_file(beside)
     if file is None or not _is_file(file) or file.resolve() == (own.place(()).file or Path()).resolve():
         return []
-    layer = project_layer(file)
+    layer = _project_layer(file)
     validated(layer.content, layer.fault)
-    check_project(layer, settings.model_dump(), trusted=is_trusted(file, settings.projects.trusted))
+    _check_project(layer, settings.model_dump(), trusted=_is_trusted(file, settings.projects.trusted))
     return [layer]
 
 
@@ -147,7 +147,7 @@ def save_settings(values: Mapping[str, Any], project: Path | None = None) -> Pat
         validated(layer.content, layer.fault)
         if project is not None:
             own = load_settings()
-            check_project(layer, own.model_dump(), trusted=is_trusted(file, own.projects.trusted))
+            _check_project(layer, own.model_dump(), trusted=_is_trusted(file, own.projects.trusted))
         file.parent.mkdir(parents=True, exist_ok=True)
         write_whole(file, text)
     except (ValueError, TypeError, AttributeError, OSError) as error:
@@ -243,13 +243,13 @@ _PATHS = (("session", "strategy"), ("build", "nvcc"), ("memory", "file"))
 """Keys whose relative paths begin at the project's file."""
 
 
-def is_trusted(file: Path, trusted: Sequence[Path]) -> bool:
+def _is_trusted(file: Path, trusted: Sequence[Path]) -> bool:
     """Whether a project's file lies in or below one of the directories."""
     directory = file.resolve().parent
     return any(directory.is_relative_to(place.expanduser().resolve()) for place in trusted)
 
 
-def project_layer(file: Path) -> Layer:
+def _project_layer(file: Path) -> Layer:
     """What a project's file sets, its paths made those that they are from here.
 
     Raises:
@@ -263,7 +263,7 @@ def project_layer(file: Path) -> Layer:
     return layer
 
 
-def check_project(layer: Layer, own: Mapping[str, Any], *, trusted: bool) -> None:
+def _check_project(layer: Layer, own: Mapping[str, Any], *, trusted: bool) -> None:
     """Whether a project's file may set what it sets.
 
     Args:
