@@ -1,5 +1,8 @@
 // Kernels for the tests on a GPU: well-behaved ones, and each kind of misbehaviour that a device must survive.
 
+#include <cuda_bf16.h>
+#include <cuda_fp8.h>
+
 __device__ int launches_so_far = 0;
 
 extern "C" __global__ void add_one(float* values, int n)
@@ -73,8 +76,11 @@ extern "C" __global__ void copy_behind(Behind held, float more)
     if (threadIdx.x < held.n) held.to[threadIdx.x] = held.from[threadIdx.x] + more;
 }
 
-extern "C" __global__ void show_bits(unsigned short* out, unsigned short half_bits, bool flag, double number)
+extern "C" __global__ void show_bits(unsigned short* out, unsigned short half_bits, bool flag, double number,
+                                     __nv_bfloat16 brain, __nv_fp8_e4m3 byte)
 {
+    out[3] = __bfloat16_as_ushort(brain);
+    out[4] = byte.__x;
     out[0] = half_bits;
     out[1] = flag;
     out[2] = (unsigned short)number;

@@ -20,6 +20,7 @@ from tui_tuner.evaluate.devices.cuda.device import CudaDevice
 from tui_tuner.evaluate.devices.cuda.timing import open_clock
 from tui_tuner.evaluate.tolerance import Bound, compare
 from tui_tuner.problem.candidate import Geometry
+from tui_tuner.problem.dtypes import dtype_named, is_floating
 from tui_tuner.problem.inputs import scalar_of
 from tui_tuner.problem.model import Argument
 from tui_tuner.problem.placement import Placement
@@ -172,7 +173,8 @@ class Scenarios:
         return {"counts": counts}
 
     def scalars(self) -> dict[str, Any]:
-        arguments = [np.zeros(3, np.uint16), np.float16(1.5), np.bool_(True), np.float64(7.0)]
+        arguments = [np.zeros(5, np.uint16), np.float16(1.5), np.bool_(True), np.float64(7.0)]
+        arguments += [dtype_named(name).type(1.5) for name in ("bfloat16", "float8_e4m3fn")]
         kernel = self.device.load(self.cubin, "show_bits")
         buffers = self.device.allocate(arguments, ALL)
         self.device.launch(kernel, buffers, ONE, LIMIT_S)
@@ -215,7 +217,7 @@ class Scenarios:
         self.device.use_checks(self.checks_cubin)
         random = np.random.default_rng()
         different = []
-        for case in range(200):
+        for case in range(32 * len(DTYPES)):
             got, expected, allowed = _output(random, case)
             buffers = self.device.allocate([got], frozenset(), guard_end=case % 2 == 0)
             here, there = compare(got, expected, allowed), self.device.compare(buffers, 0, expected, allowed)
@@ -290,19 +292,22 @@ class Scenarios:
         return {"refused": None}
 
 
+DTYPES = ("float16", "float32", "float64", "int32", "uint8", "bool", "bfloat16", "float8_e4m3fn", "float8_e5m2")
+
+
 def _output(random: np.random.Generator, case: int) -> tuple[np.ndarray, np.ndarray, Bound]:
     """What was computed, what was expected and what is allowed: right, a little off, or with what is no number."""
-    dtype = np.dtype(("float16", "float32", "float64", "int32", "uint8", "bool")[case % 6])
+    dtype = dtype_named(DTYPES[case % len(DTYPES)])
     count = int(random.integers(1, 200_000))
     expected = random.normal(0, 10, count).astype(dtype)
     got = expected.copy()
     places = random.integers(0, count, 3)
-    match case // 6 % 4:
+    match case // len(DTYPES) % 4:
         case 1:
             got[places] += np.ones(3).astype(dtype)
-        case 2 if dtype.kind == "f":
+        case 2 if is_floating(dtype):
             got[places] = (np.nan, np.inf, -np.inf)
-        case 3 if dtype.kind == "f":
+        case 3 if is_floating(dtype):
             got, expected = got + dtype.type(0.01), expected.astype(np.float64)
     return got, expected, Bound(0.01, 1e-3)
 

@@ -14,6 +14,7 @@ from tui_tuner.evaluate.devices.cuda.driver import Driver
 from tui_tuner.evaluate.devices.cuda.timing import ClockSampler
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind
 from tui_tuner.problem.candidate import Geometry
+from tui_tuner.problem.dtypes import dtype_named
 from tui_tuner.problem.placement import Placement
 
 ONE = Geometry((2, 1, 1), (32, 1, 1))
@@ -225,10 +226,11 @@ def test_scalars_that_packages_cannot_pass_go_as_their_bits(device, backend, tmp
     given = []
     backend.kernels["show"] = lambda *arguments: given.extend(arguments)
     kernel = device.load(cubin(tmp_path), "show")
-    buffers = device.allocate([np.float16(1.5), np.bool_(True), np.float32(2.5)], frozenset())
+    narrow = [dtype_named(name).type(1.5) for name in ("bfloat16", "float8_e4m3fn")]
+    buffers = device.allocate([np.float16(1.5), np.bool_(True), np.float32(2.5), *narrow], frozenset())
     device.launch(kernel, buffers, ONE, 1.0)
-    assert given == [0x3E00, 1, 2.5]
-    assert [value.dtype for value in given] == [np.uint16, np.uint8, np.float32]
+    assert given == [0x3E00, 1, 2.5, 0x3FC0, 0x3C]
+    assert [value.dtype for value in given] == [np.uint16, np.uint8, np.float32, np.uint16, np.uint8]
 
 
 @pytest.mark.parametrize(("shared_bytes", "allowed"), [(1024, []), (49152, []), (65536, [65536])])

@@ -137,7 +137,7 @@ def test_a_kernel_that_is_loaded_again_remembers_nothing(run):
 
 
 def test_scalars_of_every_width_arrive(run):
-    assert run("scalars") == {"bits": [0x3E00, 1, 7], "structures": [5.25, 6]}
+    assert run("scalars") == {"bits": [0x3E00, 1, 7, 0x3FC0, 0x3C], "structures": [5.25, 6]}
 
 
 def test_an_empty_kernel_takes_microseconds_however_many_are_timed(run):

@@ -18,6 +18,7 @@ from tui_tuner.evaluate.devices.guarded_memory import (
     page_layout,
     pattern,
 )
+from tui_tuner.problem.dtypes import dtype_named
 
 PAGE = 2 * 2**20
 
@@ -54,8 +55,8 @@ def test_bands_lie_on_both_sides_of_an_array(nbytes):
 
 def test_the_pattern_is_not_a_number_in_every_float_type():
     words = np.full(4, PATTERN, np.uint16)
-    for dtype in (np.float16, np.float32, np.float64):
-        assert np.isnan(words.view(dtype)).all()
+    for name in ("float16", "bfloat16", "float32", "float64"):
+        assert np.isnan(words.view(dtype_named(name))).all()
 
 
 @pytest.mark.parametrize("start", [0, 1, 64, 65])

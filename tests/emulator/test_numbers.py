@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -56,6 +57,38 @@ def test_bfloat16_keeps_the_upper_half_rounded_to_nearest(emulator: Bench, load:
     out, _ = emulator.run(load("bfloat16"), np.zeros(32, np.float32), values)
     assert np.allclose(values * 2, out, rtol=2**-8)
     assert not (out.view(np.uint32) & 0xFFFF).any()
+
+
+def test_numbers_of_a_byte_agree_with_those_of_ml_dtypes_to_the_last_bit(emulator: Bench, load: Load) -> None:
+    count = 65536
+    rng = np.random.default_rng(4)
+    floats = (rng.standard_normal(count) * 2.0 ** rng.integers(-18, 18, count)).astype(np.float32)
+    floats[:8] = [448, 464.1, 1e9, -np.inf, 2**-9, 2**-10, 2**-10 * 1.01, -0.0]
+    values, rounded, other_values, others, lost, _ = emulator.run(
+        load("bytes_as_numbers"),
+        *(np.zeros(count, dtype) for dtype in (np.float32, np.uint8, np.float32, np.uint8, np.uint8)),
+        floats,
+        grid=(256, 1, 1),
+        block=(256, 1, 1),
+    )
+    patterns = np.arange(count).astype(np.uint8)
+    one, other = np.dtype(ml_dtypes.float8_e4m3fn), np.dtype(ml_dtypes.float8_e5m2)
+    assert np.array_equal(patterns.view(one).astype(np.float32), values, equal_nan=True)
+    assert np.array_equal(patterns.view(other).astype(np.float32), other_values, equal_nan=True)
+    assert np.array_equal(np.clip(floats, -448, 448).astype(one).view(np.uint8), rounded)
+    assert np.array_equal(np.clip(floats, -57344, 57344).astype(other).view(np.uint8), others)
+    assert np.array_equal(floats.astype(other).view(np.uint8), lost)
+
+
+def test_two_and_four_numbers_of_a_byte_each_lie_in_a_word(emulator: Bench, load: Load) -> None:
+    numbers = np.random.default_rng(5).standard_normal((32, 4)).astype(np.float32)
+    fours, twos = np.zeros((32, 4), np.uint8), np.zeros((32, 2), np.uint8)
+    values, fours, twos, _ = emulator.run(load("packed_bytes"), np.zeros((32, 4), np.float32), fours, twos, numbers)
+    four, two = numbers.astype(ml_dtypes.float8_e4m3fn), numbers[:, :2].astype(ml_dtypes.float8_e5m2)
+    assert np.array_equal(four.view(np.uint8), fours)
+    assert np.array_equal(two.view(np.uint8), twos)
+    assert np.array_equal(values[:, :2], four[:, 2:].astype(np.float32))
+    assert np.array_equal(values[:, 2:], two.astype(np.float32))
 
 
 def test_vector_types_have_the_size_and_alignment_of_cuda(emulator: Bench, load: Load) -> None:

@@ -424,6 +424,7 @@ def test_init_chooses_of_several_kernels_as_a_session_does_and_says_how_to_take_
     flag = f"__global__ void clear(bool *flag, int n) {{ {place} if (i < n && flag[i]) flag[i] = false; }}\n"
     Path("two.cu").write_text(flag + SOURCE.replace("scale", "stretch").replace("passes", "2"))
     assert "did you mean 'stretch'?" in here("init", "two.cu", "--kernel", "strech").err
+    assert "did you mean 'stretch'?" in here("two.cu", "--kernel", "strech", "--auto", "--llm", "none").err
     assert not Path("two.toml").exists()
 
     chosen = here("init", "two.cu")

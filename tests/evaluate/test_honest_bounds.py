@@ -22,11 +22,20 @@ PLACE = '[[arguments]]\nname = "place"\ndtype = "int32"\nshape = ["n"]\nfill = "
 ALPHA = '[[arguments]]\nname = "alpha"\ndtype = "float32"\nvalue = 1.0\n'
 
 
-def bench(directory: Path, reference: str, argument: str = "", declared: str = "", **kernels: Kernel) -> Workbench:
+def bench(
+    directory: Path,
+    reference: str,
+    argument: str = "",
+    declared: str = "",
+    element: tuple[str, str] = ("float", "float32"),
+    **kernels: Kernel,
+) -> Workbench:
     """A problem with one test, whose kernel may have one argument more, before the size."""
-    (directory / "scale.cu").write_text(SOURCE.replace("int n)", f"{declared} int n)"))
-    text = PROBLEM.partition("[[tests]]")[0].replace(
-        '[[arguments]]\nname = "n"', f'{argument}[[arguments]]\nname = "n"'
+    (directory / "scale.cu").write_text(SOURCE.replace("int n)", f"{declared} int n)").replace("float", element[0]))
+    text = (
+        PROBLEM.partition("[[tests]]")[0]
+        .replace("float32", element[1])
+        .replace('[[arguments]]\nname = "n"', f'{argument}[[arguments]]\nname = "n"')
     )
     taken = "y, x, n" if not argument else f"y, x, {declared.rstrip(', ').split()[-1].strip('*')}, n"
     (directory / "reference.py").write_text(f"import numpy as np\n\ndef scale({taken}):\n    return {reference}\n")
@@ -90,6 +99,50 @@ def test_where_rounding_makes_another_result_nobody_is_checked_and_that_is_said(
     work = bench(tmp_path, "(x - x.mean()) / (np.abs(x - x.mean()).max() + 1e-30)", given=given, rounds=rounds)
     assert "n=4001, inputs with equal values: y is made of rounding" in work._datasets.left_out
     assert work.evaluate(executable("rounds"), None).failure is None
+
+
+BFLOAT16 = ("__nv_bfloat16", "bfloat16")
+
+
+def root_mean_square(x: np.ndarray) -> np.ndarray:
+    single = x.astype(np.float32)
+    return np.asarray(single / np.sqrt(np.square(single).mean() + np.float32(EPS)))
+
+
+def test_equal_values_of_bfloat16_are_checked_though_one_step_of_them_is_as_far_as_results_may_be_off(
+    tmp_path: Path,
+) -> None:
+    def given(y: np.ndarray, x: np.ndarray, n: int) -> float:
+        y[...] = root_mean_square(x)
+        return 1.0
+
+    def other_way(y: np.ndarray, x: np.ndarray, n: int) -> float:
+        given(y, x, n)
+        y[...] = np.nextafter(y, -y)
+        return 1.0
+
+    def wrong(y: np.ndarray, x: np.ndarray, n: int) -> float:
+        y[...] = root_mean_square(x) * (1.04 if x.min() == x.max() else 1)
+        return 1.0
+
+    reference = f"x / np.sqrt(np.square(x).mean() + {EPS})"
+    work = bench(tmp_path, reference, element=BFLOAT16, given=given, other_way=other_way, wrong=wrong)
+    assert not [one for one in work._datasets.left_out if "equal values" in one]
+    assert work.evaluate(executable("other_way"), None).failure is None
+    failure = work.evaluate(executable("wrong"), None).failure
+    assert failure is not None
+    assert "inputs with equal values: y[0] is " in failure.message
+
+
+def test_what_is_made_of_rounding_alone_is_found_in_bfloat16_too(tmp_path: Path) -> None:
+    def given(y: np.ndarray, x: np.ndarray, n: int) -> float:
+        away = x.astype(np.float32) - x.mean(dtype=np.float64).astype(np.float32)
+        y[...] = away / (np.abs(away).max() + np.float32(1e-30))
+        return 1.0
+
+    reference = "(x - x.mean()) / (np.abs(x - x.mean()).max() + 1e-30)"
+    work = bench(tmp_path, reference, element=BFLOAT16, given=given)
+    assert "n=4001, inputs with equal values: y is made of rounding" in work._datasets.left_out
 
 
 def test_who_takes_a_limit_for_one_that_is_excluded_is_found_before_it_is_accepted(tmp_path: Path) -> None:

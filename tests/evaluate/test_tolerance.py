@@ -15,6 +15,7 @@ from tui_tuner.evaluate.tolerance import (
     own_error,
     wrong_elements,
 )
+from tui_tuner.problem.dtypes import dtype_named
 from tui_tuner.problem.model import Tolerance
 
 FLOAT = np.dtype(np.float32)
@@ -30,6 +31,18 @@ def test_another_order_of_summation_passes() -> None:
     expected = data.astype(np.float64).sum(axis=1)
     got = np.add.reduce(data[:, ::-1], axis=1, dtype=np.float32)
     assert compare(got, expected, own(expected, 4096))[1] is None
+
+
+@pytest.mark.parametrize(("name", "further"), [("bfloat16", 0.02), ("float8_e4m3fn", 0.3), ("float8_e5m2", 0.6)])
+def test_results_of_few_bits_may_round_the_other_way_and_no_further(name: str, further: float) -> None:
+    dtype = dtype_named(name)
+    expected = np.abs(RNG.standard_normal(1000)) + 1
+    got = expected.astype(dtype)
+    allowed = bound(expected, dtype, 4096, Tolerance(), own_error(got, expected))
+    other_way = np.nextafter(got, dtype.type(2 * got.max()))
+    assert compare(other_way, expected, allowed)[1] is None
+    assert compare(other_way, got, bound(got, dtype, 4096, Tolerance(), None))[1] is None, "without a reference too"
+    assert compare((expected * (1 + further)).astype(dtype), expected, allowed)[1] is not None
 
 
 def test_half_precision_where_single_is_asked_for_fails() -> None:

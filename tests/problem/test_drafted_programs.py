@@ -234,16 +234,38 @@ def test_constant_memory_is_bounded_as_the_host_fills_it(tmp_path):
     assert (arguments["query"].fill, arguments["query"].low, arguments["query"].high) == ("integers", 0, 20)
 
 
-def test_a_type_that_no_problem_file_has_is_refused_and_a_template_of_it_is_of_floats(tmp_path):
+def test_a_type_that_no_problem_file_has_is_refused(tmp_path):
     kernel = tmp_path / "k.cu"
-    body = f"{{ {ONE} if (i < n) a[i] = a[i]; }}\n"
-    kernel.write_text(f"__global__ void k(__nv_bfloat16 *a, int n) {body}")
-    with pytest.raises(ProblemError, match="is of __nv_bfloat16, a type of numbers that no problem file has"):
+    kernel.write_text(f"__global__ void k(__nv_fp8_e8m0 *a, int n) {{ {ONE} if (i < n) a[i] = a[i]; }}\n")
+    with pytest.raises(ProblemError, match="is of __nv_fp8_e8m0, a type of numbers that no problem file has"):
         scaffold(kernel, None)
+
+
+@pytest.mark.parametrize(
+    ("type_text", "dtype", "extent"),
+    [
+        ("nv_bfloat16", "bfloat16", "n"),
+        ("__nv_bfloat162", "bfloat16", "2 * n"),
+        ("__nv_fp8_e4m3", "float8_e4m3fn", "n"),
+        ("__nv_fp8x4_e5m2", "float8_e5m2", "4 * n"),
+    ],
+)
+def test_arrays_of_narrow_types_are_drafted(tmp_path, type_text, dtype, extent):
+    host = f"int main() {{ const int n = 9000; {type_text} *a; cudaMalloc(&a, n * sizeof({type_text}));"
+    host += " k<<<n / 64, 64>>>(a, __float2bfloat16(0.75f), n); }"
+    source = f"__global__ void k({type_text} *a, nv_bfloat16 s, int n) {{ {ONE} if (i < n) a[i] = a[i]; }}\n{host}"
+    _, _, arguments = drafted_of(tmp_path, source)
+    assert (arguments["a"].dtype, arguments["a"].shape) == (dtype, [extent])
+    assert (arguments["s"].dtype, arguments["s"].value) == ("bfloat16", 0.75)
+
+
+def test_a_template_is_drafted_of_the_narrow_type_that_the_host_has(tmp_path):
     host = "int main() { const int n = 9000; __nv_bfloat16 *a, *b; cudaMalloc(&a, n * 2);"
     host += " k<__nv_bfloat16><<<n / 64, 64>>>(a, n); }"
-    problem, _, arguments = drafted_of(tmp_path, f"template <typename T> __global__ void k(T *a, int n) {body}{host}")
-    assert (problem.kernel.name, arguments["a"].dtype, arguments["a"].shape) == ("k<float>", "float32", ["n"])
+    source = f"template <typename T> __global__ void k(T *a, int n) {{ {ONE} if (i < n) a[i] = a[i]; }}\n{host}"
+    problem, _, arguments = drafted_of(tmp_path, source)
+    assert problem.kernel.name == "k<__nv_bfloat16>"
+    assert (arguments["a"].dtype, arguments["a"].shape) == ("bfloat16", ["n"])
 
 
 def test_a_number_of_a_loop_that_a_kernel_shifts_by_is_the_first(tmp_path):

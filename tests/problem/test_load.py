@@ -117,6 +117,7 @@ def test_a_mistake_is_told_with_its_line_and_a_way_out(tmp_path, old, new, line,
         ),
         ("float *out, const float *in, float *factor, int n", "is a pointer in the kernel: it needs shape"),
         ("float *out, const half *in, float factor, int n", "is float16 in the kernel, not float32"),
+        ("float *out, const nv_bfloat16 *in, float factor, int n", "is bfloat16 in the kernel, not float32"),
         ("float *out, const float *in, float factor, int n, int m", "the kernel's argument 'm' is missing"),
     ],
 )
@@ -131,6 +132,14 @@ def test_arguments_that_are_not_the_kernels_are_refused(tmp_path, parameters, me
 
 def test_types_that_are_not_known_and_parameters_without_a_name_are_let_through(tmp_path):
     load_problem(write(tmp_path, kernel="__global__ void scale(REAL *, const float4 *in, REAL factor, int) {}"))
+
+
+@pytest.mark.parametrize(("type_text", "bits"), [("__nv_bfloat16", "uint16"), ("__nv_fp8_e4m3", "uint8")])
+def test_numbers_that_problem_files_did_not_have_may_be_declared_as_their_bits(tmp_path, type_text, bits):
+    problem = PROBLEM.replace('name = "in"\ndtype = "float32"', f'name = "in"\ndtype = "{bits}"')
+    assert problem != PROBLEM
+    kernel = f"__global__ void scale(float *out, const {type_text} *in, float factor, int n) {{ out[0] = 1; }}"
+    assert load_problem(write(tmp_path, problem, kernel)).arguments[1].dtype == bits
 
 
 def test_template_arguments_in_the_kernels_name_are_checked_against_the_dtypes(tmp_path):

@@ -12,6 +12,7 @@ from tui_tuner.evaluate.trials import is_late
 from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words
 from tui_tuner.problem.draft.guesses import is_written
 from tui_tuner.problem.draft.sizes import Amendments
+from tui_tuner.problem.dtypes import dtype_named
 from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.inputs import shape_of
 from tui_tuner.problem.model import Argument, Problem
@@ -114,7 +115,7 @@ def _elements(text: str, sizes: Mapping[str, int]) -> int | None:
 
 
 def _width(argument: Argument) -> int:
-    return int(re.sub(r"\D", "", argument.dtype) or 8) // 8
+    return 1 if argument.dtype == "struct" else dtype_named(argument.dtype).itemsize
 
 
 def needed(reason: str, problem: Problem) -> str:

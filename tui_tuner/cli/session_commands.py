@@ -49,6 +49,8 @@ def add_tune(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kernel", type=Path, nargs="?", metavar="KERNEL", help=kernel)
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
     _add_choices(parser)
+    of_several = "which kernel of the file, where it has several: the same as FILE:NAME"
+    parser.add_argument("--kernel", metavar="NAME", dest="kernel_name", help=of_several)
     host = "where the kernel is launched, if not in its file: read to draft a problem"
     parser.add_argument("--host", type=Path, metavar="FILE", help=host)
     parser.add_argument("--run-dir", type=directory, metavar="DIR", help="where the run goes")
@@ -89,6 +91,8 @@ async def tune(chosen: argparse.Namespace) -> int:
         if chosen.bare and front_end_of(chosen).has_terminal:
             return await _start()
         chosen.parser.error("name a KERNEL, or a recording with --device recorded:FILE")
+    if chosen.kernel is not None and chosen.kernel_name is not None:
+        chosen.kernel = Path(f"{chosen.kernel}:{chosen.kernel_name}")
     from tui_tuner.evaluate.runner import start_ahead
 
     if chosen.kernel is not None and chosen.kernel.suffix == ".cu":

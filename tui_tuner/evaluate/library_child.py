@@ -25,6 +25,7 @@ from tui_tuner.evaluate.measure.timing import Patience, measure
 from tui_tuner.evaluate.results import Timing
 from tui_tuner.evaluate.runner.device_lock import DeviceLock
 from tui_tuner.evaluate.tolerance import bound, compare
+from tui_tuner.problem.dtypes import dtype_named, is_narrow
 from tui_tuner.problem.expressions import evaluate
 from tui_tuner.problem.inputs import call_reference, label_of, make_arguments
 from tui_tuner.problem.model import Problem
@@ -107,7 +108,7 @@ class TorchLibrary:
 
     def _on_device(self, arguments: list[np.ndarray | np.generic]) -> dict[str, Any]:
         named = {
-            a.name: self._torch.from_numpy(value).cuda() if isinstance(value, np.ndarray) else plain_scalar(value)
+            a.name: self._tensor(value) if isinstance(value, np.ndarray) else plain_scalar(value)
             for a, value in zip(self._problem.arguments, arguments, strict=True)
         }
         return with_arrays(self._problem, named)
@@ -119,7 +120,18 @@ class TorchLibrary:
             return {name: self._on_host(value, named) for name, value in returned.items()}
         if isinstance(returned, tuple):
             return tuple(self._on_host(value, named) for value in returned)
-        return returned.cpu().numpy() if isinstance(returned, self._torch.Tensor) else returned
+        if not isinstance(returned, self._torch.Tensor):
+            return returned
+        dtype = dtype_named(str(returned.dtype).removeprefix("torch."))
+        bits = returned.view(getattr(self._torch, f"int{8 * dtype.itemsize}")) if is_narrow(dtype) else returned
+        return bits.cpu().numpy().view(dtype)
+
+    def _tensor(self, array: np.ndarray) -> object:
+        """An array on the device, of the type of the same name: torch takes no narrow ones but as their bits."""
+        if not is_narrow(array.dtype):
+            return self._torch.from_numpy(array).cuda()
+        bits = self._torch.from_numpy(array.view(f"i{array.itemsize}"))
+        return bits.view(getattr(self._torch, array.dtype.name)).cuda()
 
 
 def _measured(problem: Problem, place: str, run: str) -> LibraryTime:

@@ -16,6 +16,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from tui_tuner.problem.blocks import in_threads
+from tui_tuner.problem.dtypes import is_floating, is_narrow, spacing
 from tui_tuner.problem.model import Tolerance
 
 Found = TypeVar("Found")
@@ -25,6 +26,8 @@ TIMED_MARGIN = 16.0
 """Margin at the timed size, where the kernel as given itself is the reference: it may be larger than all tests."""
 WIDER = 1.5
 FLOOR_ULPS = 8.0
+FLOOR_ROUNDINGS, FLOOR_OF_FEW_BITS = 2.0, 2.0**-6
+"""Of bfloat16 and narrower: two roundings apart, and at least that of bfloat16; eight would be no check."""
 FLOOR_CAP = 1e-2
 """No bound lets more than this share of the output's magnitude pass."""
 TINY = float(np.finfo(np.float32).tiny)
@@ -102,17 +105,27 @@ def bound(
         margin: how many times that error is allowed.
         size: of the output, for what is allowed of all of its elements alike; None for its magnitude.
     """
-    if not np.issubdtype(dtype, np.floating):
+    if not is_floating(dtype):
         return Bound(float(tolerance.integers), 0.0)
     if tolerance.absolute is not None or tolerance.relative is not None:
         return Bound(tolerance.absolute or 0.0, tolerance.relative or 0.0)
-    least = FLOOR_ULPS * float(np.finfo(dtype).eps)
+    least = _least_share(dtype)
     floor = min(least * max(1.0, operations) ** 0.5, FLOOR_CAP)
     size = magnitude(expected) if size is None else size
     if own is None:
-        return Bound(floor * size, floor)
+        return Bound(floor * size, max(floor, least))
     absolute = max(min(margin * own.absolute, FLOOR_CAP * size), floor * size)
     return Bound(absolute, max(min(margin * own.relative, FLOOR_CAP), least))
+
+
+def loosest(expected: np.ndarray, dtype: np.dtype) -> Bound:
+    """What no floating-point output of a type may deviate by, however the kernel as given errs."""
+    return Bound(FLOOR_CAP * magnitude(expected), max(FLOOR_CAP, _least_share(dtype)))
+
+
+def _least_share(dtype: np.dtype) -> float:
+    """What share of an element rounding alone may come to."""
+    return min(FLOOR_ULPS * spacing(dtype), max(FLOOR_ROUNDINGS * spacing(dtype), FLOOR_OF_FEW_BITS))
 
 
 def magnitude(values: np.ndarray) -> float:
@@ -250,7 +263,7 @@ def verdict(found: Tally, got: Callable[[int], np.generic], expected: np.ndarray
         return float("inf"), wrong(found.infinite, "infinity")
     if not found.off.count:
         return found.worst, None
-    if not np.issubdtype(got(found.off.first).dtype, np.floating):
+    if not is_floating(got(found.off.first).dtype):
         told = f", allowed is {allowed.absolute:g}, of noise in one of {1 / RARELY:.0f}" if allowed.absolute else ""
         return float("inf"), wrong(found.off, f"{share(found.off)} differ{told}")
     limit = allowed.absolute + allowed.relative * abs(float(expected.flat[found.off.first]))
@@ -260,11 +273,14 @@ def verdict(found: Tally, got: Callable[[int], np.generic], expected: np.ndarray
 
 def tally(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> Tally:
     """Compare two flat arrays on the host."""
-    if not np.issubdtype(got.dtype, np.floating):
+    if not is_floating(got.dtype):
         return Tally(off=_wrong(_differing(got, expected, allowed)))
     largest = _quick_share(got, expected, allowed)
-    close = largest <= 1 - 8 * float(np.finfo(got.dtype).eps)  # nearer to the limit rounding could decide
-    return Tally(worst=largest) if close else _exact_tally(got, expected, allowed)
+    close = largest <= 1 - 8 * spacing(got.dtype)  # nearer to the limit rounding could decide
+    if close:
+        return Tally(worst=largest)
+    share, not_a_number, infinite = _exact(got, expected, allowed)
+    return Tally(float(share.max(initial=0.0)), _wrong(share > 1), _wrong(not_a_number), _wrong(infinite))
 
 
 def _differing(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> np.ndarray:
@@ -285,28 +301,15 @@ def _quick_share(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> float
     """Largest deviation relative to the allowed one; infinite where anything is not finite."""
 
     def largest(piece: slice) -> float:
-        right, one = (_at_least_single(array[piece]) for array in (expected, got))
+        right, one = expected[piece], got[piece]
+        if is_narrow(one.dtype):  # fewer bits round a small deviation to nothing
+            right, one = right.astype(np.float32), one.astype(np.float32)
         share = np.abs(one - right)
         share /= np.abs(right) * allowed.relative + (allowed.absolute + TINY)
         found = float(share.max())
         return found if np.isfinite(found) else float("inf")
 
     return max(_of_pieces(got, largest), default=0.0)
-
-
-def _at_least_single(piece: np.ndarray) -> np.ndarray:
-    """Half precision rounds a small deviation to nothing."""
-    return piece.astype(np.float32) if piece.dtype == np.float16 else piece
-
-
-def _exact_tally(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> Tally:
-    share, not_a_number, infinite = _exact(got, expected, allowed)
-    return Tally(
-        worst=float(share.max(initial=0.0)),
-        off=_wrong(share > 1),
-        not_a_number=_wrong(not_a_number),
-        infinite=_wrong(infinite),
-    )
 
 
 def _exact(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -329,7 +332,7 @@ def _exact(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> tuple[np.nd
 def wrong_elements(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> np.ndarray:
     """Where an output is not what is expected, as an array of booleans in its shape."""
     wrong, one, right = np.zeros(expected.size, bool), got.reshape(-1), expected.reshape(-1)
-    if not np.issubdtype(got.dtype, np.floating):
+    if not is_floating(got.dtype):
         return _differing(one, right, allowed).reshape(expected.shape)
 
     def mark(piece: slice) -> None:

@@ -9,7 +9,21 @@ from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, model_seri
 from tui_tuner.problem.languages import TABLE
 
 type_names = Literal[
-    "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64"
+    "bool",
+    "int8",
+    "uint8",
+    "int16",
+    "uint16",
+    "int32",
+    "uint32",
+    "int64",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+    "bfloat16",
+    "float8_e4m3fn",
+    "float8_e5m2",
 ]
 POINTER = "pointer"
 """The dtype of a member that holds an address."""

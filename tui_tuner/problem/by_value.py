@@ -13,6 +13,7 @@ import numpy as np
 
 from tui_tuner.problem.argument import POINTER
 from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words
+from tui_tuner.problem.dtypes import dtype_named
 from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.model import Language, Member
 from tui_tuner.problem.structures import Member as Declared
@@ -123,7 +124,7 @@ def _of_vector(name: str, width: int, language: Language) -> tuple[Field, ...] |
 
 def _alignment_of(dtype: str, width: int) -> int | None:
     """Of a vector of CUDA, bytes; None for that of its element."""
-    return min(16, width * np.dtype(dtype).itemsize) if width in (2, 4) else None
+    return min(16, width * dtype_named(dtype).itemsize) if width in (2, 4) else None
 
 
 def _fields(
@@ -206,7 +207,7 @@ def _pointer_in(structure: str, code: str, deepest: int = _DEEPEST) -> str:
 
 def stored_as(dtype: str) -> np.dtype:
     """What a member lies in memory as: an address as a whole number."""
-    return np.dtype("uint64" if dtype == POINTER else dtype)
+    return dtype_named("uint64" if dtype == POINTER else dtype)
 
 
 def layout(members: Sequence[Member]) -> np.dtype:

@@ -31,6 +31,9 @@ _NAMED = {
     "half": "float16",
     "__half": "float16",
     "_Float16": "float16",
+    **dict.fromkeys(("__nv_bfloat16", "nv_bfloat16", "__bf16", "__hip_bfloat16", "hip_bfloat16"), "bfloat16"),
+    "__nv_fp8_e4m3": "float8_e4m3fn",
+    "__nv_fp8_e5m2": "float8_e5m2",
     "bool": "bool",
     "_Bool": "bool",
     "size_t": "uint64",
@@ -45,8 +48,15 @@ _NAMED = {
     "ulonglong": "uint64",
     **{f"{sign}int{bits}_t": f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
 }
-_COMPLEX = {"cuComplex": "float2", "cuFloatComplex": "float2", "cuDoubleComplex": "double2"}
-_VECTOR = re.compile(r"((?:u?(?:char|short|int|long|longlong))|float|double|half|__half)(2|3|4|8|16)")
+_VECTORS = {
+    "cuComplex": "float2",
+    "cuFloatComplex": "float2",
+    "cuDoubleComplex": "double2",
+    **{f"__nv_fp8x{width}_{kind}": f"__nv_fp8_{kind}{width}" for width in (2, 4) for kind in ("e4m3", "e5m2")},
+}
+"""Types that are as vectors by other names."""
+_NARROW_VECTOR = r"half|__half|(?:__)?nv_bfloat16|__hip_bfloat16|__nv_fp8_e4m3|__nv_fp8_e5m2"
+_VECTOR = re.compile(rf"((?:u?(?:char|short|int|long|longlong))|float|double|{_NARROW_VECTOR})(2|3|4|8|16)")
 _PACKED_MARK = "__times"
 """Between a type and how many of it a structure is made of, where no vector is."""
 
@@ -78,7 +88,7 @@ def dtype_of(type_text: str, language: Language, aliases: Mapping[str, str]) -> 
         return _integer(words), 1
     if len(words) != 1:
         return None, 1
-    words = [_COMPLEX.get(words[0], words[0])]
+    words = [_VECTORS.get(words[0], words[0])]
     base, _, packed = words[0].partition(_PACKED_MARK)
     if packed:
         return dtype_of(base.replace("_of_", " "), language, aliases)[0], int(packed)

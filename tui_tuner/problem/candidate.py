@@ -8,7 +8,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Self
 
-import numpy as np
 from pydantic import (
     BaseModel,
     ConfigDict,
@@ -19,6 +18,7 @@ from pydantic import (
     WrapValidator,
 )
 
+from tui_tuner.problem.dtypes import dtype_named
 from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.model import Argument, Configuration, Expression, Launch, Problem, Value
 from tui_tuner.problem.space import SearchSpace
@@ -78,7 +78,7 @@ def local_memory(
     for index, argument in enumerate(arguments):
         if argument.local is not None:
             elements = _positive(argument.local, names, f"argument '{argument.name}': local memory")
-            found.append((index, elements * np.dtype(argument.dtype).itemsize))
+            found.append((index, elements * dtype_named(argument.dtype).itemsize))
     return tuple(found)
 
 

@@ -10,6 +10,7 @@ from tui_tuner.problem.by_value import Field, Unknown, fields_of
 from tui_tuner.problem.c_types import type_words
 from tui_tuner.problem.check_inputs import at_sizes, check_test_inputs, fill_fault
 from tui_tuner.problem.check_launch import every_run
+from tui_tuner.problem.dtypes import holds_bits
 from tui_tuner.problem.expressions import ExpressionError, check_expression
 from tui_tuner.problem.inputs import array_bytes, check_value
 from tui_tuner.problem.model import Argument, Expression, Member, Problem
@@ -144,7 +145,7 @@ def _unlike(argument: Argument, parameter: KernelParameter) -> tuple[str, str] |
         return kind, "is a pointer in the kernel: it needs shape, not value"
     if not parameter.pointer and kind == "shape":
         return kind, "is a scalar in the kernel: it needs value, not shape"
-    if parameter.dtype is not None and parameter.dtype != argument.dtype:
+    if parameter.dtype not in (None, argument.dtype) and not holds_bits(argument.dtype, parameter.dtype):
         return "dtype", f"is {parameter.dtype} in the kernel, not {argument.dtype}"
     if argument.output and parameter.const:
         return "output", "is const in the kernel and cannot be an output"

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from tui_tuner.problem.candidate import geometry
 from tui_tuner.problem.check_launch import all_tests
+from tui_tuner.problem.dtypes import dtype_named, is_floating
 from tui_tuner.problem.expression_nodes import INTEGER_LIMIT
 from tui_tuner.problem.expressions import ExpressionError, check_expression, evaluate
 from tui_tuner.problem.inputs import BOUNDED, bounds_of, check_value, fill_of, filled_member, poisoned
@@ -34,7 +33,7 @@ def fill_fault(argument: Argument) -> FillFault | None:
 
 
 def _fault_of_one(argument: Argument) -> FillFault | None:
-    is_float = argument.members is None and np.issubdtype(np.dtype(argument.dtype), np.floating)
+    is_float = argument.members is None and is_floating(dtype_named(argument.dtype))
     how = fill_of(argument) if argument.members is None else None
     if argument.shape is None:
         if argument.fill is not None or argument.function is not None:
@@ -47,7 +46,7 @@ def _fault_of_one(argument: Argument) -> FillFault | None:
     elif how in ("normal", "uniform") and not is_float:
         message = f"fill = '{argument.fill}' makes fractions, {argument.dtype} holds none"
         return FillFault("fill", message, 'use fill = "integers" with low and high')
-    elif how == "offsets" and np.dtype(argument.dtype).kind not in "iu":
+    elif how == "offsets" and dtype_named(argument.dtype).kind not in "iu":
         return FillFault("fill", f"offsets are whole numbers, {argument.dtype} is none", 'use fill = "integers"')
     elif how == "offsets" and argument.high is None:
         return FillFault(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tui_tuner.problem.blocks import filled, in_blocks, in_threads
+from tui_tuner.problem.dtypes import is_floating, largest, spacing
 
 SPIKES = 64
 """Elements that are large, of as many as there are."""
@@ -26,8 +27,9 @@ INFINITIES = 4
 PARTS = 16
 DEEPEST = 10
 """Quiet parts are scaled by up to 2 to the minus this."""
-TINY, LARGE = (1e-30, 1e-3), (1e4, 1e3)
-"""Factors of single and double precision, and of half precision."""
+TINY, LARGE = (1e-30, 1e-3, 2**-4), (1e4, 1e3, 2.0**5)
+_REACHES = (1e30, 1e4, 0)
+"""Factors of types whose largest number is beyond these: single precision and bfloat16, half precision, one byte."""
 MODERATE = 8.0
 """Of noise: the exponentials of what is so far apart differ by up to the precision of single numbers, and more."""
 EQUAL = (0.5, 1.0, 1.5, 2.0, 3.0, -0.5, -1.0, -2.0)
@@ -70,7 +72,7 @@ def spikes(noise: np.ndarray, domain: Domain, random: np.random.Generator) -> np
     """
     values = np.empty_like(noise)
     flat, drawn = values.reshape(-1), noise.reshape(-1)
-    rounding = float(np.finfo(flat.dtype).eps) if flat.dtype.kind == "f" else 1.0
+    rounding = spacing(flat.dtype) if is_floating(flat.dtype) else 1.0
     in_blocks(flat.size, lambda part: _scale(flat[part], drawn[part], domain, rounding / flat.size))
     places = random.integers(0, flat.size, min(SPIKES, flat.size // 2 + 1))
     flat[places] = loud = _loud(flat.dtype, domain, random, places.size)
@@ -84,7 +86,8 @@ def _loud(dtype: np.dtype, domain: Domain, random: np.random.Generator, count: i
         return np.asarray(LOUD * shares * random.choice([-1.0, 1.0, 1.0], count)).astype(dtype)
     if domain.is_whole:
         return np.full(count, int(domain.high) - 1).astype(dtype)
-    return np.asarray(domain.origin + (domain.high - domain.origin) * shares * (1 - 2**-10)).astype(dtype)
+    below = 1 - max(2**-10, spacing(dtype))  # rounding reaches the bound otherwise
+    return np.asarray(domain.origin + (domain.high - domain.origin) * shares * below).astype(dtype)
 
 
 def changed(noise: np.ndarray, domain: Domain, random: np.random.Generator) -> np.ndarray:
@@ -114,7 +117,7 @@ def put(values: np.ndarray, numbers: Sequence[np.generic], domain: Domain, rando
     """Put numbers, as far as they may be there, at a few places: what compares with them is wrong there or not."""
     low, high = (-np.inf, np.inf) if domain.low is None or domain.high is None else (domain.low, domain.high)
     allowed = [] if domain.is_whole else [number for number in numbers if low <= float(number) < high]
-    if allowed and values.dtype.kind == "f":
+    if allowed and is_floating(values.dtype):
         places = random.integers(0, values.size, min(SPIKES, values.size // HEAD + 1))
         values.reshape(-1)[places] = np.resize(allowed, places.size)
 
@@ -167,11 +170,13 @@ def _rows(values: np.ndarray) -> np.ndarray:
 
 def next_to_each_other(noise: np.ndarray, domain: Domain, random: np.random.Generator) -> np.ndarray | None:
     """A few numbers that follow each other: what orders them by fewer bits takes some for equal."""
-    if domain.is_whole or noise.dtype.kind != "f":
+    if domain.is_whole or not is_floating(noise.dtype):
         return None
     first = np.array([_one_of_few(domain, random, negative=False)], noise.dtype)
     bits = first.view(f"i{first.itemsize}")
-    return np.asarray(bits + random.integers(0, NEIGHBOURS, noise.shape, bits.dtype.type)).view(noise.dtype)
+    following = (bits + np.arange(NEIGHBOURS, dtype=bits.dtype)).view(noise.dtype)
+    count = np.count_nonzero(following.astype(np.float64) < (np.inf if domain.high is None else domain.high))
+    return np.asarray(bits + random.integers(0, count, noise.shape, bits.dtype.type)).view(noise.dtype)
 
 
 def _one_of_few(domain: Domain, random: np.random.Generator, *, negative: bool) -> float:
@@ -219,7 +224,7 @@ def _scale(into: np.ndarray, drawn: np.ndarray, domain: Domain, factor: float) -
     """Bring values nearer to the domain's origin; whole numbers by a power of two, rounded down."""
     if into.dtype.kind == "b":
         into[...] = drawn & (factor > 0.5)
-    elif into.dtype.kind != "f":
+    elif not is_floating(into.dtype):
         origin = into.dtype.type(domain.origin)
         shift = min(round(-np.log2(factor)), into.dtype.itemsize * 8 - 1)
         np.right_shift(drawn - origin, into.dtype.type(shift), out=into)
@@ -249,6 +254,15 @@ def _one_value(domain: Domain, random: np.random.Generator) -> float:
     return int(random.integers(int(domain.low), int(domain.high)))
 
 
+def nudged(values: np.ndarray) -> np.ndarray:
+    """The same, off by a unit in the last place, up and down in turns; zeros stay zeros."""
+    found, most = values.copy(), largest(values.dtype)
+    for first, towards in enumerate((most, -most)):
+        part = found.reshape(-1)[first::2]
+        np.nextafter(part, values.dtype.type(towards), out=part, where=part != 0)
+    return found
+
+
 def infinities(noise: np.ndarray, domain: Domain, random: np.random.Generator) -> np.ndarray | None:
     """Noise with a few infinities of either sign."""
     if not domain.has_infinities:
@@ -270,7 +284,7 @@ def zeros(noise: np.ndarray, domain: Domain, _: np.random.Generator) -> np.ndarr
     if not domain.holds_zero():
         return None
     values = np.zeros_like(noise)
-    if domain.is_real and noise.dtype.kind == "f":
+    if domain.is_real and is_floating(noise.dtype):
         flat, drawn = values.reshape(-1), noise.reshape(-1)
         in_blocks(flat.size, lambda part: np.copysign(flat[part], drawn[part], out=flat[part]))
     return values
@@ -328,7 +342,7 @@ def _in_thirds(flat: np.ndarray) -> np.ndarray:
     return flat[: flat.size // 3 * 3].reshape(3, -1)
 
 
-def _factor(dtype: np.dtype, factors: tuple[float, float]) -> np.generic:
-    single, half = factors
-    factor: np.generic = dtype.type(half if dtype == np.float16 else single)
+def _factor(dtype: np.dtype, factors: Sequence[float]) -> np.generic:
+    most = largest(dtype)
+    factor: np.generic = dtype.type(next(one for one, reach in zip(factors, _REACHES, strict=True) if most > reach))
     return factor

@@ -13,6 +13,7 @@ from tui_tuner.errors import ProblemError
 from tui_tuner.problem.argument import POINTER
 from tui_tuner.problem.blocks import BLOCK, filled, in_threads
 from tui_tuner.problem.by_value import layout
+from tui_tuner.problem.dtypes import dtype_named, is_floating, is_narrow, largest
 from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.model import Argument, InputFill, Member, Problem
 from tui_tuner.problem.reference import call_reference, made_by_function
@@ -50,8 +51,8 @@ def scalar_of(argument: Argument, sizes: Mapping[str, int]) -> np.generic:
     if argument.members is not None:
         return _structure(argument.members, sizes)
     value = _number(0 if argument.value is None else argument.value, sizes)
-    _fit(value, np.dtype(argument.dtype))
-    scalar: np.generic = np.dtype(argument.dtype).type(value)
+    _fit(value, dtype_named(argument.dtype))
+    scalar: np.generic = dtype_named(argument.dtype).type(value)
     return scalar
 
 
@@ -64,7 +65,7 @@ def _structure(members: Sequence[Member], sizes: Mapping[str, int]) -> np.void:
         values = [_number(one, sizes) for one in given]
         for value in values:
             try:
-                _fit(value, np.dtype(member.dtype))
+                _fit(value, dtype_named(member.dtype))
             except ExpressionError as error:
                 raise ExpressionError(f"{member.name}: {error}") from None
         held[member.name] = values if isinstance(member.value, list) else values[0]
@@ -78,7 +79,7 @@ def bounds_of(argument: Argument, sizes: Mapping[str, int]) -> tuple[float, floa
     Raises:
         ExpressionError: they have no value, leave nothing between them or do not fit into the dtype.
     """
-    dtype = np.dtype(argument.dtype)
+    dtype = dtype_named(argument.dtype)
     if dtype.kind == "b":
         default_low, default_high = 0, 2
     else:
@@ -89,7 +90,7 @@ def bounds_of(argument: Argument, sizes: Mapping[str, int]) -> tuple[float, floa
         raise ExpressionError(f"there is nothing between low = {low} and high = {high}")
     if fill_of(argument) in ("integers", "offsets"):
         low, high = math.ceil(low), math.ceil(high)
-        drawn = np.dtype(np.int64) if np.issubdtype(dtype, np.floating) else dtype
+        drawn = np.dtype(np.int64) if is_floating(dtype) else dtype
         most = high if fill_of(argument) == "offsets" else high - 1
         for number, held in itertools.product((low, most), (dtype, drawn)):
             _fit(number, held)
@@ -116,7 +117,7 @@ def check_value(argument: Argument, sizes: Mapping[str, int]) -> None:
     if fill_of(argument) in BOUNDED:
         bounds_of(argument, sizes)
     if fill_of(argument) == "arange":
-        check_counting(count, np.dtype(argument.dtype))
+        check_counting(count, dtype_named(argument.dtype))
 
 
 def check_counting(count: int, dtype: np.dtype) -> None:
@@ -125,8 +126,8 @@ def check_counting(count: int, dtype: np.dtype) -> None:
     Raises:
         ExpressionError: they do not.
     """
-    largest = np.finfo(dtype).max if np.issubdtype(dtype, np.floating) else np.iinfo(dtype).max
-    if count - 1 > float(largest):
+    most = largest(dtype) if is_floating(dtype) else np.iinfo(dtype).max
+    if count - 1 > float(most):
         raise ExpressionError(f"counting to {count} does not fit into {dtype}")
 
 
@@ -138,7 +139,7 @@ def fill_of(argument: Argument) -> str | None:
         return "by its members"
     if argument.fill is not None or poisoned(argument):
         return argument.fill
-    return "normal" if np.issubdtype(np.dtype(argument.dtype), np.floating) else "integers"
+    return "normal" if is_floating(dtype_named(argument.dtype)) else "integers"
 
 
 def poisoned(argument: Argument) -> bool:
@@ -155,7 +156,7 @@ def array_bytes(problem: Problem, sizes: Mapping[str, int]) -> int:
     """
     arrays = [argument for argument in problem.arguments if argument.shape is not None]
     merged = {**problem.sizes, **sizes}
-    return sum(math.prod(shape_of(array, merged)) * np.dtype(array.dtype).itemsize for array in arrays)
+    return sum(math.prod(shape_of(array, merged)) * dtype_named(array.dtype).itemsize for array in arrays)
 
 
 def _number(value: str | int | float, sizes: Mapping[str, int]) -> bool | int | float:
@@ -172,7 +173,7 @@ def _fit(value: float, dtype: np.dtype) -> None:
         limits = np.iinfo(dtype)
         fits = limits.min <= value <= limits.max and float(value).is_integer()
     else:
-        fits = abs(value) <= float(np.finfo(dtype).max)
+        fits = abs(value) <= largest(dtype)
     if not fits:
         raise ExpressionError(f"{value!r} does not fit into {dtype}")
 
@@ -198,23 +199,23 @@ def make_arguments(problem: Problem, sizes: Mapping[str, int], seed: int) -> lis
 
 def untouched(argument: Argument, array: np.ndarray) -> np.ndarray:
     """Where a poisoned output still holds its poison: a mask of the array's shape."""
-    if np.issubdtype(array.dtype, np.floating):
+    if is_floating(array.dtype):
         return np.asarray(np.isnan(array))
-    return np.asarray(array == _poison(np.dtype(argument.dtype), array.shape))
+    return np.asarray(array == _poison(dtype_named(argument.dtype), array.shape))
 
 
 def repoisoned(argument: Argument, value: np.ndarray | np.generic) -> np.ndarray | np.generic:
     """The value of an argument with another poison: an element that keeps both was written by neither launch."""
     if not isinstance(value, np.ndarray) or not poisoned(argument):
         return value
-    return np.ones_like(value) if np.issubdtype(value.dtype, np.floating) else np.invert(value)
+    return np.ones_like(value) if is_floating(value.dtype) else np.invert(value)
 
 
 def _value(problem: Problem, argument: Argument, sizes: Mapping[str, int], seed: list[int]) -> np.ndarray | np.generic:
     try:
         if argument.shape is None:
             return scalar_of(argument, sizes)
-        shape, dtype = shape_of(argument, sizes), np.dtype(argument.dtype)
+        shape, dtype = shape_of(argument, sizes), dtype_named(argument.dtype)
         if poisoned(argument):
             return _poison(dtype, shape)
         if argument.holds_structures:
@@ -243,7 +244,7 @@ def filled_member(member: Member) -> Argument:
 
 
 def _poison(dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
-    if np.issubdtype(dtype, np.floating):
+    if is_floating(dtype):
         return filled(shape, np.nan, dtype)
     if dtype.kind == "b":
         return np.resize(np.array([True, False]), shape)
@@ -251,7 +252,7 @@ def _poison(dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _filled(argument: Argument, sizes: Mapping[str, int], shape: tuple[int, ...], seed: list[int]) -> np.ndarray:
-    dtype = np.dtype(argument.dtype)
+    dtype = dtype_named(argument.dtype)
     match fill_of(argument):
         case "zeros":
             return np.zeros(shape, dtype)
@@ -265,8 +266,9 @@ def _filled(argument: Argument, sizes: Mapping[str, int], shape: tuple[int, ...]
     if fill_of(argument) == "offsets":
         return _offsets(np.random.default_rng(seed), math.prod(shape), dtype, int(low), int(high)).reshape(shape)
     if fill_of(argument) == "uniform":
-        return _drawn(shape, dtype, seed, lambda random, part: _uniform(random, part, low, high))
-    held = dtype if not np.issubdtype(dtype, np.floating) else np.dtype(np.int64)
+        values = _drawn(shape, dtype, seed, lambda random, part: _uniform(random, part, low, high))
+        return _below(values, high) if is_narrow(dtype) else values
+    held = dtype if not is_floating(dtype) else np.dtype(np.int64)
     return _drawn(shape, held, seed, lambda random, part: _integers(random, part, low, high)).astype(dtype, copy=False)
 
 
@@ -275,9 +277,9 @@ Fill = Callable[[np.random.Generator, np.ndarray], object]
 
 
 def _drawn(shape: tuple[int, ...], dtype: np.dtype, seed: list[int], fill: Fill) -> np.ndarray:
-    """An array drawn block by block; half precision is drawn in single."""
+    """An array drawn block by block; what is narrower than single precision in that."""
     values = np.empty(math.prod(shape), dtype)
-    drawn = np.dtype(np.float32) if dtype == np.float16 else dtype
+    drawn = np.dtype(np.float32) if is_narrow(dtype) else dtype
 
     def draw(block: int) -> None:
         part = values[block * BLOCK : (block + 1) * BLOCK]
@@ -294,6 +296,14 @@ def _uniform(random: np.random.Generator, part: np.ndarray, low: float, high: fl
     random.random(dtype=part.dtype.type, out=part)
     part *= part.dtype.type(high - low)
     part += part.dtype.type(low)
+
+
+def _below(values: np.ndarray, high: float) -> np.ndarray:
+    """What rounding to fewer bits has put at the bound, which is not reached, as the number before it."""
+    bound = values.dtype.type(high)
+    if float(bound) >= high:
+        np.copyto(values, np.nextafter(bound, values.dtype.type(-largest(values.dtype))), where=values >= bound)
+    return values
 
 
 def _integers(random: np.random.Generator, part: np.ndarray, low: float, high: float) -> None:

@@ -24,6 +24,7 @@ from tui_tuner.errors import ProblemError
 from tui_tuner.problem.argument import POINTER
 from tui_tuner.problem.blocks import copied
 from tui_tuner.problem.by_value import layout
+from tui_tuner.problem.dtypes import is_floating, is_number
 from tui_tuner.problem.model import Argument, Problem
 from tui_tuner.text import suggestion
 
@@ -258,7 +259,7 @@ def with_arrays(problem: Problem, named: dict[str, Any]) -> dict[str, Any]:
 def _given(value: np.ndarray | np.generic) -> object:
     if not isinstance(value, np.ndarray):
         return plain_scalar(value)
-    floating = np.issubdtype(value.dtype, np.floating)
+    floating = is_floating(value.dtype)
     copy = copied(value, np.dtype(np.float64) if floating else value.dtype)
     copy.setflags(write=False)
     return copy
@@ -332,7 +333,7 @@ def _checked(
         if returned.get(name) is None:
             raise refuse(f"does not return '{name}'")
         arrays[name] = np.asarray(returned[name])
-        if arrays[name].dtype.kind not in "biuf":
+        if not is_number(arrays[name].dtype):
             raise refuse(f"returns '{name}' as {arrays[name].dtype}, not as numbers")
         if arrays[name].shape != shape:
             raise refuse(f"returns '{name}' of shape {arrays[name].shape} instead of {shape}")

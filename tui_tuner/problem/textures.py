@@ -15,6 +15,7 @@ import numpy as np
 
 from tui_tuner.problem import domains
 from tui_tuner.problem.domains import Domain
+from tui_tuner.problem.dtypes import is_floating
 from tui_tuner.problem.expressions import names_in
 from tui_tuner.problem.inputs import bounds_of, fill_of
 from tui_tuner.problem.model import Argument, Problem
@@ -72,7 +73,7 @@ def textured(
         values = [_other_scalar(*each, seed) for each in zip(problem.arguments, noise, strict=True)]
         if all(value is before for value, before in zip(values, noise, strict=True)):
             return None
-    scalars = [value for value in values if isinstance(value, np.generic) and value.dtype.kind == "f"]
+    scalars = [value for value in values if isinstance(value, np.generic) and is_floating(value.dtype)]
     arrays = {index: array for index, array in enumerate(noise) if isinstance(array, np.ndarray)}
     allowed = {index: _domain(problem.arguments[index], problem.sizes) for index in arrays}
     spares_places = any(domain and not domain.is_whole for domain in allowed.values()) and seed % 2 == 1
@@ -98,7 +99,7 @@ def textured(
 
 def _other_scalar(argument: Argument, value: Value, seed: int) -> Value:
     """Another value of a floating scalar that is the same at all sizes: who wrote it into the code is wrong there."""
-    if argument.value is None or names_in(argument.value) or value.dtype.kind != "f":
+    if argument.value is None or names_in(argument.value) or not is_floating(value.dtype):
         return value
     number, share = float(value), 0.25 if seed % 2 else -0.25
     if not np.isfinite(number) or (abs(number) >= COUNT and number.is_integer()):

@@ -8,8 +8,6 @@ from functools import cache
 from importlib.resources import files
 from string import Template
 
-import numpy as np
-
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.library import LibraryTime
 from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
@@ -20,6 +18,7 @@ from tui_tuner.evaluate.tolerance import MARGIN
 from tui_tuner.format import configuration_words, interval_words, roofline_words, time_unit, time_words, warm_words
 from tui_tuner.llm import Message
 from tui_tuner.problem.candidate import Candidate
+from tui_tuner.problem.dtypes import dtype_named, is_floating
 from tui_tuner.problem.inputs import fill_in_words, fill_of, label_of, poisoned
 from tui_tuner.problem.model import Argument, Configuration, Problem, Value
 from tui_tuner.problem.textures import ALL_BUT_NOISE, occurring
@@ -138,11 +137,11 @@ def build_facts(problem: Problem) -> str:
 
 def check_facts(problem: Problem, wording: int = WORDING) -> str:
     """What the arrays hold, and how far a result may be off."""
-    kinds = {np.dtype(argument.dtype).kind for argument in problem.arguments if argument.output}
+    kinds = {is_floating(dtype_named(argument.dtype)) for argument in problem.arguments if argument.output}
     lines = [fill_facts(problem)]
-    if "f" in kinds or wording < 3:
+    if True in kinds or wording < 3:
         lines.append(_tolerance(problem))
-    if kinds - {"f"} and wording > 2:
+    if False in kinds and wording > 2:
         lines.append("a whole number of a result must be equal")
     if textures := occurring(problem) if wording > 2 else ALL_BUT_NOISE:
         lines.append(f"verified with other inputs as well: {', '.join(textures)}")

@@ -1,5 +1,6 @@
 #include <cuda_fp16.h>
 #include <cuda_bf16.h>
+#include <cuda_fp8.h>
 #include <cuComplex.h>
 #include <math_constants.h>
 #include <cassert>
@@ -32,6 +33,28 @@ __global__ void half_conversions(unsigned short* back, float* values, unsigned s
 __global__ void bfloat16(float* out, const float* in) {
     int t = threadIdx.x;
     out[t] = __bfloat162float(__float2bfloat16(in[t]) * __nv_bfloat16(2.0f));
+}
+
+__global__ void bytes_as_numbers(float* values, unsigned char* rounded, float* other_values, unsigned char* others,
+                                 unsigned char* lost, const float* in) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    __nv_fp8_e4m3 one;
+    __nv_fp8_e5m2 other;
+    one.__x = other.__x = (unsigned char)i;
+    values[i] = float(one);
+    other_values[i] = float(other);
+    rounded[i] = __nv_fp8_e4m3(in[i]).__x;
+    others[i] = __nv_fp8_e5m2(in[i]).__x;
+    lost[i] = __nv_cvt_float_to_fp8(in[i], __NV_NOSAT, __NV_E5M2);
+}
+
+__global__ void packed_bytes(float4* values, __nv_fp8x4_e4m3* fours, __nv_fp8x2_e5m2* twos, const float4* in) {
+    int i = threadIdx.x;
+    fours[i] = __nv_fp8x4_e4m3(in[i]);
+    twos[i] = __nv_fp8x2_e5m2(make_float2(in[i].x, in[i].y));
+    float4 four = float4(fours[i]);
+    float2 two = float2(twos[i]);
+    values[i] = make_float4(four.z, four.w, two.x, two.y);
 }
 
 __global__ void vectors(float4* out, const float4* in, uchar4* bytes, double2* pairs) {

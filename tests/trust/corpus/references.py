@@ -119,3 +119,12 @@ def group_norm(y, rstd, x, eps, length):
 
 def scattered(index, value, y, n):
     return y + np.bincount(index, value, len(y))
+
+
+def rms_norm(y, x, r, w, n, eps):
+    both = x + r
+    return both / np.sqrt(np.square(both).mean(1, keepdims=True) + eps) * w
+
+
+def fp8_product(c, a, b, n, k, scale):
+    return a @ b.T * scale

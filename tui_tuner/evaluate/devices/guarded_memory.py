@@ -17,7 +17,7 @@ import numpy as np
 from tui_tuner.evaluate.devices.cuda.driver import AccessDescription, AllocationProperties, Driver, Location
 
 PATTERN = 0xFFF5
-"""Not a number as float16, float32 and float64, so that values read from a guard show in results too."""
+"""Not a number as float16, bfloat16, float32 and float64, so that values read from a guard show in results too."""
 BAND = 65536
 """Bytes of pattern on either side of an array in ordinary memory."""
 ALIGNMENT = 256

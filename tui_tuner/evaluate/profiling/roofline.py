@@ -13,9 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-import numpy as np
-
 from tui_tuner.evaluate.results import Ceiling, DeviceInfo
+from tui_tuner.problem.dtypes import dtype_named
 from tui_tuner.problem.expressions import evaluate
 from tui_tuner.problem.inputs import poisoned, shape_of
 from tui_tuner.problem.model import Problem
@@ -99,7 +98,7 @@ def _traffic(problem: Problem) -> tuple[int, int]:
     read = written = 0
     for argument in problem.arguments:
         if argument.shape is not None:
-            nbytes = math.prod(shape_of(argument, problem.sizes)) * np.dtype(argument.dtype).itemsize
+            nbytes = math.prod(shape_of(argument, problem.sizes)) * dtype_named(argument.dtype).itemsize
             written += nbytes if argument.output else 0
             read += 0 if poisoned(argument) else nbytes
     return read, written
@@ -114,8 +113,15 @@ def _peak(device: DeviceInfo, dtype: str) -> tuple[str, Ceiling]:
     return f"the {'measured' if ours[name].measured else 'computed'} peak of {name}", ours[name]
 
 
-_FLOATS = ("float16", "float32", "float64")
-"""The narrowest first: it is the fastest, so that no honest kernel is beyond it."""
+_FLOATS = {
+    "float8_e4m3fn": "float8",
+    "float8_e5m2": "float8",
+    "bfloat16": "bfloat16",
+    "float16": "float16",
+    "float32": "float32",
+    "float64": "float64",
+}
+"""What each type of an array is worked in, the narrowest first: it is the fastest, so that none is beyond it."""
 _NAMED: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("float8", re.compile(r"__nv_fp8|\be[45]m[32]\b")),
     ("bfloat16", re.compile(r"__nv_bfloat16|\b__bf16\b|\bbf16\b|\bnv_bfloat16")),
@@ -138,12 +144,12 @@ def working_type(problem: Problem) -> str:
         return problem.work.dtype
     arrays = [argument.dtype for argument in problem.arguments if argument.shape is not None]
     named = _named_types(problem.source_text)
-    floats = [name for name in _FLOATS if name in arrays]
+    floats = [worked_in for name, worked_in in _FLOATS.items() if name in arrays]
     if floats:
         return "tf32" if floats[0] == "float32" and "tf32" in named else floats[0]
     if named and arrays:
         return named[0]
-    return "int8" if any(np.dtype(dtype).itemsize == 1 for dtype in arrays) else "int32" if arrays else "float32"
+    return "int8" if any(dtype_named(dtype).itemsize == 1 for dtype in arrays) else "int32" if arrays else "float32"
 
 
 @lru_cache(maxsize=16)

@@ -58,6 +58,7 @@ from tui_tuner.evaluate.toolkit import ORDERCHECK
 from tui_tuner.evaluate.verify import LaunchData
 from tui_tuner.evaluate.verify.drafts import BESIDE, Drafts
 from tui_tuner.problem.blocks import keep_threads
+from tui_tuner.problem.dtypes import is_floating
 from tui_tuner.problem.inputs import make_arguments
 from tui_tuner.problem.placement import placement_of
 from tui_tuner.processes.parent import die_with_parent
@@ -306,7 +307,7 @@ class Rehearsal(Workbench):
 
 
 def _has_nan(array: np.ndarray) -> bool:
-    return np.issubdtype(array.dtype, np.floating) and bool(np.isnan(array).any())
+    return is_floating(array.dtype) and bool(np.isnan(array).any())
 
 
 def _given_output(connection: socket.socket) -> bool:

@@ -14,9 +14,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tui_tuner.evaluate.devices.base import KernelArgument
-from tui_tuner.evaluate.tolerance import FLOOR_CAP, Bound, Verdict, compare, magnitude, wrong_elements
+from tui_tuner.evaluate.tolerance import Bound, Verdict, compare, loosest, wrong_elements
 from tui_tuner.problem.blocks import copied
 from tui_tuner.problem.domains import SPIKES
+from tui_tuner.problem.dtypes import is_floating
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.textures import Texture
 
@@ -80,8 +81,8 @@ class LaunchData:
 
 def _is_no_more_than_rounding(got: np.ndarray, expected: np.ndarray) -> bool:
     """Whether no element is further off than the error of a kernel may be at all."""
-    is_floating = np.issubdtype(expected.dtype, np.floating)
-    return is_floating and compare(got, expected, Bound(FLOOR_CAP * magnitude(expected), FLOOR_CAP))[1] is None
+    is_real = is_floating(got.dtype)
+    return is_real and compare(got, expected, loosest(expected, got.dtype))[1] is None
 
 
 def with_leftovers(data: LaunchData, poisoned: Collection[int]) -> list[LaunchData]:
@@ -112,7 +113,7 @@ def _others(values: np.ndarray, allowed: int) -> np.ndarray:
     Args:
         allowed: by how much whole numbers may differ.
     """
-    if not np.issubdtype(values.dtype, np.floating):
+    if not is_floating(values.dtype):
         bit = np.array(1 << allowed.bit_length()).astype(values.dtype)
         return np.asarray(np.logical_not(values) if values.dtype == bool else values ^ bit)
     most = float(np.max(np.abs(values), initial=0.0, where=np.isfinite(values))) + 1

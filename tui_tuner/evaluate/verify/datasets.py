@@ -18,6 +18,7 @@ from tui_tuner.evaluate.tolerance import (
     OwnError,
     bound,
     compare,
+    loosest,
     magnitude,
     own_error,
     peak,
@@ -25,16 +26,17 @@ from tui_tuner.evaluate.tolerance import (
 from tui_tuner.evaluate.verify import LaunchData
 from tui_tuner.evaluate.verify.drafts import Draft, Drafts
 from tui_tuner.evaluate.verify.soundness import ConstantByChance, LeftOut, refuse_degenerate, refuse_weak
+from tui_tuner.problem.blocks import copied
+from tui_tuner.problem.domains import nudged
+from tui_tuner.problem.dtypes import dtype_named, is_floating, spacing
 from tui_tuner.problem.expressions import evaluate
 from tui_tuner.problem.inputs import label_of, poisoned, repoisoned, untouched
 from tui_tuner.problem.textures import SCALES, STRUCTURED, Texture
 
 REDRAWS = 20
 """How often the data of a test are drawn at most whose small output is constant: chance must not end a session."""
-
 EXACT_NEEDS = 256
 """Elements that must all be exact, for the kernel as given to be: some are by chance."""
-
 _CANCELLING = (Texture.EQUAL, Texture.MOSTLY_EQUAL)
 """Textures whose numbers leave nothing of each other, but for rounding."""
 
@@ -192,20 +194,27 @@ class DataSets:
     def _widened(self, data: LaunchData, noise: LaunchData) -> LaunchData:
         """Allowing as much as outputs move where inputs are off by a unit in the last place, as far as 1 %.
 
-        What is left of equal numbers is rounding. Raises `LeftOut` where it makes another result.
+        What is left of equal numbers is rounding. Raises `LeftOut` where it makes another result. A unit of few bits
+        moves right results as far: a reference is given one of single precision, else it tells what moves much further.
         """
-        arguments = [_nudged(value) for value in data.arguments]
+        arguments, unit = list(data.arguments), 0.0
+        for i, one in enumerate(data.arguments):
+            if isinstance(one, np.ndarray) and is_floating(one.dtype):
+                is_refined = data.is_certain and _is_coarse(spacing(one.dtype))
+                held = copied(one, np.dtype(np.float32)) if is_refined else one
+                arguments[i], unit = nudged(held), max(unit, spacing(held.dtype))
         by_name = self._drafts.asked(data.index, arguments) if data.is_certain else None
         moved = self._run_baseline(arguments, data.index, data.label) if by_name is None else self._numbered(by_name)
         bounds = dict(data.bounds)
         for i, expected in data.expected.items():
-            if np.issubdtype(expected.dtype, np.floating):
+            if is_floating(expected.dtype):
                 away = np.abs(moved[i] - expected)
                 size = max(magnitude(expected), magnitude(noise.expected[i]))
                 allowed = MARGIN * float(away.max(initial=0.0, where=np.isfinite(away)))
-                if allowed > FLOOR_CAP * size:
+                if allowed > size * (MARGIN**2 * unit if _is_coarse(unit) else FLOOR_CAP):
                     raise LeftOut(f"{self._problem.arguments[i].name} is made of rounding")
-                bounds[i] = replace(bounds[i], absolute=max(bounds[i].absolute, allowed))
+                if not _is_coarse(unit):
+                    bounds[i] = replace(bounds[i], absolute=max(bounds[i].absolute, allowed))
         return replace(data, bounds=bounds)
 
     def _judged(
@@ -244,12 +253,11 @@ class DataSets:
         """Those of the kernel as given, which the data hold, beside the reference."""
         errors = {i: own_error(output, expected[i]) for i, output in data.expected.items()}
         for i, output in data.expected.items():
-            loosest = Bound(FLOOR_CAP * magnitude(expected[i]), FLOOR_CAP)
             whole = Bound(float(self._problem.tolerance.integers), 0.0)
-            allowed = loosest if np.issubdtype(output.dtype, np.floating) else whole
+            allowed = loosest(expected[i], output.dtype) if is_floating(output.dtype) else whole
             if not (self._has_own_tolerance or is_doubted):
                 self._refuse_wrong_baseline(i, compare(output, expected[i], allowed)[1], sizes)
-            if np.issubdtype(output.dtype, np.floating):
+            if is_floating(output.dtype):
                 self._own.note(data.texture, errors[i], output.size)
         return errors
 
@@ -261,7 +269,7 @@ class DataSets:
     def _scaled_bound(self, data: LaunchData, index: int, sizes: Mapping[str, int], size_of: SizeOf | None) -> Bound:
         """Where the kernel as given is the reference: from the error that it had at the tests, if they could tell."""
         expected = data.expected[index]
-        if self._problem.reference is None or not np.issubdtype(expected.dtype, np.floating):
+        if self._problem.reference is None or not is_floating(expected.dtype):
             return self._bound(index, expected, sizes, None, MARGIN, size_of)
         size = (size_of or magnitude)(expected)
         own = self._own.of(data.texture).scaled_to(size)
@@ -285,8 +293,8 @@ class DataSets:
         margin: float,
         size_of: SizeOf | None,
     ) -> Bound:
-        dtype = np.dtype(self._problem.arguments[index].dtype)
-        size = None if size_of is None or not np.issubdtype(dtype, np.floating) else size_of(expected)
+        dtype = dtype_named(self._problem.arguments[index].dtype)
+        size = None if size_of is None or not is_floating(dtype) else size_of(expected)
         size = 0.0 if self._own.is_exact else size  # each element is one of the inputs, or made of whole numbers
         operations = self._operations(expected, sizes)
         return bound(expected, dtype, operations, self._problem.tolerance, own, margin, size)
@@ -320,15 +328,8 @@ class DataSets:
                 )
 
 
-def _nudged(value: KernelArgument) -> KernelArgument:
-    """Numbers of floating type off by a unit in the last place, up and down in turns; zeros stay zeros."""
-    if not isinstance(value, np.ndarray) or value.dtype.kind != "f":
-        return value
-    nudged = value.copy()
-    for first, towards in enumerate((np.inf, -np.inf)):
-        part = nudged.reshape(-1)[first::2]
-        np.nextafter(part, value.dtype.type(towards), out=part, where=part != 0)
-    return nudged
+def _is_coarse(unit: float) -> bool:
+    return MARGIN * unit > FLOOR_CAP
 
 
 SizeOf = Callable[[np.ndarray], float]

@@ -21,6 +21,7 @@ import numpy as np
 
 from tui_tuner.evaluate.devices.base import KernelArgument
 from tui_tuner.problem.blocks import memory_bytes
+from tui_tuner.problem.dtypes import dtype_named, is_floating
 from tui_tuner.problem.expressions import evaluate
 from tui_tuner.problem.inputs import array_bytes, call_reference, make_arguments
 from tui_tuner.problem.model import Problem, Test
@@ -166,8 +167,9 @@ class Drafts:
     @property
     def _orders(self) -> bool:
         """Whether the kernel may order numbers: it computes whole ones, as places are, and a reference says which."""
-        whole = (argument.output and np.dtype(argument.dtype).kind in "iub" for argument in self.problem.arguments)
-        return self.problem.reference is not None and any(whole)
+        outputs = (argument for argument in self.problem.arguments if argument.output)
+        whole = any(not is_floating(dtype_named(one.dtype)) for one in outputs)
+        return self.problem.reference is not None and whole
 
     def announce_checks(self) -> None:
         """Begin all that every candidate is checked with."""

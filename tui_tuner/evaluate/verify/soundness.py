@@ -9,6 +9,7 @@ import numpy as np
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.devices.base import KernelArgument
 from tui_tuner.evaluate.tolerance import Bound, all_finite, compare, peak
+from tui_tuner.problem.dtypes import is_floating
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.textures import Texture
 
@@ -56,7 +57,7 @@ def refuse_weak(
                 hint="an output that the kernel also reads needs `fill` in its [[arguments]]",
             )
         constants = [0.0]
-        if flat.size >= CONSTANT_NEEDS and np.issubdtype(flat.dtype, np.floating):
+        if flat.size >= CONSTANT_NEEDS and is_floating(flat.dtype):
             constants.append(float(np.mean(flat)))
         fakes = [np.broadcast_to(np.asarray(constant, flat.dtype), flat.shape) for constant in constants]
         for fake in (*fakes, np.asarray(arguments[index]).reshape(-1)):
@@ -86,7 +87,7 @@ def refuse_degenerate(name: str, texture: Texture, expected: np.ndarray, *, comp
     Raises:
         LeftOut: the output holds what is not finite, and should not, or nothing but the smallest numbers.
     """
-    if not np.issubdtype(expected.dtype, np.floating):
+    if not is_floating(expected.dtype):
         return
     if texture is not Texture.INFINITE and not all_finite(expected):
         raise LeftOut(f"{name} is not finite")

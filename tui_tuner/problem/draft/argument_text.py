@@ -28,6 +28,7 @@ from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.order import said_where
 from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL, ProposedFacts, ProposedFill
 from tui_tuner.problem.draft.sizes import Amendments, DraftedSizes
+from tui_tuner.problem.dtypes import dtype_named, is_floating
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
 from tui_tuner.problem.syntax import code_only
@@ -293,12 +294,12 @@ def _valued(key: str, name: str, dtype: str | None, draft: Draft) -> tuple[str, 
         return json.dumps(value), "  # as the host passes it" if known else FROM_THE_MODEL
     if name in draft.sizes.timed:
         return f'"{name}"', ""
-    is_float = dtype is None or dtype.startswith("float")
+    is_float = dtype is None or is_floating(dtype_named(dtype))
     usual = next((number for words, number in _USUAL_FRACTIONS.items() if re.fullmatch(words, name)), "1.5")
     return usual if is_float else "1", CHECK
 
 
 def _fill(parameter: KernelParameter, draft: Draft) -> str:
-    if parameter.dtype is not None and not parameter.dtype.startswith("float"):
+    if parameter.dtype is not None and not is_floating(dtype_named(parameter.dtype)):
         return "integers"
     return "uniform" if draft.amendments.positive else "normal"

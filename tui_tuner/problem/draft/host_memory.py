@@ -11,9 +11,10 @@ from tui_tuner.problem.by_value import structure_bytes
 from tui_tuner.problem.c_types import dtype_of
 from tui_tuner.problem.draft.c_expressions import SIZEOF, factors
 from tui_tuner.problem.draft.host_members import put_in
-from tui_tuner.problem.draft.host_objects import ELEMENT, HostObjects, Taken
+from tui_tuner.problem.draft.host_objects import HostObjects, Taken
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.worked_out import scaled
+from tui_tuner.problem.dtypes import dtype_named
 from tui_tuner.problem.signature import KernelParameter
 from tui_tuner.problem.syntax import closing, split_list
 
@@ -110,14 +111,8 @@ class HostMemory:
                 given = split_list(self._code[opening + 1 : closing(self._code, opening, "()") - 1])
                 if found[-1]["how"] == "Pitch" and len(given) == 4:  # rows without what a device puts between them
                     return Taken(f"({given[2]}) * ({given[3]})", found[-1].start())
-                return Taken(self._of_half(given[1], name, start), found[-1].start()) if len(given) > 1 else None
+                return Taken(given[1], found[-1].start()) if len(given) > 1 else None
         return None
-
-    def _of_half(self, text: str, name: str, start: int) -> str:
-        """Bytes as elements of two bytes each, where the memory is for a type that no problem file has."""
-        of_type = re.compile(rf"\b(?:__)?nv_bfloat16\s*\*[^;(){{}}]*\b{re.escape(name)}\b").search(self._code, start)
-        elements = re.fullmatch(r"(.*)\*\s*2|2\s*\*(.*)", text.strip(), re.DOTALL)
-        return f"({elements[1] or elements[2]}) * {ELEMENT}" if of_type and elements else text
 
     def _buffer(self, name: str, place: int) -> Taken | None:
         """The bytes of an OpenCL buffer, or of the vector that one is made of."""
@@ -253,7 +248,7 @@ def in_elements(
 
 
 def _bytes(dtype: str) -> int:
-    return 1 if dtype == "bool" else int(re.sub(r"\D", "", dtype)) // 8
+    return dtype_named(dtype).itemsize
 
 
 def named(pointer: str) -> str:

@@ -202,7 +202,7 @@ def _is_function(parameter: KernelParameter, signature: KernelSignature) -> bool
     return called is not None and not parameter.pointer and type_words(parameter.type_text) in [[one] for one in types]
 
 
-_NO_NUMBERS = ("__nv_bfloat16", "nv_bfloat16", "__nv_bfloat162", "__nv_fp8_e4m3", "__nv_fp8_e5m2")
+_NO_NUMBERS = ("__nv_fp8_e8m0", "__nv_fp6_e2m3", "__nv_fp6_e3m2", "__nv_fp4_e2m1")
 """Types of numbers that no problem file has."""
 _OF_THE_DEVICE = {
     r"cudaTextureObject_t|cudaSurfaceObject_t|texture|CUtexObject|CUsurfObject": (

@@ -24,7 +24,6 @@ _UNSUPPORTED_HEADERS = {
     "thrust/": "Thrust",
     "cute/": "CuTe",
     "cutlass/": "CUTLASS",
-    "cuda_fp8": "8-bit floating point",
     "cuda_fp4": "4-bit floating point",
     "curand": "cuRAND",
 }

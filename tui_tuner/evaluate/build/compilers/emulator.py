@@ -74,7 +74,7 @@ _LOADING = re.compile(r"(?:^|[,=])(?:-f(?:pass-)?plugin|-plugin|-load|--?specs|-
 _OWN_HEADERS = ("tuner_emulator/device.h", "tuner_emulator/launch.h")
 _HEADER = "emulator.h"
 _HEADER_TEXT = "".join(f"#include <{name}>\n" for name in _OWN_HEADERS)
-_HEADERS = ("cuda_fp16.h", "cuda_bf16.h", "math_constants.h")
+_HEADERS = ("cuda_fp16.h", "cuda_bf16.h", "cuda_fp8.h", "math_constants.h")
 
 
 @dataclass(frozen=True)

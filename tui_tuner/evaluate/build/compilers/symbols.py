@@ -67,7 +67,8 @@ _BUILTIN = {
     "f": "float", "d": "double",
 }
 _ALIASES = {
-    "half": "__half", "half2": "__half2", "nv_bfloat16": "__nv_bfloat16", "unsigned": "unsigned int",
+    "half": "__half", "half2": "__half2", "nv_bfloat16": "__nv_bfloat16",
+    "nv_bfloat162": "__nv_bfloat162", "unsigned": "unsigned int",
     "int8_t": "signed char", "uint8_t": "unsigned char", "int16_t": "short", "uint16_t": "unsigned short",
     "int32_t": "int", "uint32_t": "unsigned int", "int64_t": "long", "uint64_t": "unsigned long",
     "size_t": "unsigned long", "true": "1", "false": "0",

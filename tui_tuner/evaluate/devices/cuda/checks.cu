@@ -14,19 +14,33 @@ __device__ double as_double(double value) { return value; }
 
 __device__ double as_double(float value) { return value; }
 
-// The bits of a half: exact in double precision.
-__device__ double as_double(unsigned short bits) {
-    int exponent = bits >> 10 & 31, fraction = bits & 1023;
+// The bits of a type narrower than single precision: exact in double precision. Without infinities all numbers of the
+// largest exponent are finite, but for the last, which is none.
+template <typename Bits, int EXPONENT, int FRACTION, bool INFINITIES> struct Narrow {
+    Bits bits;
+};
+
+template <typename Bits, int EXPONENT, int FRACTION, bool INFINITIES>
+__device__ double as_double(Narrow<Bits, EXPONENT, FRACTION, INFINITIES> narrow) {
+    const int all = (1 << EXPONENT) - 1, fractions = 1 << FRACTION, bias = all / 2;
+    int exponent = narrow.bits >> FRACTION & all, fraction = narrow.bits & fractions - 1;
     double size;
-    if (exponent == 31) {
-        size = fraction ? __longlong_as_double(0x7ff8000000000000LL) : __longlong_as_double(0x7ff0000000000000LL);
-    } else if (exponent == 0) {
-        size = fraction * 5.9604644775390625e-08;  // 2 to the -24
+    if (exponent == all && (INFINITIES || fraction == fractions - 1)) {
+        bool is_nan = !INFINITIES || fraction;
+        size = __longlong_as_double(is_nan ? 0x7ff8000000000000LL : 0x7ff0000000000000LL);
     } else {
-        size = __longlong_as_double((long long)(exponent + 1008) << 52) * (1.0 + fraction / 1024.0);
+        int least = exponent ? exponent : 1;  // subnormal ones have no leading one
+        size = __longlong_as_double((long long)(least - bias + 1023) << 52);
+        size *= (exponent != 0) + (double)fraction / fractions;
     }
-    return bits & 0x8000 ? -size : size;
+    return narrow.bits >> (EXPONENT + FRACTION) & 1 ? -size : size;
 }
+
+typedef float float32;
+typedef Narrow<unsigned short, 5, 10, true> float16;
+typedef Narrow<unsigned short, 8, 7, true> bfloat16;
+typedef Narrow<unsigned char, 4, 3, false> float8_e4m3fn;
+typedef Narrow<unsigned char, 5, 2, true> float8_e5m2;
 
 __device__ void count(u64 *numbers, int kind, u64 found, u64 first) {
     if (found) {
@@ -90,11 +104,15 @@ template <typename T> __device__ void differences(const T *got, const T *expecte
         differences<T>(got, expected, elements, numbers);                                                    \
     }
 
-TALLY(tally_float16, unsigned short, unsigned short)
-TALLY(tally_float32, float, float)
 TALLY(tally_float64, double, double)
-TALLY(tally_float16_in_double, unsigned short, double)
-TALLY(tally_float32_in_double, float, double)
+#define TALLIES(T)         \
+    TALLY(tally_##T, T, T) \
+    TALLY(tally_##T##_in_double, T, double)
+TALLIES(float32)
+TALLIES(float16)
+TALLIES(bfloat16)
+TALLIES(float8_e4m3fn)
+TALLIES(float8_e5m2)
 
 struct Truth {
     unsigned char byte;

@@ -18,6 +18,7 @@ from tui_tuner.evaluate.devices.cuda.timing import BATCH
 from tui_tuner.evaluate.devices.guarded_memory import PATTERN, Band, Overwritten
 from tui_tuner.evaluate.tolerance import Bound, Tally, Wrong
 from tui_tuner.problem.candidate import Candidate
+from tui_tuner.problem.dtypes import is_floating
 from tui_tuner.problem.model import Launch
 
 SOURCE = files("tui_tuner.evaluate.devices.cuda").joinpath("checks.cu").read_text()
@@ -34,7 +35,7 @@ BEGIN = [0, 0, _NOWHERE, 0, _NOWHERE, 0, _NOWHERE]
 
 def kernel_for(got: np.dtype, expected: np.dtype, allowed: Bound) -> str | None:
     """The kernel that compares an output of one type with what is expected in another; None where there is none."""
-    if got.kind == "f":
+    if is_floating(got):
         if expected == got:
             return f"tally_{got}"
         return f"tally_{got}_in_double" if expected == np.float64 else None

@@ -14,6 +14,7 @@ import numpy as np
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.devices.cuda.driver import Driver
 from tui_tuner.evaluate.results import Resources
+from tui_tuner.problem.dtypes import is_narrow
 from tui_tuner.processes import UNUSED_BY_KERNEL_TUNER, without_packages
 
 BACKENDS = {
@@ -160,9 +161,10 @@ class CudaBackend(Protocol):
 
 
 def by_value(scalar: np.generic) -> np.generic:
-    """A scalar in a type that every package can pass: float16 as its bits, bool as a byte."""
-    if isinstance(scalar, np.float16):
-        return scalar.view(np.uint16)
+    """A scalar in a type that every package can pass: those of fewer bits than float32 as these, bool as a byte."""
+    if is_narrow(scalar.dtype):
+        bits: np.generic = np.frombuffer(scalar.tobytes(), f"u{scalar.itemsize}")[0]
+        return bits
     if isinstance(scalar, np.bool_):
         return np.uint8(scalar)
     return scalar
