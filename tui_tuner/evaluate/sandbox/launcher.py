@@ -268,7 +268,7 @@ def run_as_child(task: Callable[[], NoReturn], *, namespace: bool, ours: Sequenc
         namespace: whether this process has just made a namespace for its children's processes. The guard becomes
             process 1 there, with which the kernel ends all others. The task is not made process 1, since that one
             ignores the signals by which programs end themselves. Without a namespace the guard kills its process
-            group, if that was made for this process; what is confined cannot leave it, see `system_calls`.
+            group, if that was made for this process; what is confined cannot leave it, see `confinement`.
         ours: descriptors that neither child gets.
 
     Raises:
