@@ -20,8 +20,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from tui_tuner.evaluate.recorded import Recording
 from tui_tuner.evaluate.recorded.reading import read_recording
-from tui_tuner.evaluate.recorded.recording import Recording
 from tui_tuner.problem.model import Configuration
 
 FASTEST, NEAR = 10, 4

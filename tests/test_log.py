@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tui_tuner import log
-from tui_tuner.app import bug_report as reports
+from tui_tuner.app import inventory as reports
 from tui_tuner.app.inventory import Finding
 from tui_tuner.cli import main
 from tui_tuner.errors import ExitCode

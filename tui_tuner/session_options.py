@@ -37,12 +37,10 @@ class SearchOptions(Protocol):
     @property
     def search(self) -> str | None:
         """The method, None for the default."""
-        ...
 
     @property
     def rounds(self) -> RoundOptions:
         """How a model chooses configurations round by round."""
-        ...
 
 
 class SessionOptions(BaseModel):

@@ -38,19 +38,15 @@ class SubjectStory(Protocol):
     @property
     def sandbox_label(self) -> str:
         """Stands before the line on how builds are confined."""
-        ...
 
     def line(self, event: events.Event) -> str | None:
         """One line for an event, None for events that say nothing new."""
-        ...
 
     def result(self, event: events.SessionFinished) -> list[str]:
         """What came of the session, as lines."""
-        ...
 
     def effort(self, event: events.SessionFinished) -> str:
         """What was measured."""
-        ...
 
 
 class Story:

@@ -202,18 +202,14 @@ class Source(Protocol):
     @property
     def id(self) -> str:
         """Names this text, its title aside."""
-        ...
 
     @property
     def source(self) -> str:
         """The whole text."""
-        ...
 
     @property
     def title(self) -> str:
         """A few words for people."""
-        ...
 
     def edited(self, source: str) -> Self:
         """This source with the text as the user left it."""
-        ...

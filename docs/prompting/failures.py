@@ -14,7 +14,7 @@ from tui_tuner.strategies.rewriting.failures import (
     SameKernel,
     failure_of,
 )
-from tui_tuner.strategies.rewriting.settling import on_fresh_data
+from tui_tuner.strategies.rewriting.line import on_fresh_data
 
 _CONFIGURATION = {"block_size_x": 32, "block_size_y": 8}
 _COMPILE = 'matmul.cu(9): error: identifier "tile_n" is undefined'

@@ -9,7 +9,7 @@ import pytest
 from tui_tuner.app.overview import files_in, start_world
 from tui_tuner.evaluate.devices import probe
 from tui_tuner.evaluate.devices.probe import DeviceReport
-from tui_tuner.tui.start.start_world import GivenFile
+from tui_tuner.tui.start import GivenFile
 
 H100 = DeviceReport(cuda_devices=["NVIDIA H100 (sm_90)"], backends={"cupy": "13"}, opencl_devices={"0.0": "PoCL"})
 POCL = DeviceReport(cuda_problem="no GPU was found", opencl_devices={"0.0": "PoCL"})

@@ -8,7 +8,7 @@ import signal
 
 import pytest
 
-from tui_tuner.app.signals import EndingSignals, NeverWaits
+from tui_tuner.app.attaching import EndingSignals, NeverWaits
 
 
 @pytest.mark.parametrize(

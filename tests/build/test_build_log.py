@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tui_tuner.evaluate.build.compilers.base import MAX_CHARACTERS, MAX_ERRORS, cleaned, compile_failure
+from tui_tuner.evaluate.build.compilers import MAX_CHARACTERS, MAX_ERRORS, cleaned, compile_failure
 from tui_tuner.evaluate.results import FailureKind
 
 WORK = Path("/tmp/run/builds/work-x")  # noqa: S108 - a name only

@@ -14,7 +14,7 @@ from tui_tuner.errors import MachineError, SandboxError
 from tui_tuner.evaluate.build import builder as building
 from tui_tuner.evaluate.build import kept_builds
 from tui_tuner.evaluate.build.builder import Builder
-from tui_tuner.evaluate.build.compilers.base import UNAVAILABLE, Recipe, include_paths, macros
+from tui_tuner.evaluate.build.compilers import UNAVAILABLE, Recipe, include_paths, macros
 from tui_tuner.evaluate.build.kept_builds import BuildCache
 from tui_tuner.evaluate.results import Build, Failure, FailureKind, Resources
 from tui_tuner.evaluate.sandbox import run

@@ -14,8 +14,7 @@ import pytest
 from tests.waiting import reached
 from tui_tuner.evaluate.build import surroundings
 from tui_tuner.evaluate.build.builder import Builder
-from tui_tuner.evaluate.build.compilers import gnu
-from tui_tuner.evaluate.build.compilers.base import Recipe, include_paths
+from tui_tuner.evaluate.build.compilers import Recipe, gnu, include_paths
 from tui_tuner.evaluate.build.compilers.gnu import CCompiler
 from tui_tuner.evaluate.build.kept_builds import MIB, KeptBuilds
 from tui_tuner.evaluate.results import Build, Failure, FailureKind, Resources

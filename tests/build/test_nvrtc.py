@@ -7,8 +7,7 @@ import pytest
 from tests.waiting import is_loaded
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.build.builder import Builder
-from tui_tuner.evaluate.build.compilers import cuda, nvrtc_child
-from tui_tuner.evaluate.build.compilers.base import UNAVAILABLE
+from tui_tuner.evaluate.build.compilers import UNAVAILABLE, cuda, nvrtc_child
 from tui_tuner.evaluate.build.compilers.cuda import Nvcc, Nvrtc
 from tui_tuner.evaluate.results import FailureKind
 

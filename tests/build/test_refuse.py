@@ -2,7 +2,7 @@
 
 import pytest
 
-from tui_tuner.evaluate.build.refuse import refuse
+from tui_tuner.evaluate.build.sources import refuse
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.syntax import MOST_BYTES
 

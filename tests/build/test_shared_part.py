@@ -9,7 +9,7 @@ import pytest
 
 from tui_tuner.evaluate.build import builder as build
 from tui_tuner.evaluate.build.builder import Builder, have_shared_part
-from tui_tuner.evaluate.build.compilers.base import SharedPart
+from tui_tuner.evaluate.build.compilers import SharedPart
 from tui_tuner.evaluate.build.compilers.emulator import EmulatorCompiler
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Launch

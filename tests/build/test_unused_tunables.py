@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tui_tuner.evaluate.build.builder import Builder
-from tui_tuner.evaluate.build.compilers.base import Headers
+from tui_tuner.evaluate.build.compilers import Headers
 from tui_tuner.evaluate.build.compilers.gnu import CCompiler
-from tui_tuner.evaluate.build.unused_tunables import is_made_of, unused_tunables
+from tui_tuner.evaluate.build.sources import is_made_of, unused_tunables
 from tui_tuner.resources import samples_directory
 
 NAME = "block_size_x"

@@ -11,8 +11,8 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.checks.test_mutants import KERNEL, TABLES
-from tui_tuner.checks.junit import Case, write_junit
-from tui_tuner.checks.regression import between, must_be_of
+from tui_tuner.checks import Case, write_junit
+from tui_tuner.checks.pairs import between, must_be_of
 from tui_tuner.cli import main
 from tui_tuner.errors import DeviceError, ExitCode, ProblemError
 from tui_tuner.evaluate.evaluator import verdict

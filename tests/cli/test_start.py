@@ -10,7 +10,7 @@ from tui_tuner.app import showing
 from tui_tuner.app.showing import FrontEnd
 from tui_tuner.cli import session_commands
 from tui_tuner.errors import JournalError
-from tui_tuner.tui.start.start_world import Attempt
+from tui_tuner.tui.start import Attempt
 
 
 @pytest.mark.parametrize("words", [["attach", "gone"], ["replay", "gone"], ["resume", "gone"]])

@@ -16,8 +16,7 @@ from tests.cluster.fake_ray import FakeRay, node
 from tests.session.fakes import PROBLEM, SOURCE
 from tui_tuner.errors import DeviceError, DeviceLost, UserError
 from tui_tuner.evaluate import local, several
-from tui_tuner.evaluate.cluster import places, worker
-from tui_tuner.evaluate.cluster.messages import BuildMessage, packed, unpacked
+from tui_tuner.evaluate.cluster import BuildMessage, packed, places, unpacked, worker
 from tui_tuner.evaluate.cluster.places import ClusterOptions
 from tui_tuner.evaluate.cluster.site import RayCluster, slots_in
 from tui_tuner.evaluate.devices.choose import check_cluster, cluster_address
@@ -25,7 +24,7 @@ from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.local import LocalEvaluator
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.sandbox.run import Policy
-from tui_tuner.evaluate.this_machine import LocalOptions
+from tui_tuner.evaluate.site import LocalOptions
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.load import load_problem
 from tui_tuner.problem.model import Problem

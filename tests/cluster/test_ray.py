@@ -20,7 +20,7 @@ from pathlib import Path
 from tui_tuner.evaluate.cluster.places import ClusterOptions
 from tui_tuner.evaluate.cluster.site import RayCluster
 from tui_tuner.evaluate.local import LocalEvaluator
-from tui_tuner.evaluate.this_machine import LocalOptions
+from tui_tuner.evaluate.site import LocalOptions
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.load import load_problem

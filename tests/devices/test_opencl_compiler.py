@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from tests.waiting import is_loaded
-from tui_tuner.evaluate.build.compilers.base import BuildRefusal
+from tui_tuner.evaluate.build.compilers import BuildRefusal
 from tui_tuner.evaluate.build.compilers.opencl import KERNELS, OpenCLCompiler
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.sandbox.run import Policy, run_confined

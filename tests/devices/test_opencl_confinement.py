@@ -15,7 +15,7 @@ from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.sandbox import run
 from tui_tuner.evaluate.sandbox.launcher import REPORT, is_confined
 from tui_tuner.evaluate.sandbox.run import Policy, SandboxReport
-from tui_tuner.evaluate.this_machine import LocalOptions
+from tui_tuner.evaluate.site import LocalOptions
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.load import load_problem
 

@@ -13,7 +13,7 @@ from tempfile import mkdtemp
 import numpy as np
 import pytest
 
-from tui_tuner.evaluate.build.compilers.base import Compiler, Recipe
+from tui_tuner.evaluate.build.compilers import Compiler, Recipe
 from tui_tuner.evaluate.devices.base import DeviceFault, KernelArgument, LoadedKernel
 from tui_tuner.evaluate.devices.native.device import NativeDevice
 from tui_tuner.evaluate.sandbox import server

@@ -7,7 +7,7 @@ import pytest
 
 from tests.emulator.bench import Bench
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.build.compilers.base import BuildRefusal
+from tui_tuner.evaluate.build.compilers import BuildRefusal
 from tui_tuner.evaluate.build.compilers.emulated_source import rewritten
 from tui_tuner.evaluate.build.compilers.gnu import find_gnu
 from tui_tuner.evaluate.results import FailureKind

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tui_tuner.errors import UserError
-from tui_tuner.evaluate.runner import ahead
-from tui_tuner.evaluate.runner.ahead import send_home, start_ahead
+from tui_tuner.evaluate import runner
+from tui_tuner.evaluate.runner import send_home, start_ahead
 from tui_tuner.evaluate.runner.protocol import OpenRequest
 from tui_tuner.evaluate.runner.supervisor import RunnerProcess
 
@@ -17,7 +17,7 @@ from tui_tuner.evaluate.runner.supervisor import RunnerProcess
 @pytest.fixture(autouse=True)
 async def nobody_waits() -> AsyncIterator[None]:
     yield
-    waiting = list(ahead._waiting)
+    waiting = list(runner._waiting)
     send_home()
     for one in waiting:
         await one.child.kill()
@@ -25,7 +25,7 @@ async def nobody_waits() -> AsyncIterator[None]:
 
 async def test_the_runner_that_waits_is_the_one_that_serves_and_writes_to_the_log(tmp_path: Path) -> None:
     await start_ahead("cuda:0")
-    (waiting,) = ahead._waiting
+    (waiting,) = runner._waiting
     process = await RunnerProcess.start(tmp_path / "log")
     try:
         assert process._child is waiting.child
@@ -36,12 +36,12 @@ async def test_the_runner_that_waits_is_the_one_that_serves_and_writes_to_the_lo
     finally:
         await process.kill()
     assert (tmp_path / "log").read_text() == "said\n"
-    assert ahead._waiting == []
+    assert runner._waiting == []
 
 
 async def test_a_runner_that_died_while_it_waited_is_replaced(tmp_path: Path) -> None:
     await start_ahead("cuda")
-    (waiting,) = ahead._waiting
+    (waiting,) = runner._waiting
     await waiting.child.kill()
     process = await RunnerProcess.start(tmp_path / "log")
     try:
@@ -54,9 +54,9 @@ async def test_a_runner_that_died_while_it_waited_is_replaced(tmp_path: Path) ->
 
 async def test_it_goes_home_where_nobody_needs_it_and_does_not_start_for_other_devices() -> None:
     await start_ahead("emulator")
-    assert ahead._waiting == []
+    assert runner._waiting == []
     await start_ahead("cuda:0")
-    (waiting,) = ahead._waiting
+    (waiting,) = runner._waiting
     send_home()
     assert await waiting.child.wait(60) == 0
 
@@ -65,4 +65,4 @@ async def test_a_confined_runner_is_one_of_its_own(tmp_path: Path) -> None:
     await start_ahead("cuda:0")
     process = await RunnerProcess.start(tmp_path / "log", read=())
     await process.kill()
-    assert len(ahead._waiting) == 1
+    assert len(runner._waiting) == 1

@@ -20,7 +20,7 @@ from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.runner.protocol import OpenRequest
 from tui_tuner.evaluate.runner.supervisor import Supervisor
 from tui_tuner.evaluate.sandbox.run import Policy
-from tui_tuner.evaluate.this_machine import LocalOptions
+from tui_tuner.evaluate.site import LocalOptions
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.load import load_problem
 from tui_tuner.problem.model import Problem

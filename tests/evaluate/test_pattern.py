@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tui_tuner.evaluate.verify.pattern import LISTED, pattern
+from tui_tuner.evaluate.verify import LISTED, pattern
 
 
 def mask(shape: tuple[int, ...], *places: object) -> np.ndarray:

@@ -19,8 +19,7 @@ from tui_tuner.evaluate.profiling.machine_code import MachineCode, machine_code_
 from tui_tuner.evaluate.profiling.profiler import Profiler
 from tui_tuner.evaluate.results import DeviceInfo
 from tui_tuner.evaluate.sandbox.run import Policy
-from tui_tuner.evaluate.site import Tools
-from tui_tuner.evaluate.this_machine import LocalOptions, ThisMachine
+from tui_tuner.evaluate.site import LocalOptions, ThisMachine, Tools
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.model import Problem
 

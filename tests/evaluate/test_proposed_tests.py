@@ -14,7 +14,7 @@ from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.local import LocalEvaluator
 from tui_tuner.evaluate.results import Evaluation, FailureKind
 from tui_tuner.evaluate.sandbox.run import Policy
-from tui_tuner.evaluate.this_machine import LocalOptions
+from tui_tuner.evaluate.site import LocalOptions
 from tui_tuner.problem.model import InputFill, Problem, Test
 
 ODD, SMALL = Test(sizes={"n": 33}), Test(sizes={"n": 64})

@@ -24,7 +24,7 @@ from tui_tuner.evaluate.runner.protocol import (
 from tui_tuner.evaluate.runner.supervisor import RunnerDied
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.evaluate.sanitizers import Sanitizers
-from tui_tuner.evaluate.this_machine import LocalOptions
+from tui_tuner.evaluate.site import LocalOptions
 from tui_tuner.evaluate.toolkit import LATE_WARPS
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.load import load_problem

@@ -9,7 +9,7 @@ import pytest
 
 from tui_tuner.evaluate.devices.base import ClockSample
 from tui_tuner.evaluate.evaluator import verdict
-from tui_tuner.evaluate.measure.intervals import median_interval, quick_interval, ratio_interval, settled
+from tui_tuner.evaluate.measure import median_interval, quick_interval, ratio_interval, settled
 from tui_tuner.evaluate.measure.timing import COOLING_LIMIT_S, CPU_PATIENCE, Cooling, Patience, interleaved, measure
 from tui_tuner.evaluate.results import Comparison, Timing
 

@@ -12,7 +12,7 @@ from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate import trials
 from tui_tuner.evaluate.devices.kind import DeviceChoice, DeviceSelection
 from tui_tuner.evaluate.sandbox.run import Policy
-from tui_tuner.evaluate.this_machine import LocalOptions
+from tui_tuner.evaluate.site import LocalOptions
 from tui_tuner.evaluate.trials import TrialResult, Trials
 from tui_tuner.problem.load import load_problem
 from tui_tuner.problem.model import Problem

@@ -18,9 +18,8 @@ from tui_tuner.evaluate.runner.protocol import Executable, LaunchShape, Sanitize
 from tui_tuner.evaluate.runner.server import Runner
 from tui_tuner.evaluate.runner.workbench import DATA_LIMIT_S, SayPhase, Workbench
 from tui_tuner.evaluate.tolerance import Bound
-from tui_tuner.evaluate.verify import datasets
+from tui_tuner.evaluate.verify import LaunchData, datasets, with_leftovers
 from tui_tuner.evaluate.verify.drafts import Drafts
-from tui_tuner.evaluate.verify.launch_data import LaunchData, with_leftovers
 from tui_tuner.problem.load import load_problem
 
 KEPT = 2 * 7 + 3

@@ -13,13 +13,11 @@ from tests.evaluate.test_bottleneck import H200
 from tests.session.fakes import new_run
 from tui_tuner.errors import JournalError, ProblemError
 from tui_tuner.evaluate.results import Determinism
-from tui_tuner.exports import ToldRun, told_run
+from tui_tuner.exports import ToldRun, summary_lines, told_run
 from tui_tuner.exports.blocks import as_markdown
 from tui_tuner.exports.launch_header import launch_header
 from tui_tuner.exports.patch import apply_patch, patch_text
-from tui_tuner.exports.plots import roofline_of
-from tui_tuner.exports.run_report import report_blocks
-from tui_tuner.exports.summary import summary_lines
+from tui_tuner.exports.run_report import report_blocks, roofline_of
 from tui_tuner.problem.candidate import Candidate, geometry
 from tui_tuner.problem.load import load_problem
 from tui_tuner.problem.model import Launch, Work

@@ -13,8 +13,7 @@ import pytest
 
 from tui_tuner.exports import ToldRun, told_run
 from tui_tuner.exports.blocks import CodeBlock, Paragraph, Table, as_html, as_markdown
-from tui_tuner.exports.plots import plots_of, roofline_of
-from tui_tuner.exports.run_report import report_blocks, report_title
+from tui_tuner.exports.run_report import plots_of, report_blocks, report_title, roofline_of
 from tui_tuner.resources import samples_directory
 from tui_tuner.session import events
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import pytest
 
 from tui_tuner.llm import Chunk, Reply, Request, Stop, Usage
 from tui_tuner.llm.errors import TransportError
@@ -48,3 +51,8 @@ class FakeCall:
         self.requests.append(request)
         reply = self._replies.pop(0)
         return Reply(reply, usage=Usage(10, 5, 0.25)) if isinstance(reply, str) else reply
+
+
+def retries(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
+    """What the log says of calls that were tried again."""
+    return [record.fields for record in caplog.records if record.message == "a call of the model is tried again"]

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from tests.llm.fakes import retries
 from tests.llm.server import Answer, ModelServer
 from tests.llm.wires import INPUT, KEY, OUTPUT, QUICK, REQUEST, SCHEMA, WIRES, Wire
 from tui_tuner.llm import Backend, Stop
@@ -86,13 +87,12 @@ async def test_a_reply_cut_at_its_limit_says_so(wire: Wire, server: ModelServer,
 
 
 async def test_too_many_requests_are_tried_again_after_the_time_asked_for(
-    wire: Wire, server: ModelServer, backend: Backend
+    wire: Wire, server: ModelServer, backend: Backend, caplog: pytest.LogCaptureFixture
 ) -> None:
     server.answers = [Answer(('{"error": "slow down"}',), 429, {"retry-after": "0.2"}), wire.good(GOOD)]
-    pauses: list[float] = []
-    retrying = RetryingBackend(backend, BackoffPolicy(base_s=0.001), lambda *seen: pauses.append(seen[2]))
 
-    assert (await complete(retrying, REQUEST)).text == GOOD
+    assert (await complete(RetryingBackend(backend, BackoffPolicy(base_s=0.001)), REQUEST)).text == GOOD
+    pauses = [told["pause_s"] for told in retries(caplog)]
     # The Ollama client does not hand out the headers of a refusal.
     assert len(pauses) == 1
     assert pauses[0] == pytest.approx(0.2) or wire.name == "ollama"

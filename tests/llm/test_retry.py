@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.llm.fakes import FakeBackend, said
+from tests.llm.fakes import FakeBackend, retries, said
 from tests.llm.wires import REQUEST
 from tui_tuner.llm import Chunk
 from tui_tuner.llm.errors import BrokenOff, KeyRefused, ModelTimedOut, RateLimited, ServerFault, Service, TransportError
@@ -18,15 +18,14 @@ def fault() -> TransportError:
     return ServerFault("down", SITE, status=503)
 
 
-async def test_a_fault_is_tried_again_and_each_pause_is_announced() -> None:
+async def test_a_fault_is_tried_again_and_each_pause_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     backend = FakeBackend([fault()], [fault()], said("ok"))
-    seen: list[tuple[int, int, float, TransportError]] = []
 
-    reply = await complete(RetryingBackend(backend, FAST, lambda *notice: seen.append(notice)), REQUEST)
+    reply = await complete(RetryingBackend(backend, FAST), REQUEST)
 
     assert reply.text == "ok"
-    assert [(attempt, of) for attempt, of, _, _ in seen] == [(2, 3), (3, 3)]
-    assert all(isinstance(error, ServerFault) for *_, error in seen)
+    assert [(told["attempt"], told["of"]) for told in retries(caplog)] == [(1, 3), (2, 3)]
+    assert {told["error"] for told in retries(caplog)} == {str(fault())}
 
 
 async def test_the_last_fault_is_raised_when_all_tries_are_used() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.llm.fakes import retries
 from tests.llm.server import Answer, ModelServer
 from tests.llm.wires import ANTHROPIC, OPENAI, OUTPUT, REQUEST, SCHEMA, WIRES, Wire, refused
 from tui_tuner.llm import Backend, Chunk, Reply, Stop, Structured
@@ -409,15 +410,13 @@ async def test_the_notice_waits_for_a_reply_that_is_whole(wire: Wire, server: Mo
     assert "as tool calls" in reply.notice
 
 
-async def test_for_the_retries_the_steps_are_one_call(wire: Wire, server: ModelServer, backend: Backend) -> None:
+async def test_for_the_retries_the_steps_are_one_call(
+    wire: Wire, server: ModelServer, backend: Backend, caplog: pytest.LogCaptureFixture
+) -> None:
     server.answers = [wire.no_schema, Answer(("{}",), 503), wire.no_schema, wire.says(wire.call(0, "answer", GOOD))]
-    retries: list[tuple[int, int]] = []
-    retrying = RetryingBackend(
-        backend, BackoffPolicy(base_s=0.001), lambda attempt, of, *_: retries.append((attempt, of))
-    )
 
-    reply = await complete(retrying, REQUEST)
+    reply = await complete(RetryingBackend(backend, BackoffPolicy(base_s=0.001)), REQUEST)
 
-    assert retries == [(2, 3)]
+    assert [(told["attempt"], told["of"]) for told in retries(caplog)] == [(1, 3)]
     assert ways(server) == ["schema", "tools", "schema", "tools"]
     assert (reply.text, bool(reply.notice)) == (GOOD, True)

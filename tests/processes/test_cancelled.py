@@ -14,8 +14,8 @@ import pytest
 from tests.left_open import assert_can_be_cancelled_anywhere
 from tests.tensile.running.programs import as_tensile
 from tests.tensile.stand_in.warm import WarmStart
+from tui_tuner.evaluate import runner
 from tui_tuner.evaluate.library import NamedLibrary
-from tui_tuner.evaluate.runner import ahead
 from tui_tuner.evaluate.runner.supervisor import RunnerProcess
 from tui_tuner.evaluate.sandbox.process import ForkServer
 from tui_tuner.evaluate.sandbox.run import prove
@@ -101,11 +101,11 @@ async def a_runner(directory: Path) -> AsyncIterator[Work]:
 async def a_runner_ahead(directory: Path) -> AsyncIterator[Work]:
     async def work() -> None:
         try:
-            await ahead.start_ahead("cuda:0")
+            await runner.start_ahead("cuda:0")
             process = await RunnerProcess.start(directory / "log")
             await process.kill()
         finally:
-            ahead.send_home()
+            runner.send_home()
 
     yield work
 

@@ -8,7 +8,7 @@ import pytest
 
 from tui_tuner.problem.load import written_in_file
 from tui_tuner.problem.model import Language
-from tui_tuner.prompts.uses import LINES, WIDTH, tunable_uses
+from tui_tuner.prompts.space_facts import LINES, WIDTH, tunable_uses
 from tui_tuner.resources import samples_directory
 
 CUDA = """\

@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Failure, FailureKind, Timing
 from tui_tuner.evaluate.runner.protocol import ChannelClosed, Frame, UserErrorAnswer, receive, send
 from tui_tuner.problem.model import Configuration
-from tui_tuner.python_kernels.messages import (
+from tui_tuner.python_kernels import (
     DescriptionAnswer,
     DescriptionRequest,
     ForgetRequest,

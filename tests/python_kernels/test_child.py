@@ -17,15 +17,15 @@ pytest.importorskip("triton", reason="Triton is not installed")
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind
 from tui_tuner.evaluate.runner.protocol import receive, send
 from tui_tuner.problem.model import Configuration
-from tui_tuner.python_kernels.child import bench
-from tui_tuner.python_kernels.child import service as child_service
-from tui_tuner.python_kernels.child.kernel import Arguments, KernelFault, ReadyKernel, ReportCompiled, TunableKernel
-from tui_tuner.python_kernels.messages import (
+from tui_tuner.python_kernels import (
     KernelComparisonRequest,
     KernelDescription,
     KernelEvaluationRequest,
     KernelOpenRequest,
 )
+from tui_tuner.python_kernels.child import bench
+from tui_tuner.python_kernels.child import service as child_service
+from tui_tuner.python_kernels.child.kernel import Arguments, KernelFault, ReadyKernel, ReportCompiled, TunableKernel
 
 
 class Ready(ReadyKernel):

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.python_kernels.fakes import fake_process, starts, written
+from tui_tuner.python_kernels import KernelEvaluationRequest, KernelOpenRequest
 from tui_tuner.python_kernels import client as kernel_process
 from tui_tuner.python_kernels.client import KernelClient, KernelProcess
-from tui_tuner.python_kernels.messages import KernelEvaluationRequest, KernelOpenRequest
 
 WAIT_S = 60.0
 

@@ -11,10 +11,10 @@ pytest.importorskip("torch", reason="torch is not installed")
 helion = pytest.importorskip("helion", reason="Helion is not installed")
 
 from tests.python_kernels.fakes import description  # noqa: E402
+from tui_tuner.python_kernels import gathered  # noqa: E402
 from tui_tuner.python_kernels.child.helion import HelionSpace  # noqa: E402
 from tui_tuner.python_kernels.child.kernel import KernelFault  # noqa: E402
 from tui_tuner.python_kernels.child.loading import KernelFromFile  # noqa: E402
-from tui_tuner.python_kernels.messages import gathered  # noqa: E402
 
 SAMPLES = Path(__file__).parents[2] / "sample_kernels"
 

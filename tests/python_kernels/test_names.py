@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tui_tuner.problem.tunables import value_faults
-from tui_tuner.python_kernels.messages import gathered, plain_values, triton_line, value_of
+from tui_tuner.python_kernels import gathered, plain_values, triton_line, value_of
 from tui_tuner.subjects import split_name
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.python_kernels.fakes import DESCRIBED, description, written
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.load import parse_problem
-from tui_tuner.python_kernels.messages import gathered
+from tui_tuner.python_kernels import gathered
 
 
 @pytest.mark.parametrize("name", DESCRIBED)

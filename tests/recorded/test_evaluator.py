@@ -6,10 +6,10 @@ import pytest
 
 from tests.recorded.caches import cache_text, entries, write_cache
 from tui_tuner.errors import DeviceError
+from tui_tuner.evaluate.recorded import packed, unpacked
 from tui_tuner.evaluate.recorded.evaluator import RecordedEvaluator
 from tui_tuner.evaluate.recorded.problem import problem_of_recording
 from tui_tuner.evaluate.recorded.reading import read_recording
-from tui_tuner.evaluate.recorded.recording import packed, unpacked
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.prompts import device_facts

@@ -6,8 +6,8 @@ import pytest
 
 from tests.recorded.caches import FAILED, cache_text, entries, write_cache
 from tui_tuner.errors import DeviceError
+from tui_tuner.evaluate.recorded import Recording, RecordingEntry
 from tui_tuner.evaluate.recorded.reading import read_recording
-from tui_tuner.evaluate.recorded.recording import Recording, RecordingEntry
 from tui_tuner.evaluate.results import FailureKind
 
 BEST = {"block_size_x": 128, "tile": 1, "layout": "column"}

@@ -14,7 +14,7 @@ import yaml
 from tui_tuner.headless import ApproveAll
 from tui_tuner.resources import samples_directory
 from tui_tuner.session.events import CandidateProposed, Event, PromptSent, SessionFinished
-from tui_tuner.tensile.document.configuration import ParameterValue
+from tui_tuner.tensile.document import ParameterValue
 from tui_tuner.tensile.document.reading import parse_configuration
 from tui_tuner.tensile.events import BenchmarkFinished, WinnersChanged
 from tui_tuner.tensile.outcome import RunFailureKind

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from tests.search.spaces import START, SYNTHETIC
-from tui_tuner.search.numbering import numbered
+from tui_tuner.search import numbered
 
 
 def test_numbers_stand_for_themselves_in_ascending_order_and_other_values_for_their_place():

@@ -14,7 +14,7 @@ import pytest
 
 from tests.session.fakes import FakeEvaluator, ScriptedModel, new_run, reopened, reply, session_of
 from tests.waiting import reached
-from tui_tuner.app.signals import obey_signals
+from tui_tuner.app.attaching import obey_signals
 from tui_tuner.errors import ModelError
 from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.headless import ApproveAll

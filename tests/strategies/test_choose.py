@@ -147,7 +147,7 @@ def test_a_package_that_does_not_work_is_named_and_hides_none_of_the_others() ->
 
 
 def test_each_line_of_the_list_gives_an_option_as_set_takes_it() -> None:
-    from tui_tuner.cli.values import name_and_value
+    from tui_tuner.cli.flags import name_and_value
 
     lines = list(strategy_lines())
     at = next(number for number, line in enumerate(lines) if line.startswith("autonomous: "))

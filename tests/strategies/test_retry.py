@@ -30,7 +30,7 @@ from tui_tuner.strategies.rewriting.failures import (
     WrongResult,
     failure_of,
 )
-from tui_tuner.strategies.rewriting.settling import challenge_incumbent
+from tui_tuner.strategies.rewriting.line import challenge_incumbent
 from tui_tuner.strategies.single_step import OnePromptStrategy
 from tui_tuner.strategies.steps import Step, StepState
 

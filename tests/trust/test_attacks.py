@@ -15,7 +15,7 @@ from tests.session.fakes import new_run
 from tui_tuner.errors import UserError
 from tui_tuner.evaluate.build.builder import Builder
 from tui_tuner.evaluate.build.compilers.gnu import CCompiler
-from tui_tuner.evaluate.build.refuse import refuse
+from tui_tuner.evaluate.build.sources import refuse
 from tui_tuner.evaluate.devices.native.report import LaunchStatus, SharedReport
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.runner.supervisor import RunnerProcess

@@ -19,9 +19,9 @@ from tui_tuner.evaluate.build.compilers.emulator import LAUNCH, EmulatorCompiler
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.devices.native.code import EMULATED
 from tui_tuner.evaluate.devices.native.device import NativeDevice
-from tui_tuner.evaluate.launch_shapes import launch_shapes
 from tui_tuner.evaluate.local import PAUSES_S
 from tui_tuner.evaluate.measure.timing import CPU_PATIENCE
+from tui_tuner.evaluate.programs import launch_shapes
 from tui_tuner.evaluate.results import Comparison, FailureKind
 from tui_tuner.evaluate.runner.protocol import EvaluationAnswer, Executable, LaunchShape
 from tui_tuner.evaluate.runner.workbench import Workbench

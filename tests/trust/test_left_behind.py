@@ -128,14 +128,14 @@ def test_where_nothing_ends_what_a_compiler_starts_it_is_not_run() -> None:
 REFUSED = """
 import os, sys, threading
 sys.path.insert(0, sys.argv[1]); sys.dont_write_bytecode = True
-from tui_tuner.evaluate.sandbox import system_calls
+from tui_tuner.evaluate.sandbox import confinement
 def refused(call):
     try:
         call()
     except PermissionError:
         return True
 if os.fork() == 0:
-    system_calls.stay_in_group()
+    confinement.stay_in_group()
     print(refused(os.setsid), refused(lambda: os.setpgid(0, 0)), flush=True)
     os._exit(0)
 os.wait()
@@ -148,7 +148,7 @@ os.read(begun, 1)  # one that is stopped while it holds the output would keep th
 def fails(name, *arguments):
     return getattr(libc, name)(*arguments) == -1 and ctypes.get_errno() == 1
 os.kill(other, 0)
-system_calls.refuse_processes(threads=True)
+confinement.refuse_processes(threads=True)
 os.kill(os.getpid(), 0); resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 to_others = [lambda: os.kill(other, 0), lambda: os.kill(-1, 0), lambda: os.pidfd_open(other)]
 print(all(map(refused, [*to_others, lambda: resource.prlimit(other, resource.RLIMIT_CPU)])))

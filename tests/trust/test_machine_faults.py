@@ -33,7 +33,7 @@ from tui_tuner.evaluate.runner.protocol import (
 from tui_tuner.evaluate.runner.server import Runner
 from tui_tuner.evaluate.runner.supervisor import RunnerDied, Supervisor
 from tui_tuner.evaluate.sandbox.run import Policy
-from tui_tuner.evaluate.this_machine import LocalOptions
+from tui_tuner.evaluate.site import LocalOptions
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.load import load_problem
 from tui_tuner.session.events import Note

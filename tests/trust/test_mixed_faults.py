@@ -30,7 +30,7 @@ from tui_tuner.evaluate.runner.protocol import (
 from tui_tuner.evaluate.runner.supervisor import RunnerDied, Supervisor, _raise_failed
 from tui_tuner.evaluate.sandbox.process import CommandResult
 from tui_tuner.evaluate.sandbox.run import Policy
-from tui_tuner.evaluate.this_machine import LocalOptions
+from tui_tuner.evaluate.site import LocalOptions
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.load import load_problem
 from tui_tuner.problem.model import Configuration

@@ -10,8 +10,8 @@ from pathlib import Path
 from textual.pilot import Pilot
 
 from tui_tuner.app import overview
+from tui_tuner.tui.start import Found, RunCard, StartWorld
 from tui_tuner.tui.start.start_app import StartApp
-from tui_tuner.tui.start.start_world import Found, RunCard, StartWorld
 
 
 async def found() -> Found:

@@ -11,7 +11,7 @@ from textual.color import Color
 from textual.strip import Strip
 
 from tui_tuner.tui.app import TunerApp
-from tui_tuner.tui.panes.common import Pane
+from tui_tuner.tui.panes import Pane
 from tui_tuner.tui.panes.plan_pane import StepList
 from tui_tuner.tui.tables.evaluation_table import EvaluationTable
 from tui_tuner.tui.view_model import ViewModel

@@ -15,8 +15,8 @@ from pathlib import Path
 from textual.events import Key
 
 from tests.tui.at_start import look_at
+from tui_tuner.tui.start import GivenFile
 from tui_tuner.tui.start.start_app import StartApp
-from tui_tuner.tui.start.start_world import GivenFile
 
 
 def main() -> None:

@@ -17,8 +17,8 @@ from tests.tui.scripted import ScriptedRun
 from tests.tui.test_model_trouble import Troubled
 from tui_tuner.problem.draft.problem_file import scaffold
 from tui_tuner.tensile import TENSILE
+from tui_tuner.tui.start import Found, GivenFile, RunCard, StartWorld
 from tui_tuner.tui.start.start_app import StartApp
-from tui_tuner.tui.start.start_world import Found, GivenFile, RunCard, StartWorld
 
 SIZES = [(80, 24), (120, 36), (200, 50)]
 JUMP = "jump"

@@ -21,8 +21,7 @@ from tui_tuner.tui import kernel_view
 from tui_tuner.tui.kernel_view import KernelView
 from tui_tuner.tui.panes import benchmarks_pane
 from tui_tuner.tui.panes.benchmarks_pane import BenchmarksPane
-from tui_tuner.tui.tables import evaluation_table
-from tui_tuner.tui.tables.columns import Column, OrderedRows, RowOrder, columns_help, placed
+from tui_tuner.tui.tables import Column, OrderedRows, RowOrder, columns_help, evaluation_table, placed
 from tui_tuner.tui.tables.evaluation_table import EVALUATION_COLUMNS, EvaluationColumn, EvaluationContext, Tunables
 from tui_tuner.tui.tables.table import ColumnTable
 

@@ -11,9 +11,9 @@ from tests.tui.at_start import look_at
 from tests.tui.looking import screen_text
 from tui_tuner.app import overview
 from tui_tuner.journal.reading import RUNS
-from tui_tuner.tui.start.comparing import compared
+from tui_tuner.tui.start import RunCard
+from tui_tuner.tui.start.lists import compared
 from tui_tuner.tui.start.start_app import StartApp
-from tui_tuner.tui.start.start_world import RunCard
 
 LONG = "a device whose name is longer than the column that it has and so is broken where a word ends"
 ONE = RunCard(

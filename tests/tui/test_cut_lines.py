@@ -15,8 +15,7 @@ from tests.tui.scripted import ScriptedRun
 from tui_tuner.session import events
 from tui_tuner.session.events import Event
 from tui_tuner.tui.tables.evaluation_table import EvaluationTable
-from tui_tuner.tui.text import source_views
-from tui_tuner.tui.text.selecting import cut_off
+from tui_tuner.tui.text import cut_off, source_views
 from tui_tuner.tui.text.source_views import DiffView, SourceArea
 
 SUM = " + ".join(f"A[{number}]" for number in range(60))

@@ -20,11 +20,9 @@ from tests.tui.conftest import Started, settled
 from tests.tui.looking import notices, screen_text
 from tests.tui.scripted import ScriptedRun
 from tui_tuner.strategies.steps import ModelTrouble
-from tui_tuner.tui.dialogs import common, control_dialog, editing, row_dialog
-from tui_tuner.tui.dialogs.dialog import Dialog, TypingDialog
-from tui_tuner.tui.jump import JumpScreen
-from tui_tuner.tui.moving import Choices, Reading
-from tui_tuner.tui.notices import FORGETS
+from tui_tuner.tui import dialogs
+from tui_tuner.tui.dialogs import FORGETS, Dialog, TypingDialog, control_dialog, editing, row_dialog
+from tui_tuner.tui.moving import Choices, JumpScreen, Reading
 from tui_tuner.tui.plan_lines import StepWords
 from tui_tuner.tui.start.how import ModelNameDialog
 from tui_tuner.tui.start.problem_form import ProblemForm
@@ -34,15 +32,15 @@ TEXT = Content("words\n" * 60)
 FAILED = editing.FailedBuild("int x", 1, "expected ';'")
 ROW = scripted.TILES
 OPENED: dict[type[ModalScreen[Any]], Callable[[], ModalScreen[Any]]] = {
-    common.MessageDialog: lambda: common.MessageDialog(Content("title"), TEXT),
-    common.ResultDialog: lambda: common.ResultDialog(Content("title"), TEXT, yields=False),
-    common.QuitDialog: lambda: common.QuitDialog("tuner-tui resume"),
-    common.ConfirmDialog: lambda: common.ConfirmDialog("Delete it?", "this"),
-    common.StepDialog: lambda: common.StepDialog(Content("step"), StepWords("a", "b")),
-    common.ModelDialog: lambda: common.ModelDialog(
+    dialogs.MessageDialog: lambda: dialogs.MessageDialog(Content("title"), TEXT),
+    dialogs.ResultDialog: lambda: dialogs.ResultDialog(Content("title"), TEXT, yields=False),
+    dialogs.QuitDialog: lambda: dialogs.QuitDialog("tuner-tui resume"),
+    dialogs.ConfirmDialog: lambda: dialogs.ConfirmDialog("Delete it?", "this"),
+    dialogs.StepDialog: lambda: dialogs.StepDialog(Content("step"), StepWords("a", "b")),
+    dialogs.ModelDialog: lambda: dialogs.ModelDialog(
         ModelTrouble(purpose="ask", model="m", reason="is away", transient=True)
     ),
-    common.ThawDialog: lambda: common.ThawDialog({"tile": 4, "block": 8}),
+    dialogs.ThawDialog: lambda: dialogs.ThawDialog({"tile": 4, "block": 8}),
     control_dialog.ControlDialog: lambda: control_dialog.ControlDialog(ViewModel(), plans=True),
     editing.WhichDialog: lambda: editing.WhichDialog(FAILED),
     editing.EditorDialog: lambda: editing.EditorDialog("int x;", "title", "cuda", FAILED),

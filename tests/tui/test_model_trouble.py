@@ -20,7 +20,7 @@ from tui_tuner.session.events import Event
 from tui_tuner.strategies.steps import Approver, Decision, Helper, ModelTrouble, Proposal, Remedy
 from tui_tuner.tui.app import TunerApp
 from tui_tuner.tui.approval import ApprovalDesk, QuestionLine
-from tui_tuner.tui.dialogs.common import ModelDialog
+from tui_tuner.tui.dialogs import ModelDialog
 from tui_tuner.tui.keys import checked_keymap
 
 TROUBLE = ModelTrouble(purpose="apply_step", model="ollama:qwen3", reason="ollama: no [b]connection (gpu-box:11434)")

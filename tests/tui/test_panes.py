@@ -16,14 +16,14 @@ from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.session import events
 from tui_tuner.session.plan import AddStep
 from tui_tuner.strategies.steps import Proposal, Step, StepState
-from tui_tuner.tui.dialogs.common import MessageDialog
+from tui_tuner.tui.dialogs import MessageDialog
 from tui_tuner.tui.dialogs.row_dialog import RowDialog
 from tui_tuner.tui.panes.chat_entries import Fold
 from tui_tuner.tui.panes.chat_pane import ChatLog
-from tui_tuner.tui.panes.filter_line import FilterLine
 from tui_tuner.tui.panes.kernel_pane import KernelPane
 from tui_tuner.tui.panes.plan_pane import StepList
 from tui_tuner.tui.player import Player
+from tui_tuner.tui.tables import FilterLine
 from tui_tuner.tui.tables.evaluation_table import EvaluationTable
 
 

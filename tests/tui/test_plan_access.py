@@ -12,7 +12,7 @@ from tests.tui.scripted import ScriptedRun
 from tui_tuner.session.plan import DeleteStep, EditStep, Thaw
 from tui_tuner.strategies.steps import Decision
 from tui_tuner.tui.app import TunerApp
-from tui_tuner.tui.dialogs.common import ThawDialog
+from tui_tuner.tui.dialogs import ThawDialog
 
 SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
 

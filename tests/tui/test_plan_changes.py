@@ -14,7 +14,7 @@ from tests.tui.scripted import ScriptedRun
 from tui_tuner.session import events
 from tui_tuner.session.plan import AddStep, DeleteStep, EditStep, MoveStep, Thaw
 from tui_tuner.strategies.steps import Proposal, Step, StepState
-from tui_tuner.tui.dialogs.common import StepDialog, ThawDialog
+from tui_tuner.tui.dialogs import StepDialog, ThawDialog
 
 SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
 

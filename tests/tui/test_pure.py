@@ -18,10 +18,10 @@ from tui_tuner.problem.model import Value
 from tui_tuner.session.events import CandidateProposed
 from tui_tuner.strategies.steps import Step, StepState
 from tui_tuner.tui.approval import QuestionLine
-from tui_tuner.tui.key_line import KeyEntry, key_line
+from tui_tuner.tui.frame import KeyEntry, key_line
 from tui_tuner.tui.panes.charts import chart_rows, sampled
 from tui_tuner.tui.plan_lines import step_detail, step_lines
-from tui_tuner.tui.tables.columns import OrderedRows
+from tui_tuner.tui.tables import OrderedRows
 from tui_tuner.tui.tables.evaluation_table import (
     EVALUATION_COLUMNS,
     FASTEST,

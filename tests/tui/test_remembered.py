@@ -12,9 +12,9 @@ from tests.tui.looking import focused_pane, notices, screen_text
 from tests.tui.scripted import ScriptedRun
 from tui_tuner.resources import look_file
 from tui_tuner.tui.app import TunerApp
+from tui_tuner.tui.panes import Look, remember, remembered
 from tui_tuner.tui.panes.benchmarks_pane import BenchmarksPane
 from tui_tuner.tui.panes.kernel_pane import KernelPane
-from tui_tuner.tui.remembered import Look, remember, remembered
 
 
 def app_with(file: Path) -> TunerApp:

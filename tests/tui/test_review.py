@@ -18,7 +18,7 @@ from tui_tuner.problem.model import Launch
 from tui_tuner.session import events
 from tui_tuner.strategies.steps import Decision, Proposal, StepState
 from tui_tuner.tui.panes.kernel_pane import KernelPane
-from tui_tuner.tui.panes.review import ReviewFacts, proposal_facts
+from tui_tuner.tui.plan_lines import ReviewFacts, proposal_facts
 from tui_tuner.tui.text.diff import diff_picture
 from tui_tuner.tui.text.source_views import DiffView
 

@@ -13,10 +13,9 @@ from tests.tui.conftest import Started, settled
 from tests.tui.looking import focused_pane, notices, screen_text, table_text
 from tests.tui.scripted import ScriptedRun
 from tui_tuner.tui.app import TunerApp
-from tui_tuner.tui.dialogs.common import QuitDialog
-from tui_tuner.tui.dialogs.dialog import Dialog
+from tui_tuner.tui.dialogs import Dialog, QuitDialog
 from tui_tuner.tui.keys import APP_BINDINGS, SCREEN_BINDINGS
-from tui_tuner.tui.panes.common import Pane, PaneGrid
+from tui_tuner.tui.panes import Pane, PaneGrid
 from tui_tuner.tui.panes.kernel_pane import KernelPane
 from tui_tuner.tui.player import Player
 

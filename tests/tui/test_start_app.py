@@ -21,14 +21,14 @@ from tui_tuner.journal.reading import RUNS
 from tui_tuner.session.run_directory import open_run
 from tui_tuner.settings import load_settings
 from tui_tuner.subjects import subjects
-from tui_tuner.tui.dialogs.common import ConfirmDialog, MessageDialog
+from tui_tuner.tui.dialogs import ConfirmDialog, MessageDialog
 from tui_tuner.tui.keys import checked_keymap
+from tui_tuner.tui.start import PICKS, Attempt, Found, RunCard, StartWorld
 from tui_tuner.tui.start.how import BUDGETS, How
 from tui_tuner.tui.start.lists import RunList
 from tui_tuner.tui.start.problem_form import ProblemForm
 from tui_tuner.tui.start.start_app import StartApp
-from tui_tuner.tui.start.start_world import PICKS, Attempt, Found, RunCard, StartWorld
-from tui_tuner.tui.text.plain import Paragraphs
+from tui_tuner.tui.text import Paragraphs
 
 
 def command(pilot: Pilot[list[str]]) -> str:

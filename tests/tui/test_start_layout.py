@@ -15,10 +15,10 @@ from tests.waiting import reached
 from tui_tuner.app import overview
 from tui_tuner.journal.reading import RUNS
 from tui_tuner.subjects import subjects
+from tui_tuner.tui.start import Found, GivenFile, RunCard, StartWorld
 from tui_tuner.tui.start.lists import run_lines
 from tui_tuner.tui.start.problem_form import ProblemForm
 from tui_tuner.tui.start.start_app import StartApp
-from tui_tuner.tui.start.start_world import Found, GivenFile, RunCard, StartWorld
 
 
 @pytest.mark.parametrize("size", [(60, 18), (80, 24), (200, 50)])

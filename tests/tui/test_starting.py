@@ -26,11 +26,11 @@ from tui_tuner.strategies.steps import Approver
 from tui_tuner.subjects import KERNEL, Subject
 from tui_tuner.tensile import TENSILE
 from tui_tuner.tui.app import TunerApp
+from tui_tuner.tui.frame import StartingScreen
 from tui_tuner.tui.screen import SessionScreen
+from tui_tuner.tui.start import GivenFile
 from tui_tuner.tui.start.problem_form import ProblemForm, settled, sureness_of
 from tui_tuner.tui.start.start_app import StartApp
-from tui_tuner.tui.start.start_world import GivenFile
-from tui_tuner.tui.starting import StartingScreen
 
 SIZES = [(120, 36), (80, 24)]
 

@@ -21,7 +21,7 @@ from tui_tuner.strategies.steps import StepState
 from tui_tuner.tui.kernel_view import KernelView
 from tui_tuner.tui.panes.charts import best_chart
 from tui_tuner.tui.status import clock_words, header_line, status_parts
-from tui_tuner.tui.text.plain import differing, fitting
+from tui_tuner.tui.text import differing, fitting
 
 
 @pytest.mark.parametrize("seen_as", [(), ("attached",), ("replay", "event 12/345, paused")])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tui_tuner.app.needed import MOST_HALVINGS, NOT_FINITE, amended_for, needed
 from tui_tuner.errors import ProblemError
-from tui_tuner.evaluate.build.compilers.base import include_paths
+from tui_tuner.evaluate.build.compilers import include_paths
 from tui_tuner.evaluate.given import with_name_of
 from tui_tuner.evaluate.trials import TrialResult, Trials, is_late
 from tui_tuner.format import time_words

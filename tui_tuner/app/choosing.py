@@ -15,7 +15,7 @@ from tui_tuner.evaluate.build.kept_builds import MIB, KeptBuilds
 from tui_tuner.evaluate.devices.choose import recorded_file
 from tui_tuner.evaluate.evaluator import Evaluator
 from tui_tuner.evaluate.sandbox.run import Policy
-from tui_tuner.evaluate.this_machine import LocalOptions
+from tui_tuner.evaluate.site import LocalOptions
 from tui_tuner.llm import Backend
 from tui_tuner.llm.choose import choose, parse_spec
 from tui_tuner.llm.prices import price_of

@@ -24,7 +24,7 @@ from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.resources import settings_file
 from tui_tuner.subjects import loaded, subjects
 from tui_tuner.text import clean
-from tui_tuner.tui.start.start_world import Found, GivenFile, RunCard, StartWorld
+from tui_tuner.tui.start import Found, GivenFile, RunCard, StartWorld
 
 if TYPE_CHECKING:
     from tui_tuner.evaluate.devices.probe import DeviceReport

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tui_tuner.app.signals import EndingSignals, forget_signals, obey_signals
+from tui_tuner.app.attaching import EndingSignals, forget_signals, obey_signals
 from tui_tuner.app.starting import Begin, DraftDesk, SessionSetup, StartingSession
 from tui_tuner.errors import ExitCode, SettingsError, UserError
 from tui_tuner.log import is_written, log_file
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tui_tuner.problem.load import Written
     from tui_tuner.strategies.steps import Approver
     from tui_tuner.tui.app import ScreenBroken, TunerApp
-    from tui_tuner.tui.start.start_world import Attempt
+    from tui_tuner.tui.start import Attempt
     from tui_tuner.tui.subject import EventSource
 
 _LOG = logging.getLogger(__name__)
@@ -235,7 +235,7 @@ async def chosen_command(directory: Path, before: Attempt | None = None) -> list
 
 async def start(directory: Path, carry_out: Callable[[list[str]], Awaitable[int]]) -> int:
     """Let the user choose on the start screen; where what they chose fails and a terminal is there, choose anew."""
-    from tui_tuner.tui.start.start_world import Attempt
+    from tui_tuner.tui.start import Attempt
 
     before: Attempt | None = None
     while words := await chosen_command(directory, before):

@@ -3,16 +3,61 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Literal
+from xml.etree import ElementTree
 
-from tui_tuner.cli.flags import add_unconfined
-from tui_tuner.cli.values import positive, share
+from tui_tuner.cli.flags import add_unconfined, positive, share
+from tui_tuner.errors import writing
+from tui_tuner.resources import write_whole
+from tui_tuner.text import clean
 
-if TYPE_CHECKING:
-    from tui_tuner.checks.junit import Case
+
+@dataclass(frozen=True)
+class Case:
+    """One test case.
+
+    Attributes:
+        verdict: `error` where nothing could be found out.
+        message: the reason where it did not pass, in a line.
+        output: what a reader may want to know beside it.
+    """
+
+    name: str
+    verdict: Literal["passed", "failure", "error", "skipped"] = "passed"
+    message: str = ""
+    output: str = ""
+
+
+def write_junit(file: Path, command: str, kernel: Path, cases: Sequence[Case]) -> None:
+    """Write the cases as one test suite, whole or not at all.
+
+    Raises:
+        SettingsError: the file cannot be written.
+    """
+    suite = ElementTree.Element("testsuite", name=f"tuner-tui {command}", tests=str(len(cases)))
+    for verdict, total in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
+        suite.set(total, str(sum(case.verdict == verdict for case in cases)))
+    for case in cases:
+        _add(suite, case, clean(str(kernel)))
+    suites = ElementTree.Element("testsuites")
+    suites.append(suite)
+    ElementTree.indent(suites)
+    text = ElementTree.tostring(suites, encoding="unicode")
+    with writing(file, "name another with --junit"):
+        write_whole(file, f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n')
+
+
+def _add(suite: ElementTree.Element, case: Case, kernel: str) -> None:
+    element = ElementTree.SubElement(suite, "testcase", classname=kernel, name=clean(case.name))
+    if case.verdict != "passed":
+        ElementTree.SubElement(element, case.verdict, message=clean(case.message))
+    if case.output:
+        ElementTree.SubElement(element, "system-out").text = clean(case.output)
+
 
 _FILE = "a .cu, .cl or .c file, a .toml file, or the directory of a run, whose best kernel is meant"
 
@@ -77,7 +122,7 @@ def _add_machine(parser: argparse.ArgumentParser) -> None:
 
 async def _check(chosen: argparse.Namespace) -> int:
     from tui_tuner.checks.check import check
-    from tui_tuner.checks.regression import check_regression
+    from tui_tuner.checks.pairs import check_regression
 
     if chosen.baseline is None and chosen.max_regression is not None:
         chosen.parser.error("--max-regression needs --baseline")
@@ -103,7 +148,7 @@ async def _answered(
     kernel: Path,
 ) -> int:
     """Carry a command out, and write what came of it as JUnit XML where that is asked for."""
-    from tui_tuner.checks.junit import Case, write_junit
+    from tui_tuner.checks import Case, write_junit
     from tui_tuner.errors import UserError
 
     try:

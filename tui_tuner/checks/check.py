@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tui_tuner.checks import Code
-from tui_tuner.checks.junit import Case
+from tui_tuner.checks import Case, Code
 from tui_tuner.checks.mutants import Fault, Mutant, mutants
 from tui_tuner.checks.pairs import DELTA
 from tui_tuner.checks.places import OpenMachine, opened, problem_named

@@ -90,7 +90,7 @@ def add_show(parser: argparse.ArgumentParser) -> None:
 
 async def show(chosen: argparse.Namespace) -> int:
     """Say what a run tried and found."""
-    from tui_tuner.exports.summary import summary_lines
+    from tui_tuner.exports import summary_lines
 
     for line in summary_lines(await _told(chosen)):
         tell(line)

@@ -21,11 +21,14 @@ from tui_tuner.cli.flags import (
     add_unconfined,
     changed,
     chosen_options,
+    directory,
+    factor,
     front_end_of,
+    name_and_value,
+    seconds,
     with_strategy_options,
 )
 from tui_tuner.cli.run_commands import add_run, run_of
-from tui_tuner.cli.values import directory, factor, name_and_value, seconds
 from tui_tuner.errors import ExitCode, SettingsError
 from tui_tuner.journal.reading import header_of, journal_of
 from tui_tuner.resources import VARIABLES, __version__, own_table, project_file, settings_file
@@ -90,7 +93,7 @@ async def tune(chosen: argparse.Namespace) -> int:
         chosen.parser.error("name a KERNEL, or a recording with --device recorded:FILE")
     if chosen.kernel is not None and chosen.kernel_name is not None:
         chosen.kernel = Path(f"{chosen.kernel}:{chosen.kernel_name}")
-    from tui_tuner.evaluate.runner.ahead import start_ahead
+    from tui_tuner.evaluate.runner import start_ahead
 
     if chosen.kernel is not None and chosen.kernel.suffix == ".cu":
         await start_ahead(chosen.device or "auto")

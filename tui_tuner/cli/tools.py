@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from tui_tuner.cli import COMMANDS_BY_NAME, TUNE, CommandLine
-from tui_tuner.cli.flags import changed
-from tui_tuner.cli.values import name_and_value
+from tui_tuner.cli.flags import changed, name_and_value
 from tui_tuner.errors import ExitCode, ProblemError, SettingsError, writing
 from tui_tuner.journal.reading import RUNS
 from tui_tuner.options import Option
@@ -211,7 +210,7 @@ async def doctor(chosen: argparse.Namespace) -> int:
 
     layered = layered_settings(beside=Path())
     if chosen.json:
-        from tui_tuner.app.bug_report import bug_report
+        from tui_tuner.app.inventory import bug_report
 
         report = await bug_report(layered)
         tell(json.dumps(report, indent=2))

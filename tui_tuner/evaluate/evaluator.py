@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.library import LibraryTime
-from tui_tuner.evaluate.measure.intervals import RatioVerdict, ratio_verdict
+from tui_tuner.evaluate.measure import RatioVerdict, ratio_verdict
 from tui_tuner.evaluate.profiling import Profile
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.problem.candidate import Candidate
@@ -54,7 +54,6 @@ class Evaluator(Protocol):
     @property
     def doing(self) -> str:
         """What the device is at, in words; empty where that is not known."""
-        ...
 
     async def sized_problem(self) -> Problem | None:
         """The problem at the sizes of the device that `start` takes, known without taking it.
@@ -64,7 +63,6 @@ class Evaluator(Protocol):
         Raises:
             UserError: there is no such device.
         """
-        ...
 
     async def start(self, proposed: Sequence[Test] = ()) -> MachineReport:
         """Take the device and check the kernel as given.
@@ -76,29 +74,23 @@ class Evaluator(Protocol):
         Raises:
             UserError: device, compiler, sandbox, kernel or reference cannot be used.
         """
-        ...
 
     def news(self) -> Sequence[str]:
         """What happened to devices since this was asked last, a line each."""
-        ...
 
     async def evaluate(self, candidate: Candidate, configuration: Configuration, best_ms: float | None) -> Evaluation:
         """Build, verify and measure one configuration; failures are results, not exceptions."""
-        ...
 
     async def compare(
         self, incumbent: tuple[Candidate, Configuration], challenger: tuple[Candidate, Configuration], delta: float
     ) -> Comparison:
         """Time two configurations, interleaved, on data that neither has seen."""
-        ...
 
     async def profile(self, candidate: Candidate, configuration: Configuration) -> Profile:
         """What is known of a configuration that was measured, beside its time."""
-        ...
 
     async def close(self) -> None:
         """Give the device back."""
-        ...
 
 
 async def in_both_turns(

@@ -16,12 +16,11 @@ from tui_tuner.evaluate.devices.kind import DeviceChoice, DeviceSelection
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.given import check_given
-from tui_tuner.evaluate.launch_shapes import launch_shapes
 from tui_tuner.evaluate.library import NamedLibrary
 from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
 from tui_tuner.evaluate.profiling.profiler import Profiler
 from tui_tuner.evaluate.profiling.roofline import Roofline, roofline
-from tui_tuner.evaluate.programs import MeasuredPrograms
+from tui_tuner.evaluate.programs import MeasuredPrograms, launch_shapes
 from tui_tuner.evaluate.results import Build, Comparison, DeviceInfo, Evaluation, Failure, FailureKind, Timing
 from tui_tuner.evaluate.runner.protocol import (
     CeilingsRequest,
@@ -37,8 +36,7 @@ from tui_tuner.evaluate.runner.protocol import (
 from tui_tuner.evaluate.runner.supervisor import RunnerDied
 from tui_tuner.evaluate.sanitizers import Kernel, Sanitizers, chosen_tools
 from tui_tuner.evaluate.several import Places
-from tui_tuner.evaluate.site import ArtifactBuilder, Site, Tools
-from tui_tuner.evaluate.this_machine import LocalOptions, ThisMachine
+from tui_tuner.evaluate.site import ArtifactBuilder, LocalOptions, Site, ThisMachine, Tools
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.expressions import evaluate
 from tui_tuner.problem.model import Configuration, Problem, Test

@@ -11,12 +11,11 @@ from types import TracebackType
 from tui_tuner.errors import UserError
 from tui_tuner.evaluate.devices.choose import choose_device, spelled
 from tui_tuner.evaluate.devices.kinds import kind_named
-from tui_tuner.evaluate.launch_shapes import launch_shapes
+from tui_tuner.evaluate.programs import launch_shapes
 from tui_tuner.evaluate.results import DeviceInfo, Failure, FailureKind
 from tui_tuner.evaluate.runner.protocol import DeviceAnswer, Executable, OpenRequest, RehearsalAnswer, RehearsalRequest
 from tui_tuner.evaluate.runner.supervisor import RunnerDied
-from tui_tuner.evaluate.site import ArtifactBuilder
-from tui_tuner.evaluate.this_machine import LocalOptions, ThisMachine
+from tui_tuner.evaluate.site import ArtifactBuilder, LocalOptions, ThisMachine
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.inputs import array_bytes
 from tui_tuner.problem.languages import COMPILED_LANGUAGES

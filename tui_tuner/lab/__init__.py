@@ -6,7 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
-from tui_tuner.cli.values import factor, positive
+from tui_tuner.cli.flags import factor, positive
 from tui_tuner.search import DEFAULT_METHOD, MODEL_METHODS
 
 RANDOM = "random"

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tui_tuner.errors import SettingsError
+from tui_tuner.evaluate.recorded import Recording
 from tui_tuner.evaluate.recorded.problem import problem_beside, problem_of_recording
 from tui_tuner.evaluate.recorded.reading import ENDINGS, read_recording, stem_of
-from tui_tuner.evaluate.recorded.recording import Recording
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.model import Configuration, Problem
 from tui_tuner.problem.space import SearchSpace

@@ -97,11 +97,9 @@ class Backend(Protocol):
         Raises:
             tui_tuner.llm.errors.TransportError: no reply, or one that broke off.
         """
-        ...
 
     async def aclose(self) -> None:
         """Close connections."""
-        ...
 
 
 @dataclass(frozen=True)

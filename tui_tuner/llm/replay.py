@@ -31,7 +31,6 @@ class ReplyStore(Protocol):
         Raises:
             UserError: the store cannot be read.
         """
-        ...
 
     def put(self, key: str, model: str, request: Request, reply: Reply) -> None:
         """Keep a reply under a key.
@@ -39,7 +38,6 @@ class ReplyStore(Protocol):
         Raises:
             UserError: the store cannot be written.
         """
-        ...
 
 
 class CachedBackend:

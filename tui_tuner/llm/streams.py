@@ -19,9 +19,6 @@ from tui_tuner.log import fields
 
 _LOG = logging.getLogger(__name__)
 
-OnRetry = Callable[[int, int, float, TransportError], None]
-"""Called before a pause with: the next attempt, of how many, the pause in seconds, what went wrong."""
-
 
 @dataclass(frozen=True)
 class BackoffPolicy:
@@ -50,10 +47,9 @@ class BackoffPolicy:
 class RetryingBackend:
     """A back end that tries again; a reply of which words were already shown is never repeated."""
 
-    def __init__(self, backend: Backend, policy: BackoffPolicy, on_retry: OnRetry | None = None) -> None:
+    def __init__(self, backend: Backend, policy: BackoffPolicy) -> None:
         self._backend = backend
         self._policy = policy
-        self._on_retry = on_retry
         self.name = backend.name
         self.context_tokens = backend.context_tokens
 
@@ -101,8 +97,6 @@ class RetryingBackend:
             return False
         told = fields(model=self.name, attempt=attempt, of=policy.tries, pause_s=round(pause, 1), error=str(error))
         _LOG.warning("a call of the model is tried again", extra=told)
-        if self._on_retry is not None:
-            self._on_retry(attempt + 1, policy.tries, pause, error)
         await asyncio.sleep(pause)
         return True
 

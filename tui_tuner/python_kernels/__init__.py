@@ -1,3 +1,233 @@
 """Kernels written in Python, with Helion or Triton: described, built, checked and timed in a process of their own.
 
-Only what is in `child/` imports torch."""
+Only what is in `child/` imports torch. Here: what the evaluator asks of that process, what that answers, and the names
+of flat values. Several evaluations are asked for at once and answered in the order in which they are done, so each
+carries a number.
+
+A list becomes one tunable an element (`block_sizes_0`, `block_sizes_1`). A value that a tunable cannot have (None, an
+empty text, a list, or one of several kinds) is written as Python writes it. Read back, text that is a Python literal
+stands for that literal and all other text for itself, so that no table is needed to go back.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from tui_tuner.evaluate.results import Comparison, DeviceInfo, Failure, Resources, Timing
+from tui_tuner.evaluate.runner.protocol import Frame, UserErrorAnswer
+from tui_tuner.problem.model import Configuration, Tolerance, Value
+
+
+class KernelDescription(Frame):
+    """A kernel's search space.
+
+    Attributes:
+        framework: name and version, as in "helion 1.4.0".
+        tunables: the values of each, flat and plain as `names` makes them.
+        seeds: configurations that the file or the compiler lists besides the default one.
+        restrictions: over tunables, all of which must hold.
+        sizes: extents of the arguments, and those that are whole numbers.
+    """
+
+    framework: str
+    name: str
+    tunables: dict[str, list[Value]]
+    defaults: Configuration
+    seeds: list[Configuration] = Field(default_factory=list)
+    restrictions: list[str] = Field(default_factory=list)
+    sizes: dict[str, int] = Field(default_factory=dict)
+
+
+class DescriptionRequest(Frame):
+    """Load the file and tell about its kernel; `kernel` is needed where there are several."""
+
+    type: Literal["describe"] = "describe"
+    file: str
+    kernel: str | None = None
+
+
+class KernelOpenRequest(Frame):
+    """Load the file, take the device, check and time the default configuration.
+
+    Attributes:
+        source: the text that the file must have.
+        default: the configuration of the kernel as given.
+        jobs: builds at once.
+        build_limit_s: how long one build may take.
+    """
+
+    type: Literal["open"] = "open"
+    file: str
+    kernel: str
+    source: str
+    default: Configuration
+    tolerance: Tolerance = Tolerance()
+    jobs: int = 1
+    build_limit_s: float = 60.0
+
+
+class KernelEvaluationRequest(Frame):
+    """Build, check and time; `best_ms` is the incumbent's time, for stopping hopeless ones early."""
+
+    type: Literal["evaluate"] = "evaluate"
+    id: int
+    configuration: Configuration
+    best_ms: float | None = None
+
+
+class KernelComparisonRequest(Frame):
+    """Time two, interleaved, on arguments made afresh."""
+
+    type: Literal["compare"] = "compare"
+    id: int
+    incumbent: Configuration
+    challenger: Configuration
+    delta: float
+
+
+class ForgetRequest(Frame):
+    """Nobody waits for this any more."""
+
+    type: Literal["forget"] = "forget"
+    id: int
+
+
+class KernelPhase(Frame):
+    """What the process does now, and for which request; it must say the next thing within `limit_s`."""
+
+    type: Literal["doing"] = "doing"
+    id: int | None = None
+    text: str
+    limit_s: float
+
+
+class DescriptionAnswer(Frame):
+    """Outcome of describe."""
+
+    type: Literal["described"] = "described"
+    description: KernelDescription
+
+
+class KernelOpenAnswer(Frame):
+    """Outcome of open: the device and the default configuration."""
+
+    type: Literal["opened"] = "opened"
+    device: DeviceInfo
+    given: KernelEvaluationAnswer
+
+
+class KernelEvaluationAnswer(Frame):
+    """Outcome of evaluate; `fatal` means that this process must be replaced, the others are as of `Evaluation`."""
+
+    type: Literal["evaluated"] = "evaluated"
+    id: int = 0
+    timing: Timing | None = None
+    failure: Failure | None = None
+    resources: Resources = Resources()
+    error: float | None = None
+    as_written: str = ""
+    build_ms: float = 0.0
+    verify_ms: float = 0.0
+    measure_ms: float = 0.0
+    fatal: bool = False
+
+
+class KernelComparisonAnswer(Frame):
+    """Outcome of compare; `fatal` as in `KernelEvaluationAnswer`."""
+
+    type: Literal["compared"] = "compared"
+    id: int
+    comparison: Comparison
+    fatal: bool = False
+
+
+KernelOpenAnswer.model_rebuild()
+
+KernelRequest = Annotated[
+    DescriptionRequest | KernelOpenRequest | KernelEvaluationRequest | KernelComparisonRequest | ForgetRequest,
+    Field(discriminator="type"),
+]
+KernelAnswer = Annotated[
+    KernelPhase
+    | DescriptionAnswer
+    | KernelOpenAnswer
+    | KernelEvaluationAnswer
+    | KernelComparisonAnswer
+    | UserErrorAnswer,
+    Field(discriminator="type"),
+]
+NumberedRequest = KernelEvaluationRequest | KernelComparisonRequest
+"""Requests of which several may be under way."""
+NumberedAnswer = KernelEvaluationAnswer | KernelComparisonAnswer
+
+
+Tree = dict[str, object]
+"""A configuration as Helion or Triton has it: values and lists of values by name."""
+
+_ELEMENT = re.compile(r"(?P<key>\w+)_(?P<place>\d+)", re.ASCII)
+_LAUNCH_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
+"""What a triton.Config takes besides the kernel's own parameters."""
+
+
+def element_name(key: str, place: int) -> str:
+    """Name of the tunable for one element of a list."""
+    return f"{key}_{place}"
+
+
+def is_element_name(name: str) -> bool:
+    """Whether a name reads as that of an element: no single value may be called like this."""
+    return _ELEMENT.fullmatch(name) is not None
+
+
+def plain_values(values: Sequence[object]) -> list[Value]:
+    """The values of one tunable, all of one kind."""
+    kinds = {type(value) for value in values}
+    if len(kinds) == 1 and kinds <= {bool, int, float}:
+        return [value for value in values if isinstance(value, bool | int | float)]
+    return [_text(value) for value in values]
+
+
+def value_of(plain: Value) -> object:
+    """What a tunable's value stands for."""
+    if not isinstance(plain, str):
+        return plain
+    try:
+        value: object = ast.literal_eval(plain)
+    except (ValueError, SyntaxError):
+        return plain
+    return value
+
+
+def gathered(configuration: Mapping[str, Value]) -> Tree:
+    """The configuration with its lists put together again.
+
+    Raises:
+        KeyError: an element of a list is missing.
+    """
+    tree: Tree = {}
+    elements: dict[str, dict[int, object]] = {}
+    for name, plain in configuration.items():
+        found = _ELEMENT.fullmatch(name)
+        if found is None:
+            tree[name] = value_of(plain)
+        else:
+            elements.setdefault(found["key"], {})[int(found["place"])] = value_of(plain)
+    return tree | {key: [places[place] for place in range(len(places))] for key, places in elements.items()}
+
+
+def triton_line(options: Mapping[str, object]) -> str:
+    """The options of a launch as a `triton.Config`, ready to paste."""
+    own = {name: value for name, value in options.items() if name not in _LAUNCH_OPTIONS}
+    others = "".join(f", {name}={options[name]!r}" for name in _LAUNCH_OPTIONS if name in options)
+    return f"triton.Config({own!r}{others})"
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str) and value.isprintable() and value.strip() == value != "" and value_of(value) is value:
+        return value
+    return repr(value)

@@ -20,7 +20,7 @@ from tui_tuner.evaluate.runner.protocol import ChannelClosed, UserErrorAnswer, e
 from tui_tuner.processes import end_in_words, environment_without_keys
 from tui_tuner.processes.child import Child, Program, start
 from tui_tuner.processes.time_limit import time_limit
-from tui_tuner.python_kernels.messages import (
+from tui_tuner.python_kernels import (
     ForgetRequest,
     KernelAnswer,
     KernelComparisonAnswer,

@@ -22,8 +22,7 @@ from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.load import Written, written_in_python
 from tui_tuner.problem.model import Configuration, Kernel, Launch, Problem, Search, Test
 from tui_tuner.problem.toml_file import read_text
-from tui_tuner.python_kernels.client import DEFAULT, KernelClient, KernelProcess, KernelProcessDied, ProcessOptions
-from tui_tuner.python_kernels.messages import (
+from tui_tuner.python_kernels import (
     DescriptionAnswer,
     DescriptionRequest,
     KernelComparisonAnswer,
@@ -33,6 +32,7 @@ from tui_tuner.python_kernels.messages import (
     KernelEvaluationRequest,
     KernelOpenRequest,
 )
+from tui_tuner.python_kernels.client import DEFAULT, KernelClient, KernelProcess, KernelProcessDied, ProcessOptions
 from tui_tuner.text import clean
 
 BUILD_LIMIT_S = 60.0

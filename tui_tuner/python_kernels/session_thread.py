@@ -204,7 +204,7 @@ EmbeddedRequest = EmbeddedStart | EmbeddedEvaluation | EmbeddedComparison
 
 
 class BatchingEvaluator:
-    """Implements `tui_tuner.evaluate.results.Evaluator`; another thread does the work, a batch at a time."""
+    """Implements `tui_tuner.evaluate.evaluator.Evaluator`; another thread does the work, a batch at a time."""
 
     doing = ""
 

@@ -13,9 +13,8 @@ from typing import Any, Self
 from tui_tuner.problem.model import Configuration
 from tui_tuner.problem.space import SearchSpace
 from tui_tuner.problem.tunables import exact_key
-from tui_tuner.search import BRUTE_FORCE, DEFAULT_METHOD, SURROGATE, method_for
+from tui_tuner.search import BRUTE_FORCE, DEFAULT_METHOD, SURROGATE, method_for, numbered
 from tui_tuner.search.connection import SearchProcess
-from tui_tuner.search.numbering import numbered
 
 
 class SearchClient:

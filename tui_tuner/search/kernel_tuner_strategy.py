@@ -17,8 +17,7 @@ from kernel_tuner.runners.runner import Runner
 from kernel_tuner.searchspace import Searchspace
 from kernel_tuner.util import InvalidConfig, RuntimeFailedConfig, StopCriterionReached, TuningBudget
 
-from tui_tuner.search import METHODS
-from tui_tuner.search.numbering import TunableNumber
+from tui_tuner.search import METHODS, TunableNumber
 
 AskTimesAt = Callable[[list[int]], Sequence[float | None]]
 """Positions of points in, the time of each in ms out; None where it failed."""

@@ -11,30 +11,30 @@ from tui_tuner.evaluate.profiling import Diagnosis, Profile
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.problem.candidate import AnySource, Candidate
 from tui_tuner.problem.model import Configuration
-from tui_tuner.session.change_events import (
+from tui_tuner.session import (
     CHANGES,
-    ApprovalLevelChanged,
-    BudgetChanged,
-    ModelChanged,
-    PauseChanged,
-    StrategyChanged,
-)
-from tui_tuner.session.event import FORMAT, Event, stream_schema
-from tui_tuner.session.talk_events import (
+    FORMAT,
     AnswerFailed,
     AnswerReceived,
     AnswerText,
+    ApprovalLevelChanged,
+    BudgetChanged,
     CallFailed,
+    Event,
     HelpAsked,
     HelpGiven,
+    ModelChanged,
     ModelText,
     PairAsked,
     PairCompared,
+    PauseChanged,
     PromptSent,
     QuestionAsked,
     ReplyReceived,
     ReplyRefused,
+    StrategyChanged,
     UserSaid,
+    stream_schema,
 )
 from tui_tuner.strategies.steps import Decision, Proposal, Step
 

@@ -12,7 +12,7 @@ from tui_tuner.errors import JournalError
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.evaluator import Evaluator, MachineReport
 from tui_tuner.evaluate.library import LibraryTime
-from tui_tuner.evaluate.recorded.recording import packed, unpacked
+from tui_tuner.evaluate.recorded import packed, unpacked
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation
 from tui_tuner.journal.recall import Recall, RecordEnds
 from tui_tuner.problem.model import Configuration, Problem, Test

@@ -16,15 +16,13 @@ from tui_tuner.journal import Journal
 from tui_tuner.journal.recall import Recall, RecordEnds, SessionClock
 from tui_tuner.llm import Backend
 from tui_tuner.log import fields
-from tui_tuner.session.beside import SideRequests
+from tui_tuner.session.beside import Pairs, Questions, SideRequests
 from tui_tuner.session.budget import Budget
 from tui_tuner.session.controls import AtOnce, Controls, RaiseBudget
 from tui_tuner.session.conversation import Conversation, Models
 from tui_tuner.session.events import Event, Note, SessionFinished, SessionStarted
 from tui_tuner.session.live import LiveRun
-from tui_tuner.session.pairs import Pairs
 from tui_tuner.session.plan import Ask, Compare, Inbox, Instruction
-from tui_tuner.session.questions import Questions
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.strategies.steps import Approver, Factor, Helper
 from tui_tuner.subjects import Source, Subject
@@ -41,22 +39,18 @@ class KeptRun(Protocol):
     @property
     def path(self) -> Path:
         """The run's directory."""
-        ...
 
     @property
     def journal(self) -> Journal:
         """The run's journal."""
-        ...
 
     @property
     def options(self) -> SessionOptions:
         """What all sessions have in common."""
-        ...
 
     @property
     def model(self) -> str | None:
         """Name of the model, None where there is none."""
-        ...
 
 
 def _log(event: Event) -> None:

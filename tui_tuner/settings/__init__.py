@@ -1,10 +1,15 @@
 """Settings: the user's file, over it a project's, over that the environment; and on top of all what a session is told.
 
-Every mistake is named with its place. What holds knows where it comes from.
+Every mistake is named with its place. What holds knows where it comes from. A project's file lies beside its kernels,
+which may come from others. What it may set decides how a kernel is searched; what runs a program, reaches a server,
+spends money, leaves out the sandbox or is the user's own taste is refused with its line, unless the user trusts the
+directory.
 """
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,12 +22,12 @@ from tui_tuner.problem.toml_file import KeyPath
 from tui_tuner.resources import is_named, project_file, settings_file, write_whole
 from tui_tuner.settings.layers import Layer, SettingPlace, layer_of_environment, layer_of_file, layer_of_text, merged
 from tui_tuner.settings.models import Settings, validated
-from tui_tuner.settings.projects import check_project, is_trusted, project_layer
 from tui_tuner.subjects import subjects_with_settings
 from tui_tuner.text import is_utf8
 
 if TYPE_CHECKING:
     from tomlkit.items import Table
+
 
 __all__ = ["Layered", "Settings", "layered_settings", "load_settings", "save_settings", "settings_text"]
 
@@ -97,9 +102,9 @@ def _project_layers(beside: Path | None, own: Layer, settings: Settings) -> list
     file = None if beside is None else project_file(beside)
     if file is None or not _is_file(file) or file.resolve() == (own.place(()).file or Path()).resolve():
         return []
-    layer = project_layer(file)
+    layer = _project_layer(file)
     validated(layer.content, layer.fault)
-    check_project(layer, settings.model_dump(), trusted=is_trusted(file, settings.projects.trusted))
+    _check_project(layer, settings.model_dump(), trusted=_is_trusted(file, settings.projects.trusted))
     return [layer]
 
 
@@ -142,7 +147,7 @@ def save_settings(values: Mapping[str, Any], project: Path | None = None) -> Pat
         validated(layer.content, layer.fault)
         if project is not None:
             own = load_settings()
-            check_project(layer, own.model_dump(), trusted=is_trusted(file, own.projects.trusted))
+            _check_project(layer, own.model_dump(), trusted=_is_trusted(file, own.projects.trusted))
         file.parent.mkdir(parents=True, exist_ok=True)
         write_whole(file, text)
     except (ValueError, TypeError, AttributeError, OSError) as error:
@@ -185,3 +190,99 @@ def _table(section: BaseModel | Mapping[str, Any], path: tuple[str, ...], origin
                 item.comment(str(place))
             table.add(name, item)
     return table
+
+
+_Allowed = Callable[[Any, Any], bool]
+"""Whether a value may stand in the place of the user's own."""
+
+
+def _any(value: object, own: object) -> bool:
+    return True
+
+
+def _is_name(value: object, own: object) -> bool:
+    """Whether a strategy is named, and not file.py:Class, which would be run."""
+    return isinstance(value, str) and re.fullmatch(r"[\w-]+", value) is not None
+
+
+def _is_here(value: object, own: object) -> bool:
+    """A device of this machine."""
+    return not str(value).strip().lower().startswith("ray")
+
+
+def _is_none(value: object, own: object) -> bool:
+    return value == "none"
+
+
+def _is_lower(value: object, own: object) -> bool:
+    return own is None or (isinstance(value, int | float) and isinstance(own, int | float) and value <= own)
+
+
+_ALLOWED: dict[str, dict[str, _Allowed]] = {
+    "session": {
+        "strategy": _is_name,
+        "device": _is_here,
+        "llm": _is_none,
+        "max_calls": _is_lower,
+        "max_cost": _is_lower,
+        **dict.fromkeys(
+            (
+                "strategy_options", "search", "rounds", "require_model", "temperature", "max_evaluations",
+                "max_seconds", "reply_seconds", "target", "seed", "delta",
+            ),
+            _any,
+        ),
+    },
+    "model": dict.fromkeys(("temperature", "context_tokens", "structured", "timeout_s"), _any),
+}  # fmt: skip
+"""What a project that is not trusted may set; all options of strategies as well."""
+
+_OWN = ("screen", "projects", "log")
+"""Tables that no project sets, trusted or not."""
+_PATHS = (("session", "strategy"), ("build", "nvcc"), ("memory", "file"))
+"""Keys whose relative paths begin at the project's file."""
+
+
+def _is_trusted(file: Path, trusted: Sequence[Path]) -> bool:
+    """Whether a project's file lies in or below one of the directories."""
+    directory = file.resolve().parent
+    return any(directory.is_relative_to(place.expanduser().resolve()) for place in trusted)
+
+
+def _project_layer(file: Path) -> Layer:
+    """What a project's file sets, its paths made those that they are from here.
+
+    Raises:
+        SettingsError: it cannot be read, or is not TOML.
+    """
+    layer = layer_of_file(file)
+    for table, key in _PATHS:
+        value = layer.content.get(table, {}).get(key) if isinstance(layer.content.get(table), dict) else None
+        if isinstance(value, str) and (key != "strategy" or ".py:" in value):
+            layer.content[table][key] = str(file.parent / Path(value).expanduser())
+    return layer
+
+
+def _check_project(layer: Layer, own: Mapping[str, Any], *, trusted: bool) -> None:
+    """Whether a project's file may set what it sets.
+
+    Args:
+        own: what holds without it, as tables.
+
+    Raises:
+        SettingsError: it may not.
+    """
+    for path, value in layer.leaves():
+        table, key = str(path[0]), str(path[1]) if len(path) > 1 else ""
+        name = ".".join(map(str, path))
+        if table in _OWN:
+            raise layer.fault(f"{name}: is for your own settings, not for a project's", path, f"in {settings_file()}")
+        if trusted or (table == "strategies" and _is_name(key, None)):
+            continue
+        mine = own.get(table, {}).get(key)
+        allowed = _ALLOWED.get(table, {}).get(key)
+        if allowed is None or not allowed(value, mine):
+            limit = "" if allowed is not _is_lower else f", only lower it: yours is {mine}"
+            directory = shlex.quote(str((layer.place(()).file or Path()).parent))
+            hint = f"read the file; if you trust whoever writes it: tuner-tui config trust {directory}"
+            raise layer.fault(f"{name}: a project may not set this{limit}", path, hint)

@@ -23,15 +23,7 @@ from pydantic import Field
 from tui_tuner.evaluate.profiling.roofline import roofline
 from tui_tuner.strategies.base import ATTEMPTS, BudgetSpent, Effects, ModelFailed, StepSkipped
 from tui_tuner.strategies.history import UNANSWERED, Outcome
-from tui_tuner.strategies.plan_questions import (
-    PartReply,
-    PlannedStep,
-    PlanReply,
-    ask_for_parts,
-    ask_for_plan,
-    ask_if_valid,
-)
-from tui_tuner.strategies.rewriting.brief import (
+from tui_tuner.strategies.rewriting import (
     StartingPoint,
     StepBrief,
     best_so_far,
@@ -40,6 +32,14 @@ from tui_tuner.strategies.rewriting.brief import (
 )
 from tui_tuner.strategies.rewriting.development import carry_out
 from tui_tuner.strategies.single_step import AdvisedStrategy, share_of, tune_baseline_first, tune_incumbent_last
+from tui_tuner.strategies.step_lists import (
+    PartReply,
+    PlannedStep,
+    PlanReply,
+    ask_for_parts,
+    ask_for_plan,
+    ask_if_valid,
+)
 from tui_tuner.strategies.steps import ApprovalLevel, Decision, Step, StepState
 
 _VALIDATED_UP_TO = 8

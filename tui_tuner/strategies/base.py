@@ -120,19 +120,15 @@ class Dialogue(Protocol):
     @property
     def model(self) -> ModelView:
         """What is known of the model."""
-        ...
 
     def add_step(self, title: str, detail: str = "", after: Step | None = None) -> Step:
         """A new line of the plan, at its end or after another step."""
-        ...
 
     def update_step(self, step: Step) -> Step:
         """Show a step in another state, as in `update_step(step.now(StepState.RUNNING))`; returns it."""
-        ...
 
     def note(self, text: str, *, warning: bool = False) -> None:
         """A line of the story for people."""
-        ...
 
     async def ask(
         self,
@@ -155,7 +151,6 @@ class Dialogue(Protocol):
             ModelFailed: it gives no usable reply.
             BudgetSpent: the budget allows no further call, or the model is gone.
         """
-        ...
 
     async def approve(
         self,
@@ -170,7 +165,6 @@ class Dialogue(Protocol):
         Args:
             about: what is decided; None for a kernel where there is a candidate, else for a step.
         """
-        ...
 
 
 class Effects(Dialogue, Protocol):
@@ -182,55 +176,44 @@ class Effects(Dialogue, Protocol):
     @property
     def bench(self) -> BenchView:
         """The device, and all that was evaluated on it."""
-        ...
 
     @property
     def budget(self) -> BudgetView:
         """What is spent and what is left."""
-        ...
 
     @property
     def options(self) -> SearchOptions:
         """What the user chose for the search of parameters."""
-        ...
 
     @property
     def problem(self) -> Problem:
         """The problem, at the sizes that the device is tuned for."""
-        ...
 
     @property
     def baseline(self) -> Candidate:
         """The kernel as given."""
-        ...
 
     @property
     def incumbent(self) -> Incumbent:
         """The best accepted so far."""
-        ...
 
     @property
     def seed(self) -> int:
         """Seed of every random choice of the strategy."""
-        ...
 
     @property
     def wording(self) -> int:
         """The wording of the prompts, as `tui_tuner.prompts.WORDING` was when the session began."""
-        ...
 
     @property
     def frozen(self) -> Configuration:
         """The tunables that are frozen at a value."""
-        ...
 
     def proposed_steps(self) -> list[Step]:
         """The steps that are still to come, in the order of the plan, as the user left them."""
-        ...
 
     def freeze(self, frozen: Configuration) -> None:
         """Hold tunables at a value from now on, where the user does not want them free."""
-        ...
 
     async def recollect(self, candidate: Candidate | None = None) -> Recollection:
         """What earlier sessions found for kernels like this one; empty where the user wants no memory.
@@ -238,7 +221,6 @@ class Effects(Dialogue, Protocol):
         Args:
             candidate: the kernel that its configurations are for, None for the one as given.
         """
-        ...
 
     def proposals(self, search: SearchClient, content: Mapping[str, Any]) -> Proposals:
         """What a search chooses, journaled: use this and not the search itself.
@@ -246,7 +228,6 @@ class Effects(Dialogue, Protocol):
         Args:
             content: all that determines the search.
         """
-        ...
 
     async def evaluate(self, candidate: Candidate, configurations: Sequence[Configuration]) -> list[Evaluation]:
         """Build, verify and measure; one result a configuration, in their order.
@@ -255,18 +236,15 @@ class Effects(Dialogue, Protocol):
             BudgetSpent: the budget does not reach for all of them; those done are in `bench.evaluations_of`.
             StepSkipped: the user ended it; those done are there as well.
         """
-        ...
 
     async def compare(self, incumbent: Incumbent, candidate: Candidate, evaluation: Evaluation) -> Comparison:
         """Time a configuration against any other on fresh data, interleaved; changes no incumbent."""
-        ...
 
     async def profile(self, candidate: Candidate, configuration: Configuration) -> Profile:
         """What the compiler made of a configuration that was measured, and what the device counted while it ran.
 
         Empty where no tool can tell that.
         """
-        ...
 
     async def challenge(self, candidate: Candidate, evaluation: Evaluation) -> Comparison:
         """Time a configuration against the incumbent on fresh data; it becomes the incumbent if it is faster.
@@ -274,7 +252,6 @@ class Effects(Dialogue, Protocol):
         Raises:
             Rejected: it is faster, and the user, who wants to be asked, does not want it.
         """
-        ...
 
 
 _NAME_AT = {place: name for name, place in PLACES.items()}

@@ -16,11 +16,11 @@ from tui_tuner.prompts import question
 from tui_tuner.strategies.base import Effects, ReplyType
 from tui_tuner.strategies.history import Outcome, best_of, history_facts
 from tui_tuner.strategies.parameters import freeze_settled, search_parameters
-from tui_tuner.strategies.rewriting.brief import StartingPoint, StepBrief, known_situation
+from tui_tuner.strategies.rewriting import StartingPoint, StepBrief, known_situation
 from tui_tuner.strategies.rewriting.development import carry_out
 from tui_tuner.strategies.rewriting.extraction import AskPrompt, kernel_in, with_parameters, with_restrictions
 from tui_tuner.strategies.rewriting.failures import BuildFailed, CandidateFailed, Rejected, failure_of
-from tui_tuner.strategies.rewriting.settling import challenge_or_reject, rejected
+from tui_tuner.strategies.rewriting.line import challenge_or_reject, rejected
 from tui_tuner.strategies.single_step import ModelStrategy, share_of, tune_baseline_first, tune_incumbent_last
 from tui_tuner.strategies.steps import EditedAgain, Step, StepState, as_wanted
 

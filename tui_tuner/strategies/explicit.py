@@ -24,7 +24,7 @@ from tui_tuner.problem.tuning_step import TuningStep, faults_of_steps
 from tui_tuner.prompts import question, render
 from tui_tuner.strategies.base import Effects, ModelFailed, StepSkipped
 from tui_tuner.strategies.history import UNANSWERED, Outcome, history_facts
-from tui_tuner.strategies.rewriting.brief import (
+from tui_tuner.strategies.rewriting import (
     StartingPoint,
     StepBrief,
     best_so_far,

@@ -72,7 +72,6 @@ class AskModel(Protocol):
         attempts: int,
     ) -> ReplyType:
         """A validated reply of the model."""
-        ...
 
 
 async def propose_tests(ask: AskModel, problem: Problem) -> list[Test]:

@@ -29,8 +29,7 @@ from tui_tuner.prompts.ranking import (
     uncompared_facts,
     untried_facts,
 )
-from tui_tuner.prompts.space_facts import bounds_facts, neighbour_facts
-from tui_tuner.prompts.uses import tunable_uses
+from tui_tuner.prompts.space_facts import bounds_facts, neighbour_facts, tunable_uses
 from tui_tuner.strategies.base import Effects
 
 SYSTEM = "search_system"

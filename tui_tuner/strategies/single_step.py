@@ -22,11 +22,10 @@ from tui_tuner.search import DEFAULT_METHOD, Methods, methods_of
 from tui_tuner.strategies.base import Effects, ModelFailed, Strategy
 from tui_tuner.strategies.history import best_of, facts_from_memory
 from tui_tuner.strategies.parameters import narrowed, search_parameters, space_of
-from tui_tuner.strategies.rewriting.brief import StartingPoint, rewrite_answer, situation
+from tui_tuner.strategies.rewriting import StartingPoint, rewrite_answer, situation
 from tui_tuner.strategies.rewriting.development import develop
 from tui_tuner.strategies.rewriting.failures import Rejected, RetryPolicy, failure_named
-from tui_tuner.strategies.rewriting.line import RewriteJob
-from tui_tuner.strategies.rewriting.settling import challenge_or_reject, rejected
+from tui_tuner.strategies.rewriting.line import RewriteJob, challenge_or_reject, rejected
 from tui_tuner.strategies.step_lists import load_steps, techniques
 from tui_tuner.strategies.steps import Step, StepState
 

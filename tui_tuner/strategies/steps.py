@@ -189,7 +189,6 @@ class Approver(Protocol):
 
     async def decide(self, proposal: Proposal) -> Decision:
         """Wait for the decision."""
-        ...
 
 
 class ModelTrouble(BaseModel):
@@ -227,4 +226,3 @@ class Helper(Protocol):
 
     async def help(self, trouble: ModelTrouble) -> Remedy:
         """Wait for the remedy."""
-        ...

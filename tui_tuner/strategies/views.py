@@ -26,11 +26,9 @@ class Proposals(Protocol):
 
     async def __anext__(self) -> list[Configuration]:
         """The configurations to evaluate next."""
-        ...
 
     async def tell(self, times: Sequence[float | None], others: KnownTimes = ()) -> None:
         """Tell the time of each configuration of the last batch, ms, None where it failed; see `SearchClient.tell`."""
-        ...
 
 
 class ModelView(Protocol):
@@ -38,7 +36,6 @@ class ModelView(Protocol):
 
     async def prompt_tokens(self) -> int | None:
         """How many tokens a prompt may have; None if unknown."""
-        ...
 
 
 class BudgetView(Protocol):
@@ -47,22 +44,18 @@ class BudgetView(Protocol):
     @property
     def evaluations_left(self) -> int:
         """How many more evaluations are allowed."""
-        ...
 
     @property
     def raised(self) -> int:
         """How many evaluations the user has added so far."""
-        ...
 
     @property
     def model_calls(self) -> int:
         """How often the model was called so far."""
-        ...
 
     @property
     def calls_left(self) -> int:
         """How many more calls of the model are allowed."""
-        ...
 
 
 class BenchView(Protocol):
@@ -71,40 +64,31 @@ class BenchView(Protocol):
     @property
     def device(self) -> DeviceInfo:
         """The device."""
-        ...
 
     @property
     def members(self) -> Sequence[Configuration] | None:
         """The only configurations of the kernel as given that there are, as in a recording; None for all valid ones."""
-        ...
 
     @property
     def given(self) -> Evaluation:
         """The kernel as given, in its default configuration."""
-        ...
 
     @property
     def library(self) -> LibraryTime | None:
         """What the library needs that the problem names; None where none is."""
-        ...
 
     @property
     def devices(self) -> int:
         """How many devices measure side by side."""
-        ...
 
     def evaluations_of(self, candidate: Candidate) -> list[Evaluation]:
         """All that was evaluated of a candidate so far."""
-        ...
 
     def is_faster(self, comparison: Comparison) -> bool:
         """Whether a comparison makes the challenger the incumbent."""
-        ...
 
     def speculate(self, candidate: Candidate, configuration: Configuration) -> None:
         """Begin with an evaluation that will probably be asked for; that changes no result, only the time."""
-        ...
 
     async def cancel_speculation(self) -> None:
         """End those evaluations that were begun and that nobody asked for."""
-        ...

@@ -12,7 +12,7 @@ from tui_tuner.llm.streams import complete
 from tui_tuner.llm.structured import NoUsableReply, ask
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings
-from tui_tuner.tensile.document.configuration import BenchmarkConfiguration
+from tui_tuner.tensile.document import BenchmarkConfiguration
 from tui_tuner.tensile.document.judging import EditedConfiguration, EditLimits, apply_edits
 from tui_tuner.tensile.history import Advice, History, edit_lines, faults
 from tui_tuner.tensile.knowledge.known import Knowledge

@@ -15,7 +15,7 @@ from tui_tuner.session.events import Note
 from tui_tuner.session.plan import Emit, Inbox, Plan
 from tui_tuner.session.talk import Talk
 from tui_tuner.strategies.base import BudgetSpent
-from tui_tuner.tensile.document.configuration import BenchmarkConfiguration, ProblemSizes
+from tui_tuner.tensile.document import BenchmarkConfiguration, ProblemSizes
 from tui_tuner.tensile.events import BenchmarkFinished, BenchmarkOutput, BenchmarkStarted, WinnersChanged, text_of
 from tui_tuner.tensile.measure import TensileBench
 from tui_tuner.tensile.outcome import FINALS, RoundOutcome, Winner, mean_gain

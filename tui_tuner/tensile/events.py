@@ -9,7 +9,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_serialize
 from pydantic_core import to_json
 
 from tui_tuner.session.events import Event
-from tui_tuner.tensile.document.configuration import BenchmarkConfiguration
+from tui_tuner.tensile.document import BenchmarkConfiguration
 from tui_tuner.tensile.outcome import RoundOutcome, Winner
 
 _LAUNCH: dict[str, Any] = {

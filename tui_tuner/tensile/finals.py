@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict
 
 from tui_tuner.strategies.base import BudgetSpent
 from tui_tuner.strategies.steps import StepState
-from tui_tuner.tensile.document.configuration import (
+from tui_tuner.tensile.document import (
     Alternative,
     BenchmarkConfiguration,
     ParameterValue,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tui_tuner.tensile.document.configuration import BenchmarkConfiguration, ParameterValue, same
+from tui_tuner.tensile.document import BenchmarkConfiguration, ParameterValue, same
 from tui_tuner.tensile.document.edits import SpaceEdit
 from tui_tuner.tensile.document.judging import BestSolution, EditedConfiguration, EditLimits, apply_edits
 from tui_tuner.tensile.outcome import (

@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from tui_tuner.errors import UserError
 from tui_tuner.processes.child import Child, Program, start
-from tui_tuner.tensile.document.configuration import BenchmarkConfiguration, SizeGroup
+from tui_tuner.tensile.document import BenchmarkConfiguration, SizeGroup
 from tui_tuner.tensile.outcome import GroupOutcome, RoundOutcome, RunFailure, RunFailureKind, SizeOutcome
 from tui_tuner.tensile.program import Tensile, environment
 from tui_tuner.tensile.results import read_results

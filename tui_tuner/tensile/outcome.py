@@ -9,7 +9,7 @@ from enum import StrEnum
 from pydantic import BaseModel, ConfigDict
 
 from tui_tuner.format import counted, duration
-from tui_tuner.tensile.document.configuration import ParameterValue, value_text
+from tui_tuner.tensile.document import ParameterValue, value_text
 
 SizeKey = tuple[int, tuple[int, ...]]
 """A size group's number and a problem size."""

@@ -9,7 +9,7 @@ from enum import IntEnum
 from tui_tuner.llm import Message
 from tui_tuner.llm.prices import estimate_messages
 from tui_tuner.prompts import question, render
-from tui_tuner.tensile.document.configuration import BenchmarkConfiguration, ParameterValue, SizeGroup, value_text
+from tui_tuner.tensile.document import BenchmarkConfiguration, ParameterValue, SizeGroup, value_text
 from tui_tuner.tensile.document.edits import alternative_text
 from tui_tuner.tensile.history import History, MeasuredRound
 from tui_tuner.tensile.knowledge.known import Knowledge

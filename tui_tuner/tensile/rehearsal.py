@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from tui_tuner.tensile.document.configuration import BenchmarkConfiguration
+from tui_tuner.tensile.document import BenchmarkConfiguration
 from tui_tuner.tensile.document.yaml_text import loaded
 from tui_tuner.tensile.measure import OUTPUT, TensileBench, group_outcome, run_tensile
 from tui_tuner.tensile.outcome import GroupOutcome, RoundOutcome, RunFailure, RunFailureKind

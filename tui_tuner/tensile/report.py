@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from tui_tuner.format import counted, duration, factor, factor_in_lines
 from tui_tuner.report import FILE
 from tui_tuner.session.events import Event, SessionFinished
-from tui_tuner.tensile.document.configuration import value_text
+from tui_tuner.tensile.document import value_text
 from tui_tuner.tensile.events import BenchmarkFinished, BenchmarkOutput, BenchmarkStarted, WinnersChanged
 from tui_tuner.tensile.finals import Metrics
 from tui_tuner.tensile.outcome import (

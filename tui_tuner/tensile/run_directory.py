@@ -16,7 +16,7 @@ from tui_tuner.options import model_field
 from tui_tuner.resources import __version__
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.tensile import LEAST_LIMIT, TENSILE, TENSILE_OPTIONS
-from tui_tuner.tensile.document.configuration import BenchmarkConfiguration, ProblemSizes
+from tui_tuner.tensile.document import BenchmarkConfiguration, ProblemSizes
 from tui_tuner.tensile.document.reading import parse_configuration, parse_sizes
 
 DEVICES = re.compile(r"^\d{1,3}(,\d{1,3})*$")

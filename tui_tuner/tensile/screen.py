@@ -14,7 +14,7 @@ from tui_tuner.session.events import Event, SessionFinished, SessionStarted
 from tui_tuner.strategies.steps import Step
 from tui_tuner.subjects import Source
 from tui_tuner.tensile import TENSILE
-from tui_tuner.tensile.document.configuration import value_text
+from tui_tuner.tensile.document import value_text
 from tui_tuner.tensile.events import BenchmarkFinished, BenchmarkOutput, BenchmarkStarted, WinnersChanged
 from tui_tuner.tensile.outcome import (
     Contender,
@@ -40,8 +40,8 @@ from tui_tuner.text import in_line
 from tui_tuner.tui.panes.charts import best_chart
 from tui_tuner.tui.panes.chat_entries import Fold, note_entry
 from tui_tuner.tui.subject import BenchmarkContents, SubjectView, shown_of
-from tui_tuner.tui.tables.columns import RowOrder
-from tui_tuner.tui.text.plain import one_line, pairs_table, plain
+from tui_tuner.tui.tables import RowOrder
+from tui_tuner.tui.text import one_line, pairs_table, plain
 from tui_tuner.tui.texts import model_effort, way_on
 from tui_tuner.tui.view_model import ViewModel
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from tui_tuner.format import duration, factor
 from tui_tuner.session.events import ApprovalAsked, ApprovalGiven, CandidateProposed, Event, SessionStarted
 from tui_tuner.subjects import Source
-from tui_tuner.tensile.document.configuration import value_text
+from tui_tuner.tensile.document import value_text
 from tui_tuner.tensile.events import BenchmarkFinished, BenchmarkOutput, BenchmarkStarted, WinnersChanged
 from tui_tuner.tensile.outcome import (
     FINALS,
@@ -26,7 +26,7 @@ from tui_tuner.tensile.outcome import (
 )
 from tui_tuner.text import clean
 from tui_tuner.tui.copying import in_csv
-from tui_tuner.tui.tables.columns import Column, RowOrder
+from tui_tuner.tui.tables import Column, RowOrder
 from tui_tuner.tui.tables.table import ColumnTable
 
 

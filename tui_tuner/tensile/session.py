@@ -18,7 +18,7 @@ from tui_tuner.strategies.base import BudgetSpent, ModelFailed
 from tui_tuner.strategies.steps import Approver
 from tui_tuner.subjects import Subject
 from tui_tuner.tensile import TENSILE
-from tui_tuner.tensile.document.configuration import (
+from tui_tuner.tensile.document import (
     BenchmarkConfiguration,
     ParameterTable,
     ParameterValue,

@@ -15,7 +15,7 @@ from tui_tuner.resources import settings_file
 from tui_tuner.session.run_directory import default_path
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings
-from tui_tuner.tensile.document.configuration import BenchmarkConfiguration
+from tui_tuner.tensile.document import BenchmarkConfiguration
 from tui_tuner.tensile.document.reading import parse_configuration, parse_sizes, read_text
 from tui_tuner.tensile.knowledge.known import Knowledge, knowledge_for
 from tui_tuner.tensile.measure import TensileBench

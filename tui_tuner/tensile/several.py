@@ -16,11 +16,11 @@ from typing import Any
 import yaml
 
 from tui_tuner.errors import UserError
-from tui_tuner.tensile.document.configuration import BenchmarkConfiguration, value_text
+from tui_tuner.tensile.document import BenchmarkConfiguration, value_text
 from tui_tuner.tensile.document.reading import FINAL, parse_configuration, parse_sizes
 from tui_tuner.tensile.document.yaml_text import loaded
+from tui_tuner.tensile.library import read_logic
 from tui_tuner.tensile.library.files import LOGIC
-from tui_tuner.tensile.library.logic import read_logic
 from tui_tuner.tensile.library.merging import merged
 from tui_tuner.tensile.measure import OUTPUT, TensileBench, measure
 from tui_tuner.tensile.outcome import GroupOutcome, RoundOutcome, ValueEffect

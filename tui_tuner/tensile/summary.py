@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean, median
 
-from tui_tuner.tensile.document.configuration import (
+from tui_tuner.tensile.document import (
     Alternative,
     BenchmarkConfiguration,
     ParameterValue,

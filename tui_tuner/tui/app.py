@@ -23,9 +23,9 @@ from textual.types import CSSPathType
 
 from tui_tuner.format import counted
 from tui_tuner.subjects import Subject, loaded
+from tui_tuner.tui.frame import BREAKPOINTS, HEIGHTS, StartingScreen
 from tui_tuner.tui.in_turn import InTurn
 from tui_tuner.tui.keys import APP_BINDINGS, TEXTUALS, checked_keymap, commands_of, names_of_keys
-from tui_tuner.tui.starting import BREAKPOINTS, HEIGHTS, StartingScreen
 from tui_tuner.tui.themes import use_themes
 
 if TYPE_CHECKING:
@@ -329,7 +329,7 @@ class TunerApp(InTurn[str]):
 
     async def action_quit(self) -> None:
         """Leave at once when the session is over; else ask, and take a second ctrl+c for a yes."""
-        from tui_tuner.tui.dialogs.common import QuitDialog
+        from tui_tuner.tui.dialogs import QuitDialog
         from tui_tuner.tui.texts import resume_command
 
         if self._starting:

@@ -14,7 +14,7 @@ from textual.widget import Widget
 from tui_tuner.strategies.steps import ApprovalLevel, Approver, Decision, Helper, ModelTrouble, Proposal, Remedy, Step
 from tui_tuner.text import clean, in_line
 from tui_tuner.tui.plan_lines import MARKS
-from tui_tuner.tui.text.plain import one_line
+from tui_tuner.tui.text import one_line
 
 Bell = Literal["unfocused", "always", "never"]
 """When a question rings; `unfocused` needs a terminal that reports its focus."""

@@ -13,9 +13,9 @@ from textual.message import Message
 
 from tui_tuner.tui.keys import ANSWERING, APP_BINDINGS, HELPING, SCREEN_BINDINGS, KeyNames
 from tui_tuner.tui.moving import Reading
-from tui_tuner.tui.panes.common import Pane
+from tui_tuner.tui.panes import Pane
+from tui_tuner.tui.text import Paragraphs, hanging, plain
 from tui_tuner.tui.text.markdown import markdown_text
-from tui_tuner.tui.text.plain import Paragraphs, hanging, plain
 
 _WIDTH = 16
 """Cells for the keys, left of what they do."""

@@ -21,7 +21,7 @@ from tui_tuner.tui.copying import in_csv
 from tui_tuner.tui.panes.charts import Scatter, best_chart, over_time
 from tui_tuner.tui.status import bar
 from tui_tuner.tui.subject import BenchmarkContents, SubjectView, shown_of
-from tui_tuner.tui.tables.columns import OrderedRows, RowOrder
+from tui_tuner.tui.tables import OrderedRows, RowOrder
 from tui_tuner.tui.tables.evaluation_table import (
     EvaluationContext,
     EvaluationTable,
@@ -31,7 +31,7 @@ from tui_tuner.tui.tables.evaluation_table import (
 )
 from tui_tuner.tui.tables.pins import pairs_about
 from tui_tuner.tui.tables.row_filter import RowFilter
-from tui_tuner.tui.text.plain import one_line
+from tui_tuner.tui.text import one_line
 from tui_tuner.tui.texts import evaluation_text, result_text
 from tui_tuner.tui.view_model import EvaluationRow, ViewModel, time_label
 

@@ -1,13 +1,20 @@
-"""What moves in every list and in every text that is read: the same keys wherever one is."""
+"""Going about by keys: the same ones in every list and in every text that is read, and letters to jump anywhere."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable, Iterable
+from string import ascii_letters
+from typing import ClassVar, NamedTuple
 
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.widgets import OptionList
+from textual.events import Click, Key, Resize
+from textual.geometry import Offset, Size
+from textual.screen import ModalScreen
+from textual.widget import Widget
+from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 
@@ -56,3 +63,78 @@ class Reading(VerticalScroll, can_focus=True):
         Binding("ctrl+d", "page_down", "Page down", show=False, tooltip="Go down a page."),
         Binding("ctrl+u", "page_up", "Page up", show=False, tooltip="Go up a page."),
     ]
+
+
+LETTERS = "".join(dict.fromkeys("asdfghjklwertyuiopzxcvbnm" + ascii_letters)).replace("q", "")
+"""The letters, the home row first; `q` leaves."""
+
+
+class Target(NamedTuple):
+    """A place that can be gone to: where its letter stands on the screen, and what goes there."""
+
+    offset: Offset
+    go: Callable[[], object]
+
+
+def top_left(widget: Widget) -> Offset:
+    """Where the letter of a whole widget stands: on its border, before its title."""
+    return widget.region.offset + Offset(1, 0)
+
+
+def option_targets(options: OptionList, go: Callable[[int], object]) -> Iterable[Target]:
+    """The options in view, their letters before them.
+
+    Args:
+        go: selects the option of this index.
+    """
+    seen: set[int] = set()
+    region, top = options.content_region, options.scroll_offset.y
+    for line, (index, _) in enumerate(options._lines[top : top + region.height]):  # Textual 8.2 tells nobody else
+        if index not in seen:
+            seen.add(index)
+            yield Target(region.offset + Offset(-1, line), lambda index=index: go(index))  # type: ignore[misc]
+
+
+class JumpScreen(ModalScreen[Target | None]):
+    """The letters over what is there; the result is the place whose letter was pressed, None for any other key."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "leave", "Leave", tooltip="Stay where you are.")]
+
+    def __init__(self, targets: Iterable[Target]) -> None:
+        super().__init__()
+        self._targets = dict(zip(LETTERS, targets, strict=False))
+        self._laid_out_in: Size | None = None
+
+    def compose(self) -> ComposeResult:
+        """A letter a place."""
+        for letter, target in self._targets.items():
+            label = Static(letter, classes="jump-letter", markup=False)
+            label.styles.offset = (target.offset.x, target.offset.y)
+            yield label
+
+    def on_resize(self, event: Resize) -> None:
+        """Letters that stand elsewhere now mean nothing."""
+        if self._laid_out_in not in (None, event.size):
+            self.dismiss(None)
+        self._laid_out_in = event.size
+
+    def on_key(self, event: Key) -> None:
+        """Go to the place of the letter, or nowhere."""
+        event.stop()
+        event.prevent_default()
+        self.dismiss(self._targets.get(event.character or ""))
+
+    def on_click(self, event: Click) -> None:
+        """Go to the place whose letter is clicked."""
+        at = (target for target in self._targets.values() if target.offset == event.screen_offset)
+        self.dismiss(next(at, None))
+
+    def action_leave(self) -> None:
+        """Go nowhere."""
+        self.dismiss(None)
+
+
+def gone_to(target: Target | None) -> None:
+    """Go to what was chosen."""
+    if target is not None:
+        target.go()

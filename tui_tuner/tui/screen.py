@@ -17,20 +17,18 @@ from tui_tuner.session.plan import AddStep, Ask, Instruction
 from tui_tuner.tui.answering import AnsweringScreen
 from tui_tuner.tui.approval import ANSWERS, ApprovalDesk, QuestionLine
 from tui_tuner.tui.copying import copied, exported_table
-from tui_tuner.tui.dialogs.common import ResultDialog
+from tui_tuner.tui.dialogs import ResultDialog
 from tui_tuner.tui.dialogs.row_dialog import RowDialog
+from tui_tuner.tui.frame import BREAKPOINTS, HEIGHTS, KeyLine, TabLine, know_size
 from tui_tuner.tui.help import HelpPage, help_text
-from tui_tuner.tui.jump import JumpScreen, gone_to
-from tui_tuner.tui.key_line import KeyLine
 from tui_tuner.tui.keys import SCREEN_BINDINGS, KeyNames, first_key
+from tui_tuner.tui.moving import JumpScreen, gone_to
+from tui_tuner.tui.panes import PaneGrid, remember, remembered
 from tui_tuner.tui.panes.benchmarks_pane import BenchmarksPane, TableAction
 from tui_tuner.tui.panes.chat_pane import ChatInput, ChatPane
-from tui_tuner.tui.panes.common import PaneGrid
 from tui_tuner.tui.panes.kernel_pane import KernelPane, SourceView
 from tui_tuner.tui.panes.plan_pane import PlanPane
 from tui_tuner.tui.plan_lines import PlanChange
-from tui_tuner.tui.remembered import remember, remembered
-from tui_tuner.tui.starting import BREAKPOINTS, HEIGHTS, TabLine, know_size
 from tui_tuner.tui.status import HeaderLine, StatusLine
 from tui_tuner.tui.subject import SubjectView
 from tui_tuner.tui.texts import result_title, resume_command

@@ -12,7 +12,7 @@ from textual.getters import query_one
 
 from tui_tuner.format import brief_duration, counted, factor, thousands, timer
 from tui_tuner.tui.subject import SubjectView
-from tui_tuner.tui.text.plain import ChangingLine, fitting, one_line
+from tui_tuner.tui.text import ChangingLine, fitting, one_line
 from tui_tuner.tui.view_model import ViewModel, time_label
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"

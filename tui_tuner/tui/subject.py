@@ -14,7 +14,7 @@ from tui_tuner.session.events import Event, SessionFinished
 from tui_tuner.session.plan import Instruction
 from tui_tuner.strategies.steps import Approver, Step
 from tui_tuner.subjects import Source, Subject
-from tui_tuner.tui.tables.columns import RowOrder
+from tui_tuner.tui.tables import RowOrder
 from tui_tuner.tui.tables.table import ColumnTable
 from tui_tuner.tui.view_model import EvaluationRow, ViewModel
 
@@ -94,12 +94,10 @@ class EventSource(Protocol):
     @property
     def seen_as(self) -> Sequence[str]:
         """See above."""
-        ...
 
     @property
     def subject(self) -> Subject:
         """What it is about."""
-        ...
 
     def events(self, approver: Approver) -> AsyncGenerator[Event, None]:
         """Run the session while it is iterated.
@@ -107,11 +105,9 @@ class EventSource(Protocol):
         Closing the iterator, or cancelling the task that iterates, interrupts the session and
         leaves it resumable.
         """
-        ...
 
     def tell(self, instruction: Instruction) -> bool:
         """Take what the user says at any time; False if nobody can change the run, as in a replay."""
-        ...
 
 
 class BenchmarkContents(ABC):

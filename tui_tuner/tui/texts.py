@@ -13,7 +13,7 @@ from tui_tuner.journal.runs import STOPPED
 from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.session.events import SessionFinished, SessionStarted
 from tui_tuner.text import in_line
-from tui_tuner.tui.text.plain import Pairs, listed, one_line, pairs_table, plain
+from tui_tuner.tui.text import Pairs, listed, one_line, pairs_table, plain
 from tui_tuner.tui.view_model import EvaluationRow, ViewModel, time_label
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tui_tuner.tensile.document.configuration import BenchmarkConfiguration
+from tui_tuner.tensile.document import BenchmarkConfiguration
 from tui_tuner.tensile.document.reading import parse_configuration
 
 PLAIN = """\

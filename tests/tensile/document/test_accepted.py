@@ -9,7 +9,7 @@ import pytest
 
 from tests.tensile.real import DATA, needs_data
 from tui_tuner.errors import ProblemError
-from tui_tuner.tensile.document.configuration import value_text
+from tui_tuner.tensile.document import value_text
 from tui_tuner.tensile.document.reading import parse_configuration, read_configuration
 
 TEXT = """\

@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.tensile.document.samples import ALL, GROUPS, PLAIN, parsed
-from tui_tuner.tensile.document.configuration import BenchmarkConfiguration, ParameterValue, SizeGroup
+from tui_tuner.tensile.document import BenchmarkConfiguration, ParameterValue, SizeGroup
 from tui_tuner.tensile.document.editor import apply_edit
 from tui_tuner.tensile.document.edits import (
     AddCandidate,

@@ -11,7 +11,7 @@ import yaml
 from tests.tensile.document.public_layouts import LAYOUTS
 from tests.tensile.document.samples import parsed
 from tui_tuner.errors import ProblemError
-from tui_tuner.tensile.document.configuration import BenchmarkConfiguration, SizeGroup
+from tui_tuner.tensile.document import BenchmarkConfiguration, SizeGroup
 from tui_tuner.tensile.document.editor import apply_edit
 from tui_tuner.tensile.document.edits import (
     AddCandidate,

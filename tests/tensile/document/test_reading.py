@@ -4,7 +4,7 @@ import pytest
 
 from tests.tensile.document.samples import ALTERNATE, GROUPS, PLAIN, parsed
 from tui_tuner.errors import ProblemError
-from tui_tuner.tensile.document.configuration import SizeFault, problem_sizes
+from tui_tuner.tensile.document import SizeFault, problem_sizes
 from tui_tuner.tensile.document.reading import parse_configuration, parse_sizes, read_configuration
 from tui_tuner.tensile.knowledge.valid_values import table_for, tables
 from tui_tuner.tensile.session import notices

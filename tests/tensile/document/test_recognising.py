@@ -13,7 +13,7 @@ from tui_tuner.app.overview import files_in
 from tui_tuner.errors import ProblemError
 from tui_tuner.tensile import TENSILE, is_configuration
 from tui_tuner.tensile.document.reading import parse_configuration
-from tui_tuner.tui.start.start_world import GivenFile
+from tui_tuner.tui.start import GivenFile
 
 ALTERNATE = "ProblemType:\n  DataType: h\nForkParameters:\n  - DepthU: [16, 32]\n"
 LOGIC = "- {MinimumRequiredVersion: 4.33.0}\n- aldebaran\n- gfx90a\n- [Device 0050]\n- OperationType: GEMM\n"

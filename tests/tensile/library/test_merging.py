@@ -10,8 +10,8 @@ import pytest
 
 from tests.tensile.library.logics import parts, plain, solution, write
 from tests.tensile.real import DATA, needs_data
+from tui_tuner.tensile.library import LibraryLogic, read_logic
 from tui_tuner.tensile.library.command import explained
-from tui_tuner.tensile.library.logic import LibraryLogic, read_logic
 from tui_tuner.tensile.library.merging import Merge, MergeError, merged
 from tui_tuner.tensile.result_tables import ResultsError
 

@@ -9,7 +9,7 @@ import yaml
 
 from tests.tensile.sessions.world import SMALL_SPACE
 from tests.tensile.stand_in import sample, write_program
-from tui_tuner.tensile.document.configuration import BenchmarkConfiguration
+from tui_tuner.tensile.document import BenchmarkConfiguration
 from tui_tuner.tensile.document.reading import parse_configuration
 from tui_tuner.tensile.measure import TensileBench, measure
 from tui_tuner.tensile.outcome import RoundOutcome, RunFailure, RunFailureKind

@@ -42,8 +42,8 @@ from tui_tuner.tui.kernel_view import KernelView
 from tui_tuner.tui.panes.charts import best_chart
 from tui_tuner.tui.plan_lines import step_detail
 from tui_tuner.tui.status import header_line, status_parts
+from tui_tuner.tui.text import fitting
 from tui_tuner.tui.text.diff import diff_picture
-from tui_tuner.tui.text.plain import fitting
 
 
 def model_of(entries: Sequence[object]) -> TensileViewModel:

@@ -23,8 +23,8 @@ from tui_tuner.tui.dialogs.control_dialog import choices
 from tui_tuner.tui.dialogs.editing import EditorDialog
 from tui_tuner.tui.help import HelpPage
 from tui_tuner.tui.panes.kernel_pane import KernelPane
-from tui_tuner.tui.panes.review import proposal_facts
-from tui_tuner.tui.text.plain import Paragraphs
+from tui_tuner.tui.plan_lines import proposal_facts
+from tui_tuner.tui.text import Paragraphs
 
 
 def sizes_text(app: TunerApp) -> list[str]:

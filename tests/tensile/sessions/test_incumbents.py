@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.tensile.sessions.world import SMALL_SPACE, A
-from tui_tuner.tensile.document.configuration import BenchmarkConfiguration
+from tui_tuner.tensile.document import BenchmarkConfiguration
 from tui_tuner.tensile.document.edits import RemoveCandidate, RemoveMultiplicative, SpaceEdit
 from tui_tuner.tensile.document.judging import EditLimits, apply_edits
 from tui_tuner.tensile.document.reading import parse_configuration

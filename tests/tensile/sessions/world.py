@@ -19,7 +19,7 @@ from tui_tuner.llm.errors import Service, TransportError, Unreachable
 from tui_tuner.session import events
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.strategies.steps import Approver, Decision, Proposal, Step, StepState
-from tui_tuner.tensile.document.configuration import BenchmarkConfiguration
+from tui_tuner.tensile.document import BenchmarkConfiguration
 from tui_tuner.tensile.document.reading import parse_configuration, parse_sizes, read_text
 from tui_tuner.tensile.events import BenchmarkFinished, BenchmarkStarted, WinnersChanged
 from tui_tuner.tensile.knowledge.known import knowledge_for

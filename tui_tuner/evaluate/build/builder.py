@@ -18,7 +18,7 @@ from pathlib import Path
 from weakref import WeakValueDictionary
 
 from tui_tuner.errors import MachineError, machine_faults
-from tui_tuner.evaluate.build.compilers.base import (
+from tui_tuner.evaluate.build.compilers import (
     UNAVAILABLE,
     BuildRefusal,
     Compiler,
@@ -28,8 +28,7 @@ from tui_tuner.evaluate.build.compilers.base import (
     include_paths,
 )
 from tui_tuner.evaluate.build.kept_builds import NEW, BuildCache, KeptBuilds, is_for_good
-from tui_tuner.evaluate.build.refuse import refuse
-from tui_tuner.evaluate.build.unused_tunables import unused_tunables
+from tui_tuner.evaluate.build.sources import refuse, unused_tunables
 from tui_tuner.evaluate.results import Build, Failure, FailureKind
 from tui_tuner.evaluate.sandbox.launcher import ResourceLimits
 from tui_tuner.evaluate.sandbox.process import CommandResult

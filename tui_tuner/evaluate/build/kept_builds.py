@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, Field, ValidationError
 
-from tui_tuner.evaluate.build.compilers.base import Recipe
+from tui_tuner.evaluate.build.compilers import Recipe
 from tui_tuner.evaluate.build.surroundings import Surroundings
 from tui_tuner.evaluate.results import Build, Failure, FailureKind
 

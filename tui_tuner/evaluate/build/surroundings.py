@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from threading import Lock
 
-from tui_tuner.evaluate.build.compilers.base import Recipe, include_paths
+from tui_tuner.evaluate.build.compilers import Recipe, include_paths
 from tui_tuner.resources import __version__
 
 MAX_FILES = 10_000

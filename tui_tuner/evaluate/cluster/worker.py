@@ -13,7 +13,7 @@ from typing import Any
 from tui_tuner.errors import DeviceError, MachineError, UserError
 from tui_tuner.evaluate.build.builder import Builder
 from tui_tuner.evaluate.build.kept_builds import MIB, KeptBuilds, write_once
-from tui_tuner.evaluate.cluster.messages import (
+from tui_tuner.evaluate.cluster import (
     MESSAGES,
     AnsweredReply,
     AskMessage,

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.build.compilers.base import Compiler
+from tui_tuner.evaluate.build.compilers import Compiler
 from tui_tuner.evaluate.devices.base import Device
 from tui_tuner.evaluate.devices.kind import ALL, Address, DeviceChoice, DeviceKind, DeviceSelection
 from tui_tuner.evaluate.devices.kinds import KINDS, RecordedKind, kind_named, kinds_for, usable_kind

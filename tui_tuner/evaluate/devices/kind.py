@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from tui_tuner.evaluate.build.compilers.base import Compiler
+    from tui_tuner.evaluate.build.compilers import Compiler
     from tui_tuner.evaluate.devices.base import Device
     from tui_tuner.evaluate.devices.probe import DeviceReport, Probe
     from tui_tuner.evaluate.results import Ceiling, DeviceInfo

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from tui_tuner.evaluate.build.compilers.base import Compiler
+    from tui_tuner.evaluate.build.compilers import Compiler
     from tui_tuner.evaluate.build.compilers.cuda import Nvcc, Nvrtc
     from tui_tuner.evaluate.devices.base import Device
     from tui_tuner.evaluate.devices.kind import DeviceChoice

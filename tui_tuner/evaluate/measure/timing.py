@@ -15,7 +15,7 @@ from statistics import median
 import numpy as np
 
 from tui_tuner.evaluate.devices.base import ClockSample
-from tui_tuner.evaluate.measure.intervals import median_interval, quick_interval, ratio_interval, ratio_verdict, settled
+from tui_tuner.evaluate.measure import median_interval, quick_interval, ratio_interval, ratio_verdict, settled
 from tui_tuner.evaluate.results import Comparison, Timing
 
 TimeLaunches = Callable[[int], list[float]]

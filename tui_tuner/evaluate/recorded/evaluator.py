@@ -8,10 +8,10 @@ from pathlib import Path
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.devices.kinds import RecordedKind
 from tui_tuner.evaluate.evaluator import MachineReport
-from tui_tuner.evaluate.measure.intervals import median_interval, ratio_interval
+from tui_tuner.evaluate.measure import median_interval, ratio_interval
 from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
+from tui_tuner.evaluate.recorded import Recording, RecordingEntry
 from tui_tuner.evaluate.recorded.reading import read_recording
-from tui_tuner.evaluate.recorded.recording import Recording, RecordingEntry
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation, Failure, FailureKind, Resources, Timing
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.model import Configuration, Problem, Test

@@ -8,8 +8,8 @@ from typing import Any
 
 import tomlkit
 
+from tui_tuner.evaluate.recorded import Recording, RecordingEntry
 from tui_tuner.evaluate.recorded.reading import is_cache_name, stem_of
-from tui_tuner.evaluate.recorded.recording import Recording, RecordingEntry
 from tui_tuner.problem.expressions import ExpressionError
 from tui_tuner.problem.load import Written, problem_of_tables, problem_text, written_in_file
 from tui_tuner.problem.model import Configuration, Value

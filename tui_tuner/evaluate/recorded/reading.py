@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.recorded.recording import Recording, RecordingEntry
+from tui_tuner.evaluate.recorded import Recording, RecordingEntry
 from tui_tuner.evaluate.results import Failure, FailureKind
 from tui_tuner.problem.model import Configuration, Value
 from tui_tuner.problem.tunables import exact

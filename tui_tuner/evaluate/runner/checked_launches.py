@@ -1,41 +1,139 @@
-"""Launches of a problem's kernels on one device, each within its limit of time, and what they computed checked."""
+"""Launches of a problem's kernels on one device, each within its time, in memory that is kept; and what they did.
+
+They are checked for guards, inputs and outputs, and for computing the same bits each time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from functools import partial
 from pathlib import Path
 
-from tui_tuner.evaluate.devices.base import Buffers, Device, LoadedKernel
-from tui_tuner.evaluate.runner.kept_buffers import KeptBuffers
+import numpy as np
+
+from tui_tuner.errors import MachineError
+from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, LoadedKernel
+from tui_tuner.evaluate.results import Determinism, Failure, FailureKind
 from tui_tuner.evaluate.runner.protocol import Executable, LaunchShape, SayPhase
-from tui_tuner.evaluate.verify.launch_data import LaunchData
-from tui_tuner.evaluate.verify.launches import check_launch
+from tui_tuner.evaluate.verify import LaunchData
 from tui_tuner.problem.model import Problem
+from tui_tuner.problem.textures import Texture
+
+
+class ResultMismatch(Exception):
+    """A launch that ran and computed something else.
+
+    Args:
+        data: what it was launched with.
+    """
+
+    fatal = False
+
+    def __init__(self, message: str, data: LaunchData) -> None:
+        super().__init__(message)
+        self.data = data
+
+
+def failure_of(fault: DeviceFault | ResultMismatch, where: str = "") -> Failure:
+    """What a candidate is told of a launch; `where` comes first."""
+    kind = FailureKind.WRONG_RESULT if isinstance(fault, ResultMismatch) else fault.kind
+    return Failure(kind=kind, message=f"{where}{fault}")
+
+
+_NO_MEMORY = "end other programs that use it, or choose smaller [sizes]"
+
+
+class KeptBuffers:
+    """Buffers of a problem on one device, kept as long as all that used them found nothing wrong.
+
+    Args:
+        outputs: indices of the arguments that are restored before each launch.
+        timed: index of the timed size.
+    """
+
+    def __init__(self, device: Device, outputs: frozenset[int], timed: int) -> None:
+        self._device = device
+        self._outputs = outputs
+        self._timed = timed
+        self._kept: dict[tuple[int, Texture], Buffers] = {}
+
+    @contextmanager
+    def of(self, data: LaunchData, *, is_kept: bool) -> Iterator[Buffers]:
+        """Buffers whose rear (even tests, and what is timed) or front (odd tests) lies against a guard."""
+        key = data.index, data.texture
+        buffers = self._kept.pop(key, None) if is_kept else None
+        try:
+            yield (buffers := buffers or self._allocated(data))
+        except ResultMismatch as wrong:
+            is_kept &= wrong.data is not data
+            raise
+        except BaseException:
+            is_kept = False
+            raise
+        finally:
+            if is_kept and buffers is not None:
+                self._kept[key] = buffers
+            elif buffers is not None:
+                self._device.free(buffers)
+
+    def give_back(self, data: LaunchData) -> None:
+        """Free what is kept of data that nobody will be launched with any more."""
+        if (buffers := self._kept.pop((data.index, data.texture), None)) is not None:
+            self._device.free(buffers)
+
+    @contextmanager
+    def turned(self, data: LaunchData) -> Iterator[Buffers]:
+        """Buffers whose other side lies against a guard: what a wrong launch reads there may be why it is wrong."""
+        buffers = self._allocated(data, turned=True)
+        try:
+            yield buffers
+        finally:
+            self._device.free(buffers)
+
+    def _allocated(self, data: LaunchData, *, turned: bool = False) -> Buffers:
+        """New buffers; those that are kept give way where there is no room beside them."""
+        guard_end = (data.index % 2 == 0 or data.index == self._timed) != turned
+        try:
+            return self._device.allocate(data.arguments, self._outputs, guard_end=guard_end)
+        except DeviceFault as fault:
+            if fault.fatal or "MEMORY" not in fault.message:
+                raise
+            if not self._kept:  # there was room when the session began
+                others = self._device.others()
+                hint = f"{_NO_MEMORY}; others that use the device: {', '.join(others)}" if others else _NO_MEMORY
+                raise MachineError(f"the device has no memory left: {fault.message}", hint=hint) from fault
+        for buffers in self._kept.values():
+            self._device.free(buffers)
+        self._kept.clear()
+        return self._allocated(data, turned=turned)
+
 
 FIRST_LIMIT_S = 60.0
 """Limit of a launch before the kernel as given has been timed."""
 DATA_LIMIT_S = 300.0
 """Limit of what happens on the host between launches: inputs, the user's reference, checks of outputs."""
+_LAUNCHES = 5
+"""How often a kernel is launched to see whether it computes the same bits each time."""
 
 
 class CheckedLaunches:
     """Launches and checks; used from one thread.
 
     Args:
-        memory: where the arrays of data that every candidate is launched with are kept.
         say: told what begins, and what it may take, in seconds.
 
     Attributes:
         limit_s: of one launch.
         kept: data whose arrays stay in memory.
+        memory: where they are.
     """
 
-    def __init__(self, device: Device, problem: Problem, memory: KeptBuffers, say: SayPhase) -> None:
+    def __init__(self, device: Device, problem: Problem, say: SayPhase) -> None:
         self._device = device
         self._problem = problem
-        self._memory = memory
         self._say = say
+        self._outputs = frozenset(i for i, argument in enumerate(problem.arguments) if argument.output)
+        self.memory = KeptBuffers(device, self._outputs, len(problem.tests))
         self.limit_s = FIRST_LIMIT_S
         self.kept: Sequence[LaunchData] = ()
 
@@ -50,7 +148,7 @@ class CheckedLaunches:
 
     def buffers(self, data: LaunchData) -> AbstractContextManager[Buffers]:
         """Memory that holds the data; that of data which every candidate sees is kept."""
-        return self._memory.of(data, is_kept=any(data is one for one in self.kept))
+        return self.memory.of(data, is_kept=any(data is one for one in self.kept))
 
     def launch(self, kernel: LoadedKernel, buffers: Buffers, shape: LaunchShape, what: str) -> None:
         """One launch, with what it is for in words; raises `DeviceFault`."""
@@ -58,9 +156,24 @@ class CheckedLaunches:
         self._device.launch(kernel, buffers, shape.geometry, self.limit_s)
 
     def check(self, data: LaunchData, buffers: Buffers) -> float:
-        """The largest deviation of an output relative to the allowed one; raises as `check_launch`."""
+        """The largest deviation of an output relative to the allowed one.
+
+        Raises:
+            DeviceFault: it wrote outside of its arrays.
+            ResultMismatch: it changed an input, or an output is wrong.
+        """
         self._say(f"check at {data.label}", DATA_LIMIT_S)
-        return check_launch(self._device, self._problem, data, buffers)
+        device, problem = self._device, self._problem
+        violation = device.guard_violation(buffers)
+        if violation is not None:
+            raise DeviceFault(FailureKind.ILLEGAL_ACCESS, f"at {data.label}: {violation}")
+        changed = device.changed(buffers, sorted(data.arrays - self._outputs))
+        if changed is not None:
+            raise ResultMismatch(f"at {data.label}: it changed its input '{problem.arguments[changed].name}'", data)
+        error, wrong = data.check(problem, partial(device.compare, buffers), partial(device.download, buffers))
+        if wrong is not None:
+            raise ResultMismatch(wrong, data)
+        return error
 
     def verify(self, kernel: LoadedKernel, sets: Sequence[LaunchData], executable: Executable) -> float:
         """Launch with each, one after the other in one load of the module; the largest deviation."""
@@ -85,3 +198,47 @@ class CheckedLaunches:
                 self._say(f"verify at {data.label}", self.limit_s)
                 next(running)
                 self.check(data, buffers)
+
+    def reason(self, fault: DeviceFault | ResultMismatch, executable: Executable) -> DeviceFault | ResultMismatch:
+        """The fault, or what is behind it: that a launch leaves its arrays, which only the other side's guard shows."""
+        if isinstance(fault, DeviceFault):
+            return fault
+        data, geometry = fault.data, executable.shapes[fault.data.index].geometry
+        self._say(f"once more at {data.label}", self.limit_s)
+        with self.loaded(executable) as kernel, self.memory.turned(data) as buffers:
+            try:
+                self._device.launch(kernel, buffers, geometry, self.limit_s)
+            except DeviceFault as other:
+                if other.kind is FailureKind.ILLEGAL_ACCESS:
+                    return DeviceFault(other.kind, f"at {data.label}: {other.message}", fatal=other.fatal)
+        return fault
+
+    def determinism(self, kernel: LoadedKernel, buffers: Buffers, shape: LaunchShape) -> Determinism:
+        """Launch a few times, each on restored arrays, and compare what is written bit by bit.
+
+        The emulator runs blocks and threads in another order each time.
+
+        Raises:
+            DeviceFault: a launch failed.
+        """
+        self._say("the same inputs again", DATA_LIMIT_S + _LAUNCHES * self.limit_s)
+        first: dict[int, np.ndarray] = {}
+        digest = differing = 0
+        jobs = [(buffers, shape.geometry)] * _LAUNCHES
+        with closing(self._device.launch_each(kernel, jobs, self.limit_s)) as running:
+            for _ in running:
+                if not first:
+                    first = {index: self._device.download(buffers, index) for index in sorted(buffers.restored)}
+                    digest = self._device.digest(buffers)
+                elif self._device.digest(buffers) != digest:
+                    there = sum(_differing(self._device.download(buffers, i), was) for i, was in first.items())
+                    differing = max(differing, there)
+        elements = sum(array.size for array in first.values())
+        return Determinism(launches=_LAUNCHES, differing=differing, elements=elements)
+
+
+def _differing(now: np.ndarray, then: np.ndarray) -> int:
+    """Elements with other bits."""
+    one, other = (np.ascontiguousarray(array).reshape(-1) for array in (now, then))
+    rows = (array.view(np.uint8).reshape(one.size, one.itemsize) for array in (one, other))
+    return int(np.count_nonzero(np.any(np.not_equal(*rows), axis=1)))

@@ -25,7 +25,8 @@ from tui_tuner.evaluate.devices.base import CannotWatch, Device, DeviceFault, Wa
 from tui_tuner.evaluate.devices.choose import device_named, open_device, spelled
 from tui_tuner.evaluate.devices.kind import DeviceChoice
 from tui_tuner.evaluate.results import Failure, FailureKind
-from tui_tuner.evaluate.runner.ahead import AHEAD
+from tui_tuner.evaluate.runner import AHEAD
+from tui_tuner.evaluate.runner.checked_launches import ResultMismatch
 from tui_tuner.evaluate.runner.device_lock import DeviceLock
 from tui_tuner.evaluate.runner.protocol import (
     CeilingsRequest,
@@ -54,9 +55,8 @@ from tui_tuner.evaluate.runner.protocol import (
 )
 from tui_tuner.evaluate.runner.workbench import Workbench
 from tui_tuner.evaluate.toolkit import ORDERCHECK
+from tui_tuner.evaluate.verify import LaunchData
 from tui_tuner.evaluate.verify.drafts import BESIDE, Drafts
-from tui_tuner.evaluate.verify.launch_data import LaunchData
-from tui_tuner.evaluate.verify.launches import ResultMismatch
 from tui_tuner.problem.blocks import keep_threads
 from tui_tuner.problem.dtypes import is_floating
 from tui_tuner.problem.inputs import make_arguments

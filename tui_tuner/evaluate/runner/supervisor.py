@@ -19,7 +19,7 @@ from pydantic import TypeAdapter
 
 from tui_tuner.errors import DeviceError, DeviceLost, MachineError, UserError
 from tui_tuner.evaluate.results import Failure, FailureKind
-from tui_tuner.evaluate.runner.ahead import taken
+from tui_tuner.evaluate.runner import taken
 from tui_tuner.evaluate.runner.protocol import (
     ChannelClosed,
     DeviceAnswer,

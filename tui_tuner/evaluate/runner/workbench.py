@@ -13,15 +13,12 @@ import numpy as np
 from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, Inspection, KernelArgument, LoadedKernel
 from tui_tuner.evaluate.measure.timing import CPU_PATIENCE, Cooling, Patience, TimeLaunches, interleaved, measure
 from tui_tuner.evaluate.results import Comparison, Timing
-from tui_tuner.evaluate.runner.checked_launches import DATA_LIMIT_S, CheckedLaunches
-from tui_tuner.evaluate.runner.kept_buffers import KeptBuffers
+from tui_tuner.evaluate.runner.checked_launches import DATA_LIMIT_S, CheckedLaunches, ResultMismatch, failure_of
 from tui_tuner.evaluate.runner.protocol import ComparisonAnswer, EvaluationAnswer, Executable, LaunchShape, SayPhase
 from tui_tuner.evaluate.toolkit import ORDERCHECK
+from tui_tuner.evaluate.verify import LaunchData, with_leftovers
 from tui_tuner.evaluate.verify.datasets import DataSets
-from tui_tuner.evaluate.verify.determinism import LAUNCHES, determinism
 from tui_tuner.evaluate.verify.drafts import BESIDE, Drafts
-from tui_tuner.evaluate.verify.launch_data import LaunchData, with_leftovers
-from tui_tuner.evaluate.verify.launches import ResultMismatch, failure_of, overrun
 from tui_tuner.evaluate.verify.unseen import AGAIN, MOST_TURNS, Beside, Seen, Unseen
 from tui_tuner.problem.candidate import Geometry
 from tui_tuner.problem.inputs import poisoned
@@ -65,8 +62,7 @@ class Workbench:
         self._structured: list[LaunchData] = []
         self._rest: list[LaunchData] | None = None
         self._pair: list[LaunchData] = []
-        self._memory = KeptBuffers(device, frozenset(self._outputs), len(problem.tests))
-        self._launches = CheckedLaunches(device, problem, self._memory, say)
+        self._launches = CheckedLaunches(device, problem, say)
         self._baseline: Executable | None = None
         self._left_out_told = 0
         self._alone_ms: dict[tuple[str, str, LaunchShape], float] = {}
@@ -116,7 +112,7 @@ class Workbench:
         except (DeviceFault, ResultMismatch) as fault:
             if self._is_doubtful(fault):
                 return self.evaluate(executable, best_ms)
-            return _failed(self._reason(fault, executable), verify_ms=(time.perf_counter() - start) * 1000)
+            return _failed(self._launches.reason(fault, executable), verify_ms=(time.perf_counter() - start) * 1000)
         return EvaluationAnswer(
             timing=timing,
             error=max(error, timed_error),
@@ -152,7 +148,7 @@ class Workbench:
         except (DeviceFault, ResultMismatch) as fault:
             if self._is_doubtful(fault):
                 return self._compared(incumbent, challenger, delta)
-            reason = self._reason(fault, challenger)
+            reason = self._launches.reason(fault, challenger)
             return ComparisonAnswer(comparison=Comparison.failed(failure_of(reason)), fatal=reason.fatal)
 
     def _is_doubtful(self, fault: DeviceFault | ResultMismatch) -> bool:
@@ -171,22 +167,13 @@ class Workbench:
 
         self._timed, *self._structured = replaced((self._timed, *self._structured))
         self._rest = self._rest and replaced(self._rest)
-        self._memory.give_back(fault.data)
+        self._launches.memory.give_back(fault.data)
         self._keep(asked)
         before = fault.data.bounds
         is_founded = not asked or any(asked[0].bounds[i].is_wider(than) for i, than in before.items())
         if is_founded:
             self._drafts.doubt()
         return is_founded
-
-    def _reason(self, fault: DeviceFault | ResultMismatch, executable: Executable) -> DeviceFault | ResultMismatch:
-        """The fault, or what is behind it: that a launch leaves its arrays, which only the other side's guard shows."""
-        if isinstance(fault, DeviceFault):
-            return fault
-        data, geometry = fault.data, executable.shapes[fault.data.index].geometry
-        self._say(f"once more at {data.label}", self._launches.limit_s)
-        with self._launches.loaded(executable) as kernel, self._memory.turned(data) as buffers:
-            return overrun(self._device, kernel, geometry, data, buffers, self._launches.limit_s) or fault
 
     def _keep(self, sets: Sequence[LaunchData]) -> None:
         """For all candidates, with those that are kept already."""
@@ -239,8 +226,7 @@ class Workbench:
                 comparison = pairs.comparison(cpu=cpu)
                 is_faster, said, kept = comparison.low > 1 + delta, None, None
                 if is_faster:
-                    self._say("the same inputs again", DATA_LIMIT_S + LAUNCHES * self._launches.limit_s)
-                    said = determinism(self._device, new, (buffers, shape.geometry), self._launches.limit_s)
+                    said = self._launches.determinism(new, buffers, shape)
                     timed = Beside(*(pairs.timing(which, cpu=cpu).median for which in (0, 1)))
                     seen = Seen(new, data, buffers, partial(self._launches.check, data), timed)
                     kept = self._kept_results((old, incumbent.shapes[-1].geometry), challenger, seen)

@@ -21,8 +21,13 @@ import traceback
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
-from tui_tuner.evaluate.sandbox.confinement import Confinement, confine, leave_network, leave_network_and_processes
-from tui_tuner.evaluate.sandbox.system_calls import stay_in_group
+from tui_tuner.evaluate.sandbox.confinement import (
+    Confinement,
+    confine,
+    leave_network,
+    leave_network_and_processes,
+    stay_in_group,
+)
 from tui_tuner.processes.parent import NOT_STARTED, die_with_parent
 
 if TYPE_CHECKING:
@@ -263,7 +268,7 @@ def run_as_child(task: Callable[[], NoReturn], *, namespace: bool, ours: Sequenc
         namespace: whether this process has just made a namespace for its children's processes. The guard becomes
             process 1 there, with which the kernel ends all others. The task is not made process 1, since that one
             ignores the signals by which programs end themselves. Without a namespace the guard kills its process
-            group, if that was made for this process; what is confined cannot leave it, see `system_calls`.
+            group, if that was made for this process; what is confined cannot leave it, see `confinement`.
         ours: descriptors that neither child gets.
 
     Raises:

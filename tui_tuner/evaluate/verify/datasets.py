@@ -23,8 +23,8 @@ from tui_tuner.evaluate.tolerance import (
     own_error,
     peak,
 )
+from tui_tuner.evaluate.verify import LaunchData
 from tui_tuner.evaluate.verify.drafts import Draft, Drafts
-from tui_tuner.evaluate.verify.launch_data import LaunchData
 from tui_tuner.evaluate.verify.soundness import ConstantByChance, LeftOut, refuse_degenerate, refuse_weak
 from tui_tuner.problem.blocks import copied
 from tui_tuner.problem.domains import nudged

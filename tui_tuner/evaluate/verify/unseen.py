@@ -19,7 +19,7 @@ import numpy as np
 
 from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, LoadedKernel
 from tui_tuner.evaluate.results import FailureKind
-from tui_tuner.evaluate.verify.launch_data import LaunchData
+from tui_tuner.evaluate.verify import LaunchData
 from tui_tuner.format import time_unit, time_words
 from tui_tuner.problem.candidate import Geometry
 from tui_tuner.problem.inputs import make_arguments

@@ -1,6 +1,6 @@
 """The kernel's process: it alone runs the user's file and holds the device, and it can be killed.
 
-Started as `python -m tui_tuner.python_kernels.child REQUESTS ANSWERS`; speaks frames of `messages` over these
+Started as `python -m tui_tuner.python_kernels.child REQUESTS ANSWERS`; speaks our own frames over these
 two sockets until the first is closed. While one configuration is timed, the next ones are compiled in forks."""
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 from tui_tuner.errors import DeviceError, UserError
 from tui_tuner.evaluate.runner.protocol import ChannelClosed, Frame, UserErrorAnswer, receive, send
 from tui_tuner.processes.parent import die_with_parent
-from tui_tuner.python_kernels.messages import (
+from tui_tuner.python_kernels import (
     DescriptionAnswer,
     DescriptionRequest,
     KernelOpenRequest,

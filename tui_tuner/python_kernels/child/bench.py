@@ -14,9 +14,9 @@ from tui_tuner.evaluate.measure.timing import Patience, TimeLaunches, interleave
 from tui_tuner.evaluate.results import Comparison, FailureKind, Resources
 from tui_tuner.evaluate.runner.protocol import SayPhase
 from tui_tuner.problem.model import Tolerance
+from tui_tuner.python_kernels import KernelEvaluationAnswer
 from tui_tuner.python_kernels.child.data import Data, bound, copied, deviation, own_errors, poison, resources_of
 from tui_tuner.python_kernels.child.kernel import Arguments, KernelFault, ReadyKernel, failure, launch_fault, tensors_of
-from tui_tuner.python_kernels.messages import KernelEvaluationAnswer
 
 LIMIT_S = 20.0
 """Time limit of a launch that nothing is known about; of others many times what the default configuration takes."""

@@ -26,7 +26,7 @@ from triton.runtime.jit import JITFunction
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.results import Failure, FailureKind
 from tui_tuner.problem.model import Configuration
-from tui_tuner.python_kernels.messages import KernelDescription
+from tui_tuner.python_kernels import KernelDescription
 from tui_tuner.text import clean, suggestion
 
 

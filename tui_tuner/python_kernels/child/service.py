@@ -32,10 +32,7 @@ from tui_tuner.problem.model import Configuration
 from tui_tuner.problem.toml_file import read_text
 from tui_tuner.processes import end_in_words
 from tui_tuner.processes.parent import die_with_parent
-from tui_tuner.python_kernels.child.bench import PythonKernelBench
-from tui_tuner.python_kernels.child.kernel import Arguments, JitLaunch, KernelFault, ReadyKernel, compile_fault, failure
-from tui_tuner.python_kernels.child.loading import KernelFromFile, check_device, device_info
-from tui_tuner.python_kernels.messages import (
+from tui_tuner.python_kernels import (
     DescriptionRequest,
     ForgetRequest,
     KernelComparisonAnswer,
@@ -48,6 +45,9 @@ from tui_tuner.python_kernels.messages import (
     KernelPhase,
     KernelRequest,
 )
+from tui_tuner.python_kernels.child.bench import PythonKernelBench
+from tui_tuner.python_kernels.child.kernel import Arguments, JitLaunch, KernelFault, ReadyKernel, compile_fault, failure
+from tui_tuner.python_kernels.child.loading import KernelFromFile, check_device, device_info
 
 SendFrame = Callable[[Frame], None]
 CODE_LIMIT_S = 120.0

@@ -16,6 +16,7 @@ from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.languages import Value
 from tui_tuner.problem.model import Configuration
+from tui_tuner.python_kernels import KernelDescription, plain_values, triton_line, value_of
 from tui_tuner.python_kernels.child.kernel import (
     Arguments,
     JitLaunch,
@@ -26,7 +27,6 @@ from tui_tuner.python_kernels.child.kernel import (
     UserFile,
     sizes_of,
 )
-from tui_tuner.python_kernels.messages import KernelDescription, plain_values, triton_line, value_of
 
 Grid = Callable[[dict[str, object]], Sequence[int]] | Sequence[int]
 Hook = Callable[[dict[str, object]], object]

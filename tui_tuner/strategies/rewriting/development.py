@@ -15,10 +15,9 @@ from tui_tuner.prompts import question, render
 from tui_tuner.strategies.base import BudgetSpent, Effects, StepSkipped
 from tui_tuner.strategies.history import Attempt, Outcome
 from tui_tuner.strategies.parameters import freeze_settled
-from tui_tuner.strategies.rewriting.brief import StepBrief, step_prompt
+from tui_tuner.strategies.rewriting import StepBrief, step_prompt
 from tui_tuner.strategies.rewriting.failures import RetryPolicy, SameKernel
-from tui_tuner.strategies.rewriting.line import Line, RewriteJob
-from tui_tuner.strategies.rewriting.settling import best_evaluation, challenge_incumbent, screened
+from tui_tuner.strategies.rewriting.line import Line, RewriteJob, best_evaluation, challenge_incumbent, screened
 from tui_tuner.strategies.steps import Step, StepState
 
 SCREENED = 4

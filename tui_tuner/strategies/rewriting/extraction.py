@@ -16,15 +16,17 @@ from tui_tuner.problem.model import Expression, Problem
 from tui_tuner.problem.signature import find_kernel, identifiers, strip_definitions
 from tui_tuner.prompts import render
 from tui_tuner.strategies.base import Effects, FaultyReply, ReplyType, ask_and_read
-from tui_tuner.strategies.rewriting.brief import situation
+from tui_tuner.strategies.rewriting import situation
 from tui_tuner.strategies.rewriting.failures import CandidateFailed
 from tui_tuner.strategies.rewriting.faults import read_rewrite
-from tui_tuner.strategies.rewriting.names import conflicts, rename_identifiers, renames
 from tui_tuner.strategies.rewriting.rewrite import (
     RewriteContext,
     RewriteReply,
     TunableReply,
     candidate_of,
+    conflicts,
+    rename_identifiers,
+    renames,
     with_names_in_use,
 )
 
@@ -52,7 +54,6 @@ class AskPrompt(Protocol):
         self, purpose: str, prompt: str, reply_type: type[ReplyType], check: Callable[[ReplyType], list[str]]
     ) -> ReplyType:
         """A validated reply."""
-        ...
 
 
 async def with_parameters(ask: AskPrompt, session: Effects, candidate: Candidate, names: Sequence[str]) -> Candidate:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tui_tuner.errors import ProblemError
-from tui_tuner.evaluate.build.refuse import refuse
+from tui_tuner.evaluate.build.sources import refuse
 from tui_tuner.problem.candidate import Candidate, geometry
 from tui_tuner.problem.contradiction import why_empty
 from tui_tuner.problem.expressions import ExpressionError, check_expression
@@ -15,12 +15,12 @@ from tui_tuner.problem.inputs import test_sizes
 from tui_tuner.problem.signature import find_kernel, same_signature
 from tui_tuner.problem.tunables import why_no_tunable
 from tui_tuner.strategies.base import FaultyReply
-from tui_tuner.strategies.rewriting.names import conflicts
 from tui_tuner.strategies.rewriting.rewrite import (
     NamedRewrite,
     RewriteContext,
     RewriteReply,
     candidate_of,
+    conflicts,
     with_names_in_use,
 )
 

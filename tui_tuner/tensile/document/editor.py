@@ -9,7 +9,7 @@ from pathlib import Path
 import yaml
 
 from tui_tuner.errors import ProblemError
-from tui_tuner.tensile.document.configuration import BenchmarkConfiguration, ParameterValue, SizeGroup, same, value_text
+from tui_tuner.tensile.document import BenchmarkConfiguration, ParameterValue, SizeGroup, same, value_text
 from tui_tuner.tensile.document.edits import (
     AddCandidate,
     AddIndependent,

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tui_tuner.tensile.document.configuration import ParameterValue, PlainValue, value_text
+from tui_tuner.tensile.document import ParameterValue, PlainValue, value_text
 
 
 class EditRefused(ValueError):

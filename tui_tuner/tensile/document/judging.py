@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tui_tuner.tensile.document.configuration import (
+from tui_tuner.tensile.document import (
     BenchmarkConfiguration,
     ParameterTable,
     ParameterValue,

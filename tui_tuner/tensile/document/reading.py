@@ -11,7 +11,7 @@ import yaml
 from tui_tuner.errors import ProblemError
 from tui_tuner.resources import how_to_unpack, is_packed
 from tui_tuner.tensile import ALTERNATE, PROBLEMS
-from tui_tuner.tensile.document.configuration import (
+from tui_tuner.tensile.document import (
     Alternative,
     BenchmarkConfiguration,
     ParameterValue,

@@ -14,7 +14,7 @@ import yaml
 from yaml.constructor import ConstructorError, SafeConstructor
 
 from tui_tuner.errors import ProblemError
-from tui_tuner.tensile.document.configuration import ParameterValue
+from tui_tuner.tensile.document import ParameterValue
 
 Loader: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 MAX_BYTES = 16 * 2**20

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import Field
 
 from tui_tuner.errors import SettingsError
-from tui_tuner.tensile.document.configuration import BenchmarkConfiguration
+from tui_tuner.tensile.document import BenchmarkConfiguration
 from tui_tuner.tensile.knowledge import KnowledgeTable, shipped, users_own
 from tui_tuner.tensile.knowledge.valid_values import ValidValues, installed_values, table_for, tables
 from tui_tuner.text import suggestion

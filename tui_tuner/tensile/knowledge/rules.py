@@ -9,7 +9,7 @@ from decimal import Decimal
 from math import prod
 from typing import NamedTuple, TypeGuard
 
-from tui_tuner.tensile.document.configuration import ParameterValue, value_text
+from tui_tuner.tensile.document import ParameterValue, value_text
 from tui_tuner.text import nearest
 
 

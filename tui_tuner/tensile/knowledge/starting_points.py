@@ -17,7 +17,7 @@ from itertools import product
 from math import ceil, prod
 from typing import Any
 
-from tui_tuner.tensile.document.configuration import BenchmarkConfiguration, ParameterTable
+from tui_tuner.tensile.document import BenchmarkConfiguration, ParameterTable
 from tui_tuner.tensile.knowledge.known import Gpu, Product
 
 _DEPTH_OF = {"h": (16, 8), "b": (16, 8), "s": (4, 2), "d": (4, 0), "I8": (16, 8), "F8": (32, 16), "B8": (32, 16)}

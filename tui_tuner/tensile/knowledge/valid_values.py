@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
-from tui_tuner.tensile.document.configuration import ParameterValue, value_text
+from tui_tuner.tensile.document import ParameterValue, value_text
 from tui_tuner.tensile.knowledge import KnowledgeTable, shipped, users_own
 from tui_tuner.tensile.knowledge.rules import (
     AnyValueRule,

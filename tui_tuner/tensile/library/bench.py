@@ -18,8 +18,8 @@ from statistics import median
 from tui_tuner.errors import ExitCode, SettingsError
 from tui_tuner.format import counted, factor
 from tui_tuner.processes.child import run_program
+from tui_tuner.tensile.library import DATA_TYPES, LibraryLogic, Size, read_logic
 from tui_tuner.tensile.library.files import find_logic
-from tui_tuner.tensile.library.logic import DATA_TYPES, LibraryLogic, Size, read_logic
 from tui_tuner.tensile.outcome import geometric_mean, gflops_words, size_text
 from tui_tuner.tensile.program import environment
 from tui_tuner.text import clean, tell

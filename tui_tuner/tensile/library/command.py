@@ -10,10 +10,10 @@ from typing import Any
 
 from tui_tuner.errors import ExitCode, SettingsError
 from tui_tuner.format import counted
-from tui_tuner.tensile.document.configuration import value_text
+from tui_tuner.tensile.document import value_text
 from tui_tuner.tensile.knowledge.known import Gpu, gpu_facts
+from tui_tuner.tensile.library import DATA_TYPES, LibraryLogic, LogicRow, Size, read_logic
 from tui_tuner.tensile.library.files import find_logic, merged_by, only_one_for, replace_file
-from tui_tuner.tensile.library.logic import DATA_TYPES, LibraryLogic, LogicRow, Size, read_logic
 from tui_tuner.tensile.library.merging import Merge, merged
 from tui_tuner.tensile.outcome import gflops_words, size_text
 from tui_tuner.tensile.program import find_tensile

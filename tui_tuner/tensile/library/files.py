@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from tui_tuner.errors import SettingsError, writing
 from tui_tuner.processes.child import run_program
 from tui_tuner.resources import write_whole
-from tui_tuner.tensile.library.logic import LibraryLogic, read_logic
+from tui_tuner.tensile.library import LibraryLogic, read_logic
 from tui_tuner.tensile.library.merging import Merge, merged
 from tui_tuner.tensile.outcome import geometric_mean
 from tui_tuner.tensile.program import Tensile, environment, python_of

@@ -14,7 +14,7 @@ from typing import Any
 
 from tui_tuner.errors import UserError
 from tui_tuner.format import counted
-from tui_tuner.tensile.library.logic import VERSION, LibraryLogic, LogicRow, LogicSolution, Size
+from tui_tuner.tensile.library import VERSION, LibraryLogic, LogicRow, LogicSolution, Size
 from tui_tuner.tensile.outcome import gflops_words, size_text
 
 _PERCENT = 100.0

@@ -20,9 +20,9 @@ from tui_tuner.session.controls import AskAbout, GoOn, Pause, RaiseBudget, SkipS
 from tui_tuner.session.plan import Instruction
 from tui_tuner.strategies import PLACES
 from tui_tuner.strategies.steps import ApprovalLevel
-from tui_tuner.tui.dialogs.dialog import Dialog
+from tui_tuner.tui.dialogs import Dialog
 from tui_tuner.tui.moving import Menu
-from tui_tuner.tui.text.plain import one_line, plain
+from tui_tuner.tui.text import one_line, plain
 from tui_tuner.tui.view_model import ViewModel
 
 

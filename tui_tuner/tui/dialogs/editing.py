@@ -22,10 +22,10 @@ from tui_tuner.processes import whole_environment
 from tui_tuner.processes.child import run_on_terminal
 from tui_tuner.subjects import Source
 from tui_tuner.text import clean
-from tui_tuner.tui.dialogs.dialog import Dialog, TypingDialog
+from tui_tuner.tui.dialogs import Dialog, TypingDialog
 from tui_tuner.tui.moving import Menu
+from tui_tuner.tui.text import one_line
 from tui_tuner.tui.text.highlighting import apply_language, apply_theme
-from tui_tuner.tui.text.plain import one_line
 from tui_tuner.tui.text.source_views import LinedArea
 from tui_tuner.tui.view_model import ViewModel
 

@@ -17,11 +17,11 @@ from tui_tuner.session.plan import AddStep
 from tui_tuner.subjects import Source
 from tui_tuner.text import clean
 from tui_tuner.tui.copying import copied
-from tui_tuner.tui.dialogs.dialog import Dialog
+from tui_tuner.tui.dialogs import Dialog
 from tui_tuner.tui.moving import Reading
+from tui_tuner.tui.text import Paragraphs, clickable, hanging, plain
 from tui_tuner.tui.text.diff import diff_picture
 from tui_tuner.tui.text.highlighting import PYGMENTS_NAMES
-from tui_tuner.tui.text.plain import Paragraphs, clickable, hanging, plain
 
 _VIEWS = ("result", "source", "diff")
 

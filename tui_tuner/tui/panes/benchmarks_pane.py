@@ -21,15 +21,13 @@ from textual.widgets import Input, Static
 from tui_tuner.session import events
 from tui_tuner.session.plan import Compare
 from tui_tuner.subjects import Source
-from tui_tuner.tui.jump import Target
-from tui_tuner.tui.panes.common import Pane
-from tui_tuner.tui.panes.filter_line import FilterLine
-from tui_tuner.tui.remembered import Look
+from tui_tuner.tui.moving import Target
+from tui_tuner.tui.panes import Look, Pane
 from tui_tuner.tui.subject import SubjectView
-from tui_tuner.tui.tables.columns import RowOrder, columns_help
+from tui_tuner.tui.tables import FilterLine, RowOrder, columns_help
 from tui_tuner.tui.tables.pins import PinLines, Pins, configured
 from tui_tuner.tui.tables.table import ColumnTable
-from tui_tuner.tui.text.plain import clickable, one_line
+from tui_tuner.tui.text import clickable, one_line
 from tui_tuner.tui.view_model import EvaluationRow, ViewModel
 
 _TALLEST = 14

@@ -9,9 +9,9 @@ from typing import Any
 
 from textual.content import Content
 
+from tui_tuner.tui.text import Pairs, hanging, one_line, pairs_table, plain
 from tui_tuner.tui.text.diff import changed_lines, diff_rows
 from tui_tuner.tui.text.markdown import markdown_text, table_lines
-from tui_tuner.tui.text.plain import Pairs, hanging, one_line, pairs_table, plain
 
 FOLDED_FROM = 4
 """Code of at least so many lines is folded: it is shown in the kernel pane."""

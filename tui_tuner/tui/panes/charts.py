@@ -13,7 +13,7 @@ from textual.content import Content
 
 from tui_tuner.format import milliseconds, tunable_value
 from tui_tuner.problem.model import Value
-from tui_tuner.tui.text.plain import cut
+from tui_tuner.tui.text import cut
 
 _EIGHTHS = "▁▂▃▄▅▆▇█"
 

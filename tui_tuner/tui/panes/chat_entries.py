@@ -39,7 +39,7 @@ from tui_tuner.strategies.steps import Decision
 from tui_tuner.text import in_line
 from tui_tuner.tui.panes.cards import parsed_reply, reply_content
 from tui_tuner.tui.subject import SubjectView
-from tui_tuner.tui.text.plain import Paragraphs, cut, one_line, plain
+from tui_tuner.tui.text import Paragraphs, cut, one_line, plain
 
 _YOU = Content.styled("you> ", "bold $text-accent")
 _STEER = Content.styled("steer> ", "bold $text-warning")

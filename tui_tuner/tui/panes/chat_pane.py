@@ -26,10 +26,9 @@ from tui_tuner.session import events
 from tui_tuner.session.controls import Stop
 from tui_tuner.session.plan import AddStep, Ask, Say
 from tui_tuner.strategies.steps import StepState
-from tui_tuner.tui.jump import Target
-from tui_tuner.tui.moving import Reading
+from tui_tuner.tui.moving import Reading, Target
+from tui_tuner.tui.panes import Pane
 from tui_tuner.tui.panes.chat_entries import Conversation, Fold
-from tui_tuner.tui.panes.common import Pane
 from tui_tuner.tui.subject import SubjectView
 from tui_tuner.tui.view_model import ViewModel
 

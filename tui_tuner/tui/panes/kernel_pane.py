@@ -22,10 +22,10 @@ from textual.widgets import ContentSwitcher, Input, TextArea
 from tui_tuner.session.events import Event, StepChanged
 from tui_tuner.subjects import Source
 from tui_tuner.text import clean
-from tui_tuner.tui.panes.common import Pane
+from tui_tuner.tui.panes import Pane
 from tui_tuner.tui.subject import SubjectView
+from tui_tuner.tui.text import clickable
 from tui_tuner.tui.text.highlighting import apply_language, apply_theme
-from tui_tuner.tui.text.plain import clickable
 from tui_tuner.tui.text.source_views import DiffView, SourceArea
 from tui_tuner.tui.view_model import ViewModel
 

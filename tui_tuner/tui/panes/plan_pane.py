@@ -23,11 +23,10 @@ from tui_tuner.session.events import ApprovalAsked, CandidateProposed, Event
 from tui_tuner.session.plan import DeleteStep, EditStep, Instruction, Thaw
 from tui_tuner.strategies.steps import Step, StepState
 from tui_tuner.text import clean
-from tui_tuner.tui.dialogs.common import MessageDialog, StepDialog, ThawDialog
-from tui_tuner.tui.jump import Target, option_targets
+from tui_tuner.tui.dialogs import MessageDialog, StepDialog, ThawDialog
 from tui_tuner.tui.keys import CHANGING, key_of
-from tui_tuner.tui.moving import Choices
-from tui_tuner.tui.panes.common import Pane
+from tui_tuner.tui.moving import Choices, Target, option_targets
+from tui_tuner.tui.panes import Pane
 from tui_tuner.tui.plan_lines import (
     Direction,
     PlanChange,
@@ -41,8 +40,7 @@ from tui_tuner.tui.plan_lines import (
     step_text,
 )
 from tui_tuner.tui.subject import SubjectView
-from tui_tuner.tui.text.plain import Paragraphs, one_line
-from tui_tuner.tui.text.selecting import SelectableLines
+from tui_tuner.tui.text import Paragraphs, SelectableLines, one_line
 from tui_tuner.tui.view_model import ViewModel
 
 

@@ -14,9 +14,9 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Select, Static
 
-from tui_tuner.tui.dialogs.dialog import TypingDialog
-from tui_tuner.tui.start.start_world import PICKS, Found, GivenFile, StartWorld
-from tui_tuner.tui.text.plain import plain
+from tui_tuner.tui.dialogs import TypingDialog
+from tui_tuner.tui.start import PICKS, Found, GivenFile, StartWorld
+from tui_tuner.tui.text import plain
 
 BUDGETS = {"max_evaluations": "--max-evals", "max_time": "--max-time", "max_cost": "--max-cost"}
 """Limits, and the options that they are."""

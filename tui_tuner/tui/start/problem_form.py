@@ -22,10 +22,10 @@ from textual.widgets import Static, TextArea
 from tui_tuner.errors import NothingBegun, UserError
 from tui_tuner.format import counted
 from tui_tuner.text import clean
-from tui_tuner.tui.dialogs.dialog import TypingDialog
+from tui_tuner.tui.dialogs import TypingDialog
 from tui_tuner.tui.in_turn import InTurn
+from tui_tuner.tui.text import one_line
 from tui_tuner.tui.text.highlighting import apply_theme, style_of
-from tui_tuner.tui.text.plain import one_line
 from tui_tuner.tui.text.source_views import LinedArea
 
 if TYPE_CHECKING:

@@ -29,17 +29,15 @@ from textual.widgets import Input, OptionList, Select, Static
 
 from tui_tuner.errors import NothingBegun, UserError
 from tui_tuner.tui.copying import copied
-from tui_tuner.tui.dialogs.common import ConfirmDialog, MessageDialog
+from tui_tuner.tui.dialogs import ConfirmDialog, MessageDialog
+from tui_tuner.tui.frame import BREAKPOINTS, HEIGHTS, KeyLine, know_size
 from tui_tuner.tui.in_turn import InTurn
-from tui_tuner.tui.jump import JumpScreen, Target, gone_to, option_targets
-from tui_tuner.tui.key_line import KeyLine
 from tui_tuner.tui.keys import START_BINDINGS, SUSPEND, TEXTUALS, checked_keymap, command_words, names_of_keys
-from tui_tuner.tui.start.comparing import RunsCompared
+from tui_tuner.tui.moving import JumpScreen, Target, gone_to, option_targets
+from tui_tuner.tui.start import Attempt, GivenFile, StartWorld
 from tui_tuner.tui.start.how import How
-from tui_tuner.tui.start.lists import ChoiceList, RunList, file_line, file_list, numbers, select
-from tui_tuner.tui.start.start_world import Attempt, GivenFile, StartWorld
-from tui_tuner.tui.starting import BREAKPOINTS, HEIGHTS, know_size
-from tui_tuner.tui.text.plain import plain
+from tui_tuner.tui.start.lists import ChoiceList, RunList, RunsCompared, file_line, file_list, numbers, select
+from tui_tuner.tui.text import plain
 from tui_tuner.tui.themes import use_themes
 
 _NO_KERNEL = "tuner-tui DIRECTORY/KERNEL, or begin in the directory of a kernel"

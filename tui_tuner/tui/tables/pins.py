@@ -13,7 +13,7 @@ from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.format import counted, milliseconds, tunable_value
 from tui_tuner.problem.candidate import Configured
 from tui_tuner.session.events import PairAsked, PairCompared
-from tui_tuner.tui.text.plain import one_line
+from tui_tuner.tui.text import one_line
 from tui_tuner.tui.view_model import EvaluationRow, ViewModel, time_label
 
 PIN = "◆"

@@ -15,8 +15,8 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from tui_tuner.tui.tables.columns import Column, ContextT, PlacedColumn, RowOrder, RowT, placed
-from tui_tuner.tui.text.selecting import SelectableLines, cut_off
+from tui_tuner.tui.tables import Column, ContextT, PlacedColumn, RowOrder, RowT, placed
+from tui_tuner.tui.text import SelectableLines, cut_off
 
 _MEASURED = 60
 """So many rows, the first ones, tell how wide the columns are; beside those in view."""

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 
 from tui_tuner.text import clean
+from tui_tuner.tui.text import hanging
 from tui_tuner.tui.text.highlighting import PYGMENTS_NAMES, coloured
-from tui_tuner.tui.text.plain import hanging
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

@@ -23,8 +23,8 @@ from textual.strip import Strip
 from textual.widgets import Static, TextArea
 from textual.widgets.text_area import Selection
 
+from tui_tuner.tui.text import cut_off
 from tui_tuner.tui.text.diff import DiffPicture, diff_picture
-from tui_tuner.tui.text.selecting import cut_off
 
 
 class LinedArea(TextArea):

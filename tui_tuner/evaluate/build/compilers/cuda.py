@@ -19,8 +19,15 @@ from functools import cache
 from pathlib import Path
 
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.build.compilers import nvrtc_child
-from tui_tuner.evaluate.build.compilers.base import BuildRefusal, Headers, Recipe, checked_name, include_paths, macros
+from tui_tuner.evaluate.build.compilers import (
+    BuildRefusal,
+    Headers,
+    Recipe,
+    checked_name,
+    include_paths,
+    macros,
+    nvrtc_child,
+)
 from tui_tuner.evaluate.build.compilers.late_warps import with_late_warps
 from tui_tuner.evaluate.build.compilers.symbols import kernel_resources, kernel_symbol
 from tui_tuner.evaluate.results import Failure, FailureKind, Resources

@@ -10,7 +10,7 @@ from itertools import pairwise
 import tree_sitter_cuda
 from tree_sitter import Language, Node, Parser
 
-from tui_tuner.evaluate.build.compilers.base import BuildRefusal
+from tui_tuner.evaluate.build.compilers import BuildRefusal
 from tui_tuner.evaluate.results import Failure, FailureKind
 
 _UNSUPPORTED_HEADERS = {

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tui_tuner.evaluate.build.compilers.base import (
+from tui_tuner.evaluate.build.compilers import (
     BuildRefusal,
     Headers,
     Recipe,

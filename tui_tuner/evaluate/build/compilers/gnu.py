@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.build.compilers.base import Headers, Recipe, checked_name, include_paths, macros
+from tui_tuner.evaluate.build.compilers import Headers, Recipe, checked_name, include_paths, macros
 from tui_tuner.evaluate.results import Resources
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 SYMBOL_LINE = "tuner symbol: "
-_UNAVAILABLE = 75  # tui_tuner.evaluate.build.compilers.base.UNAVAILABLE: nothing of this package is imported here
+_UNAVAILABLE = 75  # tui_tuner.evaluate.build.compilers.UNAVAILABLE: nothing of this package is imported here
 _ALWAYS = b"tuner_math_constants"
 _CONSTANTS = """\
 #pragma once

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tui_tuner.evaluate.build.compilers.base import BuildRefusal, Recipe, include_paths, macros
+from tui_tuner.evaluate.build.compilers import BuildRefusal, Recipe, include_paths, macros
 from tui_tuner.evaluate.results import Failure, FailureKind, Resources
 from tui_tuner.evaluate.sandbox.process import existing, python_places
 from tui_tuner.problem.candidate import Candidate

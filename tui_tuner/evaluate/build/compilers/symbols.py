@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tui_tuner.evaluate.build.compilers.base import BuildRefusal
+from tui_tuner.evaluate.build.compilers import BuildRefusal
 from tui_tuner.evaluate.results import Failure, FailureKind, Resources
 
 _MANGLED = "_Z"

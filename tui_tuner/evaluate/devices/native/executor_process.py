@@ -23,9 +23,8 @@ from typing import NoReturn
 from tui_tuner.evaluate.devices.native.calls import MappedLaunch, bound, constants_in
 from tui_tuner.evaluate.devices.native.report import LaunchStatus, SharedReport
 from tui_tuner.evaluate.devices.native.task import Memory, Task, receive
-from tui_tuner.evaluate.sandbox.confinement import confine, leave_network
+from tui_tuner.evaluate.sandbox.confinement import confine, leave_network, refuse_processes
 from tui_tuner.evaluate.sandbox.launcher import ResourceLimits, apply_limits
-from tui_tuner.evaluate.sandbox.system_calls import refuse_processes
 from tui_tuner.processes.parent import die_with_parent
 
 GO, DONE = b"g", b"d"
