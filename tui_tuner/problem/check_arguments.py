@@ -51,6 +51,9 @@ def check_arguments(problem: Problem, signature: KernelSignature, place: KeyLoca
     if not any(argument.output for argument in problem.arguments):
         message = "no argument is an output, so nothing could be verified"
         raise place.error(message, "arguments", hint="add output = true to each array that the kernel writes")
+    if not any(argument.output and not argument.one_value for argument in problem.arguments):
+        message = "every output may hold one value, so a kernel that computes nothing would pass"
+        raise place.error(message, "arguments", hint="take one_value out of the one that depends on the inputs")
     if problem.tolerance.integers:
         _check_integers([argument for argument in problem.arguments if argument.output], place)
     check_test_inputs(problem, place)
