@@ -224,7 +224,9 @@ async def _discover(settings: Settings, files: Sequence[GivenFile]) -> Found:
     if settings.model.command:
         models.append((f"command  {settings.model.command}", "command"))
     strategies = [(name, name) for name, found in all_strategies() if not isinstance(found, SettingsError)]
-    return Found({"device": devices, "llm": models, "strategy": strategies}, automatic=automatic)
+    here = {file.subject.name: file.subject.missing for file in files if file.subject.missing}
+    missing = {name: loaded(part)(settings) for name, part in here.items()}
+    return Found({"device": devices, "llm": models, "strategy": strategies}, automatic=automatic, missing=missing)
 
 
 def _automatic(language: CompiledLanguage, report: DeviceReport, ready: Mapping[str, str]) -> str:

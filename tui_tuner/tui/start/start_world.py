@@ -113,11 +113,13 @@ class Found:
 
     Attributes:
         automatic: the device that `auto` stands for, by the ending of a kernel's file.
+        missing: what keeps sessions from being begun here, in one line, by the name of the subject.
     """
 
     picks: Mapping[str, Sequence[tuple[str, str]]]
     notes: Sequence[str] = ()
     automatic: Mapping[str, str] = field(default_factory=dict)
+    missing: Mapping[str, str] = field(default_factory=dict)
 
     def offered(self, name: str, file: GivenFile | None) -> list[tuple[str, str]]:
         """What a picker offers for a file: which device it gets, what comes of no model."""
