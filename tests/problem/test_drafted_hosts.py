@@ -253,7 +253,8 @@ CASES = {
     ),
     "members of an object whose function is defined outside of its class": (
         SCALE + "struct Scaler { int n_; float *to_, *from_; explicit Scaler(int n); void run(); };\n"
-        "Scaler::Scaler(int n) { n_ = n; cudaMalloc(&to_, n * sizeof(float)); cudaMalloc(&from_, n_ * sizeof(float)); }\n"
+        "Scaler::Scaler(int n) { n_ = n; cudaMalloc(&to_, n * sizeof(float));"
+        " cudaMalloc(&from_, n_ * sizeof(float)); }\n"
         "void Scaler::run() { k<<<(n_ + 127) / 128, 128>>>(to_, from_, n_); }\n"
         "int main() { auto one = std::make_unique<Scaler>(70000); one->run(); }",
         {"to": ["70000"], "from": ["70000"], "problem_size": ["70000"], "n": 70000},

@@ -101,9 +101,9 @@ class HostObjects:
             yield found[1], split_list(found[2] or ""), split_list(self._code[found.end() : end]), found.start()
         own = self._this(place)
         declared = re.compile(rf"\b(\w+)\s*(?:<([^<>;]*)>)?\s+(?:\w+\s*,\s*)*{re.escape(variable)}\s*[,;]")
-        if own is not None and variable in own.meant and (found := declared.search(own.body)):
-            types = split_list(put_in(found[2] or "", own.meant))
-            yield found[1], types, split_list(own.meant[variable]), own.place
+        if own is not None and variable in own.meant and (member := declared.search(own.body)):
+            types = split_list(put_in(member[2] or "", own.meant))
+            yield member[1], types, split_list(own.meant[variable]), own.place
 
     def _is_of_object(self, name: str, place: int) -> bool:
         """Whether a name may be a member, or what a constructor is given, and no function's own."""

@@ -96,7 +96,6 @@ class StartApp(InTurn[list[str]]):
         self._theme_wanted, self._before = theme, before
         self._keymap_wanted = checked_keymap(keymap or {})
         self._world: StartWorld | None = None
-        self._missing: Mapping[str, str] = {}
         self._unseen = ExitStack()
         self.refusal: UserError | None = None
         self.failure: Exception | None = None
@@ -178,10 +177,7 @@ class StartApp(InTurn[list[str]]):
             self.notify(str(error), severity="warning", markup=False)
             return
         self._how.offer(found)
-        self._missing = found.missing
         self._show_command()
-        for note in found.notes:
-            self.notify(note, markup=False)
 
     def _tell_fault(self) -> None:
         if self._before is None:
@@ -217,8 +213,8 @@ class StartApp(InTurn[list[str]]):
             self.query_one("#what-comes", Static).update(self._file.subject.what_comes)
         words = self._shown_words()
         command = plain(shlex.join(["tuner-tui", *words]), "bold") if words else _NO_KERNEL
-        missing = self._missing.get(self._file.subject.name, "") if self._file and words == self.words() else ""
-        self._command.update(Content.assemble("$ ", command, plain(f"\n{missing}" if missing else "", "$text-error")))
+        lack = plain(f"\n{self._how.missing}", "$text-error") if words == self.words() else ""
+        self._command.update(Content.assemble("$ ", command, lack))
         self.refresh_bindings()
 
     def _shown_words(self) -> list[str]:

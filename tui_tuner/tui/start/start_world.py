@@ -117,7 +117,6 @@ class Found:
     """
 
     picks: Mapping[str, Sequence[tuple[str, str]]]
-    notes: Sequence[str] = ()
     automatic: Mapping[str, str] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
 
