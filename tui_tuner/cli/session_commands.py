@@ -102,7 +102,7 @@ async def tune(chosen: argparse.Namespace) -> int:
         beside = chosen.kernel or Path()
         settings = load_settings(beside=beside)
         options = with_strategy_options(changed(settings.session, chosen), chosen)
-        tell = say if front_end_of(chosen).auto else None  # a screen is there already
+        tell = say if front_end_of(chosen).auto else drafts.tell
         setup = await new_session(chosen.kernel, options, settings, chosen.run_dir, chosen.host, drafts, tell)
         if project_file(beside).is_file():
             setup.notes.append(f"settings of this project hold as well: {project_file(beside)}")

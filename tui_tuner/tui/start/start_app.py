@@ -213,8 +213,8 @@ class StartApp(InTurn[list[str]]):
             self.query_one("#what-comes", Static).update(self._file.subject.what_comes)
         words = self._shown_words()
         command = plain(shlex.join(["tuner-tui", *words]), "bold") if words else _NO_KERNEL
-        lack = plain(f"\n{self._how.missing}", "$text-error") if words == self.words() else ""
-        self._command.update(Content.assemble("$ ", command, lack))
+        missing = f"\n{self._how.missing}" if self._how.missing and words == self.words() else ""
+        self._command.update(Content.assemble("$ ", command, plain(missing, "$text-error")))
         self.refresh_bindings()
 
     def _shown_words(self) -> list[str]:
