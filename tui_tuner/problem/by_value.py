@@ -160,8 +160,9 @@ def _fills_all(fields: Sequence[Field]) -> bool:
 
 def _field(member: Declared, code: str, language: Language, aliases: dict[str, str]) -> Field | Unknown:
     if "*" in member.type_text:
-        if language == "opencl":
-            return Unknown(member.name, "is a pointer", holds_pointer=True)
+        if language == "opencl" or member.type_text.count("*") > 1:
+            what = "is a pointer" if language == "opencl" else "is a pointer to pointers"
+            return Unknown(member.name, what, holds_pointer=True)
         return Field(member.name, POINTER, pointee=member.type_text)
     dtype, width = dtype_of(member.type_text, language, aliases)
     if dtype is None:
@@ -178,7 +179,7 @@ def _pointers(member: Declared, code: str) -> tuple[Field, ...] | Unknown:
     """The pointers of an array, each a member by itself, as "rows[0]"."""
     count = math.prod(_extent(one, code) for one in member.extents)
     if not 0 < count <= MOST_ELEMENTS or member.type_text.count("*") > 1 or len(member.extents) > 1:
-        what = f"is an array of pointers: {MOST_ELEMENTS} at most can be passed, of one extent that a number is known for"
+        what = f"is a list of pointers that is not of one extent, stated as a number up to {MOST_ELEMENTS}"
         return Unknown(member.name, what, holds_pointer=True)
     return tuple(Field(f"{member.name}[{at}]", POINTER, pointee=member.type_text) for at in range(count))
 

@@ -219,7 +219,9 @@ def why_not_passable(parameter: KernelParameter) -> str | None:
     written = parameter.type_text
     if "&" in written:
         return "is a reference in the kernel: only values and pointers can be passed"
-    if written.count("*") > 1 or "( *" in written:
+    if written.count("*") > 1 and "(" not in written:
+        return "is a pointer to pointers, which only a host can set"
+    if "( *" in written:
         return "is a pointer to something that is no plain array"
     if not parameter.pointer and parameter.width > 1:
         return "is a vector passed by value: pass its elements, or a pointer"

@@ -210,6 +210,17 @@ class HostProgram:
                 return _first_item(one["text"]), one.start()
         return (_first_item(found[-1]["text"]), found[-1].start()) if found else None
 
+    def set_in_list(self, name: str, place: int) -> tuple[str, int] | None:
+        """What the elements of a list were last set to before a place, as in `sizes[i] = n`, by a name for which."""
+        function = self.function_at(place)
+        start = 0 if function is None else function.body
+        found = list(
+            re.compile(rf"(?<![\w.>]){re.escape(name)}\s*\[\s*[A-Za-z_]\w*\s*\]\s*=(?!=)([^;]*);").finditer(
+                self.code, start, place
+            )
+        )
+        return (found[-1][1].strip(), found[-1].start()) if found else None
+
     def _is_limit(self, name: str, assigned: re.Match[str]) -> bool:
         """Whether a name is only kept to a limit, as in `if (blocks > most) blocks = most;`."""
         before = self.code[self.code.rfind(";", 0, assigned.start()) + 1 : assigned.start()]

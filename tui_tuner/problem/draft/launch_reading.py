@@ -29,6 +29,7 @@ _COUNTS_GROUPS = re.compile(r"\bget_(?:group_id|num_groups|global_size)\b")
 """What an OpenCL kernel says that has to do with how many work-groups there are."""
 _MANY = 4096
 """What a kernel counts to that the emulator is better given less of."""
+_OF_LIST = re.compile(r"(\w+(?:(?:\[\d+\])?(?:\.|->)\w+)*)\[\w+\]")
 _STEP = re.compile(r"stride|step|dilation|pad", re.IGNORECASE)
 """Names for how far a kernel goes at once, which are no extents."""
 
@@ -105,10 +106,13 @@ class LaunchReading:
                 return self.node(written[index], there) if index < len(written) else ast.Constant(1)
         if (limit := limit_of_devices(name)) is not None:
             return ast.Constant(limit)
-        if not re.fullmatch(r"\w+(?:(?:\[\d+\])?(?:(?:\.|->)\w+)+(?:\(\d*\)|\[\d\])?)?", name):
+        of_list = _OF_LIST.fullmatch(name)
+        if not of_list and not re.fullmatch(r"\w+(?:(?:\[\d+\])?(?:(?:\.|->)\w+)+(?:\(\d*\))?)?", name):
             return None
         elements = self.memory.elements(name, place)
         meaning = elements or self.program.meaning(name, place) or element(self.program, name, place)
+        if meaning is None and of_list is not None:  # all of its elements are alike, as far as a loop says
+            name, meaning = of_list[1], self.program.set_in_list(of_list[1], place)
         if meaning is None or (name, place) in self._resolving:
             built_with = self.options.get(name) if meaning is None else None
             return (built_with and built_with.number) or self._root(name, None)
@@ -121,14 +125,11 @@ class LaunchReading:
             return self._root(name, None)
         finally:
             self._resolving.pop()
-        is_stated = self._stated_seen > stated and (isinstance(value, ast.Constant) or not self._is_passed(name))
+        is_passed = any(name in re.findall(r"\w+", given) for _, _, given in self.scalars())
+        is_stated = self._stated_seen > stated and (isinstance(value, ast.Constant) or not is_passed)
         if elements is not None or is_stated:
             return value  # it is no name of a size, or made of what the kernel's text states
         return self._kept(name, place, value, before)
-
-    def _is_passed(self, name: str) -> bool:
-        """Whether the kernel is told what a name stands for."""
-        return any(name in re.findall(r"\w+", given) for _, _, given in self.scalars())
 
     def _kept(self, name: str, place: int, value: ast.expr, before: dict[str, int | None]) -> ast.expr:
         """What stands for a name of this value: itself, if nothing in the value is known yet."""

@@ -91,8 +91,7 @@ def _with_members(signature: KernelSignature, code: str, language: Language) -> 
 def _with_pointed(signature: KernelSignature, code: str, language: Language) -> KernelSignature:
     """The kernel with the arrays that its structures point to behind each of these, and in its text by their names.
 
-    Where a member is a list of pointers and the text says by a number of its own which of them, it stands there once for
-    each, behind the other.
+    Where a member is a list of pointers, and the text takes one by a number that changes, it is there once for each.
     """
     parameters, body = list[KernelParameter](), signature.body
     listed: dict[str, list[str]] = {}
@@ -115,7 +114,11 @@ def _with_pointed(signature: KernelSignature, code: str, language: Language) -> 
 
 
 def _of_lists(body: str, listed: Mapping[str, Sequence[str]], at: int) -> str:
-    """The text with the names of arrays for lists of pointers: by the number that it says, else by this one."""
+    """The text with the names of arrays for lists of pointers: by the number that it says, else by this one.
+
+    The names that it gives them, as in `float *p = list.rows[i];`, are other ones in each such text.
+    """
+    aliases = set[str]()
     for path, names in listed.items():
         plain = r"\s*\.\s*".join(map(re.escape, path.split(".")))
         element = rf"(?<![\w.>]){plain}\s*\[((?:[^][]|\[[^][]*\])*)\]"
@@ -125,7 +128,9 @@ def _of_lists(body: str, listed: Mapping[str, Sequence[str]], at: int) -> str:
             return names[min(int(own) if own.isdecimal() else at, len(names) - 1)]
 
         body = re.sub(element, name, body)
-    return body
+        held = rf"[*&]\s*(?:(?:const|__restrict__|__restrict)\s+)*(\w+)\s*=(?!=)[^;]*\b(?:{'|'.join(names)})\b"
+        aliases.update(re.findall(held, body))
+    return re.sub(r"\b[A-Za-z_]\w*\b", lambda word: f"{word[0]}_{at}" if word[0] in aliases else word[0], body)
 
 
 def _with_bits(signature: KernelSignature, code: str) -> KernelSignature:
