@@ -279,6 +279,34 @@ CASES = {
         " k<<<1, 32>>>(to, at, (int)some.size()); }",
         {"to": ["n"], "at": ["n"], "n": "n"},
     ),
+    "members of an object that a function of the host reads": (
+        "__global__ void k(unsigned char *to, const unsigned char *from, int w, int h) {"
+        f" {ONE} int j = blockIdx.y; if (i < w && j < h) to[j * w + i] = from[j * w + i]; }}\n"
+        "struct Image { int width, height; };\n"
+        'Image read(const char *path) { Image im; fscanf(open(path), "%d %d", &im.width, &im.height); return im; }\n'
+        "int main(int c, char **v) { Image im = read(v[1]); size_t bytes = im.width * im.height;"
+        " cudaMalloc(&to, bytes); cudaMalloc(&from, bytes); dim3 b(256), g((im.width + 255) / 256, im.height);"
+        " k<<<g, b>>>(to, from, im.width, im.height); }",
+        {"sizes": {"w": 1024, "h": 1024}, "to": ["w * h"], "from": ["w * h"]},
+    ),
+    "a structure that a function copies to the device, with a name of its own for a product": (
+        "struct Sparse { int rows, most; float *value; };\n"
+        f"__global__ void k(float *to, Sparse a) {{ {ONE} float sum = 0; if (i < a.rows) {{"
+        " for (int j = 0; j < a.most; j++) sum += a.value[j * a.rows + i]; to[i] = sum; } }\n"
+        "Sparse made(int n) { Sparse a; a.rows = n * n; a.most = 5; return a; }\n"
+        "Sparse copied(const Sparse *h) { Sparse d = *h; size_t n = (size_t)h->rows * h->most;"
+        " cudaMalloc(&d.value, n * sizeof(float)); return d; }\n"
+        "int main() { int n = 512; Sparse h = made(n), d = copied(&h); cudaMalloc(&to, sizeof(float) * h.rows);"
+        " k<<<(h.rows + 127) / 128, 128>>>(to, d); }",
+        {"sizes": {"n": 512, "most": 5}, "to": ["n * n"], "a_value": ["n * n * most"]},
+    ),
+    "numbers that say where by a name for one of them": (
+        f"__global__ void k(float *to, const float *from, const int *at, int n) {{ {ONE} if (i < n) {{"
+        " int c = at[i]; if (c >= 0) to[i] = from[c]; } }\n"
+        f"int main() {{ const int n = 5000; int *at; {DATA} cudaMalloc(&at, n * sizeof(int));"
+        " k<<<(n + 127) / 128, 128>>>(to, from, at, n); }",
+        {"sizes": {"n": 5000}, "at": ["n"], "fill at": ("integers", None, "n")},
+    ),
     "vectors": (
         SCALE + "int main() { std::vector<float> h(50000); thrust::device_vector<float> a = h, b(50000);"
         " k<<<391, 128>>>(thrust::raw_pointer_cast(b.data()), thrust::raw_pointer_cast(&a[0]), 50000); }",

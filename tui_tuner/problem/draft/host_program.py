@@ -14,7 +14,7 @@ from tui_tuner.problem.draft.host_answers import told_of_device
 from tui_tuner.problem.draft.host_functions import HostFunction, functions_in, returned
 from tui_tuner.problem.draft.host_loops import raised
 from tui_tuner.problem.draft.host_members import HostMembers
-from tui_tuner.problem.draft.worked_out import finished
+from tui_tuner.problem.draft.worked_out import finished, names
 from tui_tuner.problem.structures import enumerators, spaced, structures
 from tui_tuner.problem.syntax import closing, constant_of, name_in, spaces, split_list, with_macros
 
@@ -100,8 +100,8 @@ class HostProgram:
                     picked = self.members.picked(kind, values, path[depth:])
                     return None if picked is None else (picked, where)
             whole = self._set_between(variable, start, place)
-            if whole is not None and whole[0].isidentifier():  # a copy of another structure
-                return ".".join((whole[0], *path)), whole[1]
+            if whole is not None and (other := whole[0].lstrip("* ")).isidentifier():  # a copy of another structure
+                return ".".join((other, *path)), whole[1]
             if whole is not None and (at := self._returned_from(whole[0])) is not None:
                 variable, place = at
                 continue
@@ -234,6 +234,13 @@ class HostProgram:
         except NotArithmetic:
             return False
         return True
+
+    def is_plain(self, text: str) -> bool:
+        """Whether text is a number, or nothing that can be read."""
+        try:
+            return not names(arithmetic(self.expanded(text)))
+        except NotArithmetic:
+            return True
 
     def is_read_in(self, name: str) -> bool:
         """Whether the host reads a name from outside, as by `scanf` or from a stream."""

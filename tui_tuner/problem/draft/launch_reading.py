@@ -13,6 +13,7 @@ from types import MappingProxyType
 from tui_tuner.problem.draft.c_expressions import NotArithmetic, arithmetic, folded
 from tui_tuner.problem.draft.host_answers import limit_of_devices
 from tui_tuner.problem.draft.host_dimensions import axes, element
+from tui_tuner.problem.draft.host_functions import leading_to
 from tui_tuner.problem.draft.host_launches import HostLaunch
 from tui_tuner.problem.draft.host_loops import halfway
 from tui_tuner.problem.draft.host_memory import HostMemory, in_elements
@@ -68,6 +69,7 @@ class LaunchReading:
         self.signature = signature
         self.launch = replace(launch, arguments=tuple(program.members.passed(launch.arguments, signature.parameters)))
         self.roots: dict[str, int | None] = {}
+        self._leading = leading_to(program.code, program.functions, launch.place)
         self._symbols: dict[str, str] = {}
         self._resolving: list[tuple[str, int]] = []
         self._asked = 0
@@ -135,6 +137,9 @@ class LaunchReading:
         """What stands for a name of this value: itself, if nothing in the value is known yet."""
         inside = names(value)
         meaning = self.program.meaning(name, place)
+        within = {self.program.function_at(at) for at in (place, meaning[1] if meaning else place)} - {None}
+        if inside and within - self._leading:  # no name of another function is one of a size here
+            return value
         if name in inside and meaning and self.program.is_same_function(place, meaning[1]):  # made anew of what it was
             self.roots = before
             return self._root(name, None)
@@ -207,9 +212,10 @@ class LaunchReading:
         for name, dtype, given in self.scalars():
             if dtype is None or "int" not in dtype:
                 continue
-            chain = [given] if "." in name else list(self.chain(given, self.launch.place))
+            is_member = "." in name or re.fullmatch(r"\w+(?:(?:\.|->)\w+)+", given)
+            chain = [given] if is_member else list(self.chain(given, self.launch.place))
             meaning = self.program.meaning(chain[-1], self._place_of(chain)) if chain else None
-            if chain and (meaning is None or self._is_plain(meaning[0]) or chain[-1] in self._of_memory()):
+            if chain and (meaning is None or self.program.is_plain(meaning[0]) or chain[-1] in self._of_memory()):
                 with suppress(NotArithmetic):
                     self.node(given, self.launch.place)
 
@@ -224,13 +230,6 @@ class LaunchReading:
                 meanings = [meaning for name, place in new if (meaning := self.program.meaning(name, place))]
                 new = [(name, place) for text, place in meanings for name in re.findall(r"[A-Za-z_]\w*", text)]
         return frozenset(found)
-
-    def _is_plain(self, text: str) -> bool:
-        """Whether it is a number, or nothing that can be read."""
-        try:
-            return not names(arithmetic(self.program.expanded(text)))
-        except NotArithmetic:
-            return True
 
     def _place_of(self, chain: Sequence[str]) -> int:
         """Where the last name of a chain stands."""
