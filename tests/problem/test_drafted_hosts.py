@@ -307,6 +307,14 @@ CASES = {
         " k<<<(n + 127) / 128, 128>>>(to, from, at, n); }",
         {"sizes": {"n": 5000}, "at": ["n"], "fill at": ("integers", None, "n")},
     ),
+    "template arguments that are templates themselves": (
+        "namespace of { template <typename T> struct Square { __device__ T operator()(T x) const { return x * x; } };\n"
+        "template <typename T, typename F> __global__ void k(T *to, const T *from, int n, F f) {"
+        f" {ONE} if (i < n) to[i] = f(from[i]); }} }}\n"
+        f"int main() {{ const int n = 5000; {DATA}"
+        " of::k<float, of::Square<float>><<<(n + 127) / 128, 128>>>(to, from, n, of::Square<float>()); }",
+        {"name": "k<float,of::Square<float>>", "sizes": {"n": 5000}, "to": ["n"], "dtype f": "struct"},
+    ),
     "vectors": (
         SCALE + "int main() { std::vector<float> h(50000); thrust::device_vector<float> a = h, b(50000);"
         " k<<<391, 128>>>(thrust::raw_pointer_cast(b.data()), thrust::raw_pointer_cast(&a[0]), 50000); }",
