@@ -212,7 +212,7 @@ class LaunchReading:
         for name, dtype, given in self.scalars():
             if dtype is None or "int" not in dtype:
                 continue
-            is_member = "." in name or re.fullmatch(r"\w+(?:(?:\.|->)\w+)+", given)
+            is_member = "." in name or re.fullmatch(r"\w+(?:(?:\.|->)(?![xyz]$)\w+)+", given)
             chain = [given] if is_member else list(self.chain(given, self.launch.place))
             meaning = self.program.meaning(chain[-1], self._place_of(chain)) if chain else None
             if chain and (meaning is None or self.program.is_plain(meaning[0]) or chain[-1] in self._of_memory()):
