@@ -68,6 +68,7 @@ class Subject(NamedTuple):
         settings: the model of its table in the settings, which has the subject's name; empty where there is none.
         options: the same as plain data, a sequence of `tui_tuner.options.Option`.
         findings: `(settings) -> what this machine has for it, in one line`; empty where there is nothing to tell.
+        missing: `(settings) -> what its sessions need and this machine does not have, in one line`; empty for nothing.
         events: a sequence of those that only its sessions have; empty where there are none.
         commands: those that it adds to the command line; the first one begins its sessions.
         resume_options: what its runs take on a resume.
@@ -89,6 +90,7 @@ class Subject(NamedTuple):
     settings: str = ""
     options: str = ""
     findings: str = ""
+    missing: str = ""
     events: str = ""
     commands: tuple[Command, ...] = ()
     resume_options: tuple[ResumeOption, ...] = ()

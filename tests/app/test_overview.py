@@ -38,3 +38,23 @@ async def test_auto_stands_for_what_runs_the_kernels_that_are_here(
     assert found.automatic == told
     for suffix, words in told.items():
         assert found.offered("device", GivenFile(Path(f"x{suffix}")))[0] == (f"auto  {words}", "auto")
+
+
+@pytest.mark.parametrize(("with_file", "on_path"), [(True, False), (True, True), (False, False)])
+async def test_a_tensile_that_is_not_there_is_known_where_there_is_a_configuration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, with_file: bool, on_path: bool
+) -> None:
+    async def probed() -> DeviceReport:
+        return POCL
+
+    monkeypatch.setattr(probe, "probe_devices", probed)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    if on_path:
+        (tmp_path / "Tensile").write_text("#!/bin/sh\n")
+        (tmp_path / "Tensile").chmod(0o755)
+    if with_file:
+        (tmp_path / "gemm.yaml").write_text("BenchmarkProblems: []\n")
+    found = await (await start_world(tmp_path, files_in(tmp_path))).discover()
+    said = found.missing.get("tensile", "")
+    assert said.startswith("there is no Tensile on PATH") is (with_file and not on_path)
+    assert said or not with_file or on_path

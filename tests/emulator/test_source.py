@@ -156,3 +156,15 @@ def test_a_specialised_function_that_is_always_inlined_builds(emulator: Bench) -
         "template <typename T> __global__ void k(T* x) { x[threadIdx.x] = as_float<T>(x[threadIdx.x]) + 1; }\n"
     )
     assert emulator.load(kernel, "k<float>")
+
+
+def test_functions_of_the_host_that_a_header_has_build(emulator: Bench) -> None:
+    kernel = (
+        "#define CHECK(call) check((call), __FILE__, __LINE__)\n"
+        "void check(cudaError_t error, const char *file, int line) {\n"
+        '    if (error != cudaSuccess) { printf("%s:%d %s\\n", file, line, cudaGetErrorString(error)); exit(1); }\n}\n'
+        "inline float *on_device(size_t n) { float *p; CHECK(cudaMalloc(&p, n * sizeof(float))); return p; }\n"
+        "__device__ float more(float x) { return x + 1; }\n"
+        "__global__ void k(float* x) { x[threadIdx.x] = more(x[threadIdx.x]); }\n"
+    )
+    assert emulator.load(kernel, "k")

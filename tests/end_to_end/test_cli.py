@@ -341,6 +341,13 @@ def test_without_a_terminal_auto_is_asked_for_before_a_run_is_begun(here: TuneHe
     assert not Path("tuner-runs").exists()
 
 
+@pytest.mark.parametrize("option", [("--at", "2s"), ("--speed", "4")])
+def test_where_a_replay_begins_and_how_fast_it_is_are_for_the_screen(here: TuneHere, option: tuple[str, str]) -> None:
+    ended = here("replay", RECORDED, "--auto", *option)
+    assert (ended.code, ended.out) == (2, "")
+    assert f"{option[0]} is for the screen, and --auto has none" in ended.err
+
+
 @pytest.mark.parametrize("command", ["", *COMMANDS.split(", ")])
 def test_help_of_every_command_says_what_it_does(here: TuneHere, command: str) -> None:
     ended = here(*command.split(), "--help")
@@ -479,14 +486,14 @@ def test_runs_lists_what_can_be_resumed_and_says_where_there_is_none(here: TuneH
     lines = here("runs", "place").out.splitlines()
 
     assert len(lines) == 3
-    assert "place/broken" in lines[1]
-    assert "no journal" in lines[1]
-    assert lines[2].startswith("place/run ")
-    assert lines[2].endswith("finished")
-    assert "search" in lines[2]
-    assert json.loads(here("runs", "place", "--json").out)[1]["device"].startswith("CPU emulator")
+    assert "place/broken" in lines[2]
+    assert "no journal" in lines[2]
+    assert lines[1].startswith("place/run ")
+    assert lines[1].endswith("finished")
+    assert "search" in lines[1]
+    assert json.loads(here("runs", "place", "--json").out)[0]["device"].startswith("CPU emulator")
     (Path("place/run") / "result.json").unlink()
-    assert here("runs", "place").out.splitlines()[2].endswith("resumable")
+    assert here("runs", "place").out.splitlines()[1].endswith("resumable")
     taken = here("scale.cu", *NO_MODEL, "--run-dir", "place/run")
     assert taken.code == 1
     assert "place/run/journal.jsonl: a run is there already" in taken.err

@@ -146,6 +146,8 @@ def test_the_best_is_written_into_the_users_files_and_the_newest_run_gone_on_wit
     assert "passes = 4" in (tmp_path / "scale.toml").read_text()
     again = tuner_tui("resume", "--last", "--auto", cwd=tmp_path)
     assert again.code == 0, again.err
+    (run,) = (tmp_path / "tuner-runs").iterdir()
+    assert again.err.startswith(f"goes on with tuner-runs/{run.name}\n")
     assert again.out == first.out
 
 

@@ -67,3 +67,39 @@ async def test_arrays_behind_a_structure_are_verified_as_arguments_are(tmp_path:
             said = "" if found.failure is None else f"{found.failure.kind.name}: {found.failure.message}"
             assert said.startswith(expected), said
             assert bool(said) == bool(expected)
+
+
+LISTED = """struct Data { int n; const float *from[2]; float *to; };
+__global__ void doubled(Data d) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < d.n) d.to[i] = d.from[0][i] - 2.0f * d.from[1][i];
+}
+"""
+LISTED_EDITS = {
+    "": ("- 2.0f * d.from[1][i]", "- d.from[1][i] - d.from[1][i]"),
+    "WRONG_RESULT: at n=97: to[": ("d.from[1]", "d.from[0]"),
+    "WRONG_RESULT: at n=97: it changed its input 'second'": ("[1][i];", "[1][i], ((float *)d.from[1])[i] = 3;"),
+    "ILLEGAL_ACCESS: ": ("d.from[1][i]", "d.from[1][i + 8]"),
+}
+
+
+@pytest.mark.parametrize("device", ["emulator", pytest.param("cuda", marks=pytest.mark.gpu)])
+async def test_each_array_of_a_list_in_a_structure_is_verified_as_arguments_are(tmp_path: Path, device: str) -> None:
+    table = '[[arguments]]\nname = "from"\ndtype = "float32"\nshape = ["n"]\n'
+    member = '    { name = "from", dtype = "pointer", value = "from" },\n'
+    assert PROBLEM.count(table) == PROBLEM.count(member) == 1
+    names = ("first", "second")
+    members = [member.replace("from", f"from[{at}]", 1).replace('"from"', f'"{name}"') for at, name in enumerate(names)]
+    listed = PROBLEM.replace(member, "".join(members))
+    listed = listed.replace(table, "".join(table.replace("from", name) for name in names))
+    (tmp_path / "doubled.cu").write_text(LISTED)
+    (tmp_path / "doubled.toml").write_text(listed)
+    problem = load_problem(tmp_path / "doubled.toml")
+    async with evaluator_for(problem, tmp_path, device) as (evaluator, report):
+        assert report.given.ok
+        for expected, (old, new) in LISTED_EDITS.items():
+            assert LISTED.count(old) == 1
+            found = await evaluator.evaluate(rewritten(problem, LISTED.replace(old, new)), BLOCK, None)
+            said = "" if found.failure is None else f"{found.failure.kind.name}: {found.failure.message}"
+            assert said.startswith(expected), said
+            assert bool(said) == bool(expected)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from tui_tuner.app.overview import run_cards
 from tui_tuner.errors import JournalError
 from tui_tuner.journal import Journal
 from tui_tuner.journal.reading import Record
-from tui_tuner.journal.runs import STOPPED, clean_runs, list_runs, newest_run, run_lines
+from tui_tuner.journal.runs import STOPPED, clean_runs, last_run, list_runs, run_lines
 
 NOW = datetime(2026, 1, 3, 12, tzinfo=UTC)
 
@@ -26,7 +29,13 @@ def run_at(path: Path, created: str, *kinds: str, **result: object) -> Path:
     journal.close()
     if result:
         (path / "result.json").write_text(json.dumps(result))
+    work_at(path, created)
     return path
+
+
+def work_at(path: Path, when: str) -> None:
+    """Have a run last at work at that time."""
+    os.utime(path / "journal.jsonl", 2 * (datetime.fromisoformat(when).timestamp(),))
 
 
 def cells(line: str) -> list[str]:
@@ -46,12 +55,13 @@ def test_a_list_says_what_a_run_is_about_and_how_far_it_came(tmp_path: Path) -> 
     run_at(tmp_path / "b", "2026-01-03T11:30:00+00:00", "device", status="interrupted")
     (tmp_path / "c").mkdir()
     (tmp_path / "c/journal.jsonl").write_text("no journal\n")
+    work_at(tmp_path / "c", "2026-01-02T00:00:00+00:00")
 
-    (live := run_at(tmp_path / "d", "2026-01-03T11:30:00+00:00", "device") / "live").mkdir()
+    (live := run_at(tmp_path / "d", "2026-01-03T11:40:00+00:00", "device") / "live").mkdir()
 
     with (live / "events.jsonl").open("wb") as driven:
         fcntl.flock(driven, fcntl.LOCK_EX)
-        head, a, b, c, d = run_lines(list_runs(tmp_path), NOW)
+        head, d, b, c, a = run_lines(list_runs(tmp_path), NOW)
 
     assert head.split() == ["run", "kernel", "device", "strategy", "model", "evaluations", "speed-up", "age", "state"]
     assert cells(a)[0] == str(tmp_path / "a")
@@ -63,8 +73,8 @@ def test_a_list_says_what_a_run_is_about_and_how_far_it_came(tmp_path: Path) -> 
 
 def test_a_run_that_its_user_stopped_is_stopped_and_one_whose_process_is_there_runs(tmp_path: Path) -> None:
     run_at(tmp_path / "a", "2026-01-01T12:00:00+00:00", status="finished", reason=STOPPED, speedup=[1.5, 1.4, 1.6])
-    run_at(tmp_path / "b", "2026-01-01T12:00:00+00:00", status="no_improvement", reason="the strategy is done")
-    (live := run_at(tmp_path / "c", "2026-01-01T12:00:00+00:00", status="finished") / "live").mkdir()
+    run_at(tmp_path / "b", "2026-01-01T11:00:00+00:00", status="no_improvement", reason="the strategy is done")
+    (live := run_at(tmp_path / "c", "2026-01-01T10:00:00+00:00", status="finished") / "live").mkdir()
 
     with (live / "events.jsonl").open("wb") as driven:
         fcntl.flock(driven, fcntl.LOCK_EX)
@@ -73,13 +83,28 @@ def test_a_run_that_its_user_stopped_is_stopped_and_one_whose_process_is_there_r
     assert states == ["stopped", "finished", "running"], "the device of the last one is kept for comparisons"
 
 
-def test_the_newest_run_is_the_one_that_was_begun_last(tmp_path: Path) -> None:
-    newest = run_at(tmp_path / "a", "2026-01-02T00:00:00+00:00")
-    run_at(tmp_path / "b", "2026-01-01T00:00:00+00:00")
+def test_the_last_run_is_the_one_that_was_last_at_work_and_is_listed_first(tmp_path: Path) -> None:
+    resumed = run_at(tmp_path / "a", "2026-01-01T00:00:00+00:00")
+    run_at(tmp_path / "b", "2026-01-02T00:00:00+00:00")
+    work_at(resumed, "2026-01-03T00:00:00+00:00")
 
-    assert newest_run(tmp_path) == newest
+    assert last_run(tmp_path) == resumed
+    assert [Path(run.run).name for run in list_runs(tmp_path)] == ["a", "b"]
+    assert [card.path.name for card in run_cards(tmp_path)] == ["a", "b"]
     with pytest.raises(JournalError, match="there are no runs here"):
-        newest_run(tmp_path / "elsewhere")
+        last_run(tmp_path / "elsewhere")
+
+
+def test_a_resume_goes_on_with_the_last_run_that_did_not_come_to_its_end(tmp_path: Path) -> None:
+    crashed = run_at(tmp_path / "a", "2026-01-01T00:00:00+00:00", status="interrupted")
+    done = run_at(tmp_path / "b", "2026-01-03T00:00:00+00:00", status="finished", reason="the strategy is done")
+
+    assert last_run(tmp_path, to_resume=True) == crashed
+    stopped = run_at(tmp_path / "c", "2026-01-02T00:00:00+00:00", status="finished", reason=STOPPED)
+    assert last_run(tmp_path, to_resume=True) == stopped
+    for run in (crashed, stopped):
+        shutil.rmtree(run)
+    assert last_run(tmp_path, to_resume=True) == done, "it may have evaluations left, or more by now"
 
 
 def test_only_what_is_of_no_use_is_removed(tmp_path: Path) -> None:

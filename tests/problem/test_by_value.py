@@ -96,9 +96,12 @@ def test_members_that_are_not_the_kernels_are_refused(tmp_path, old, new, messag
     ("declared", "message"),
     [
         (
-            "double *by[2];",
-            "is a Two by value, and its member 'by' is an array of pointers: take a pointer, or scalars",
+            "double *by[2][2];",
+            "is a Two by value, and its member 'by' is a list of pointers that is not of one extent, stated as a"
+            " number up to 64: take a pointer, or scalars",
         ),
+        ("double **by;", "its member 'by' is a pointer to pointers: take a pointer, or scalars"),
+        ("double *by[2];", 'it needs dtype = "struct" with members mark, by[0], by[1], at'),
         ("double by;", 'is a Two by value: it needs dtype = "struct" with members mark, by, at'),
     ],
 )

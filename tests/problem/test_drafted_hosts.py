@@ -241,6 +241,80 @@ CASES = {
         " k<scalar_t, V><<<at::ceil_div(n / V, 128), 128>>>(to.data_ptr<scalar_t>(), n); }); }",
         {"name": "k<float,4>", "problem_size": ["n // 4"]},
     ),
+    "members of the object whose function launches, made with a constructor's defaults": (
+        BUFFER
+        + SCALE
+        + "class Scaler { public: Scaler(int rows, int each = 100) : all_(rows * each), to_(rows * each) {}\n"
+        "  void run(Buffer<float> &from, cudaStream_t s = 0) { k<<<(all_ + 127) / 128, 128, 0, s>>>(to_.get(),"
+        " from.get(), all_); }\n private: int all_; Buffer<float> to_; };\n"
+        "int main() { const int rows = 700; std::vector<float> h(rows * 100); Buffer<float> other(h.size()),"
+        " from(h.size()); Scaler scaler(rows); scaler.run(from); }",
+        {"to": ["rows * 100"], "from": ["rows * 100"], "problem_size": ["rows * 100"], "n": "rows * 100"},
+    ),
+    "members of an object whose function is defined outside of its class": (
+        SCALE + "struct Scaler { int n_; float *to_, *from_; explicit Scaler(int n); void run(); };\n"
+        "Scaler::Scaler(int n) { n_ = n; cudaMalloc(&to_, n * sizeof(float));"
+        " cudaMalloc(&from_, n_ * sizeof(float)); }\n"
+        "void Scaler::run() { k<<<(n_ + 127) / 128, 128>>>(to_, from_, n_); }\n"
+        "int main() { auto one = std::make_unique<Scaler>(70000); one->run(); }",
+        {"to": ["70000"], "from": ["70000"], "problem_size": ["70000"], "n": 70000},
+    ),
+    "memory behind a conversion in the words of C++": (
+        "__global__ void k(float2 *to, const float2 *from, int n) {"
+        f" {ONE} if (i < n) to[i] = from[i]; }}\n"
+        f"int main() {{ const int n = 5000; float *to, *from; {DATA.replace('n *', '2 * n *')}"
+        " k<<<(n + 127) / 128, 128>>>(reinterpret_cast<float2*>(to), reinterpret_cast<const float2*>(from), n); }",
+        {"sizes": {"n": 5000}, "to": ["2 * n"], "from": ["2 * n"]},
+    ),
+    "a list to which so many elements are appended": (
+        GATHER + "int main() { std::vector<int> some; some.push_back(3); some.emplace_back(5); int *at; float *to;"
+        " cudaMalloc(&at, some.size() * sizeof(int)); cudaMalloc(&to, some.size() * sizeof(float));"
+        " k<<<1, 32>>>(to, at, (int)some.size()); }",
+        {"to": ["2"], "at": ["2"], "n": 2},
+    ),
+    "a list to which a loop appends": (
+        GATHER
+        + "int main() { std::vector<int> some; for (int i = 0; i < 9; i++) { some.push_back(i); } int *at; float *to;"
+        " cudaMalloc(&at, some.size() * sizeof(int)); cudaMalloc(&to, some.size() * sizeof(float));"
+        " k<<<1, 32>>>(to, at, (int)some.size()); }",
+        {"to": ["n"], "at": ["n"], "n": "n"},
+    ),
+    "members of an object that a function of the host reads": (
+        "__global__ void k(unsigned char *to, const unsigned char *from, int w, int h) {"
+        f" {ONE} int j = blockIdx.y; if (i < w && j < h) to[j * w + i] = from[j * w + i]; }}\n"
+        "struct Image { int width, height; };\n"
+        'Image read(const char *path) { Image im; fscanf(open(path), "%d %d", &im.width, &im.height); return im; }\n'
+        "int main(int c, char **v) { Image im = read(v[1]); size_t bytes = im.width * im.height;"
+        " cudaMalloc(&to, bytes); cudaMalloc(&from, bytes); dim3 b(256), g((im.width + 255) / 256, im.height);"
+        " k<<<g, b>>>(to, from, im.width, im.height); }",
+        {"sizes": {"w": 1024, "h": 1024}, "to": ["w * h"], "from": ["w * h"]},
+    ),
+    "a structure that a function copies to the device, with a name of its own for a product": (
+        "struct Sparse { int rows, most; float *value; };\n"
+        f"__global__ void k(float *to, Sparse a) {{ {ONE} float sum = 0; if (i < a.rows) {{"
+        " for (int j = 0; j < a.most; j++) sum += a.value[j * a.rows + i]; to[i] = sum; } }\n"
+        "Sparse made(int n) { Sparse a; a.rows = n * n; a.most = 5; return a; }\n"
+        "Sparse copied(const Sparse *h) { Sparse d = *h; size_t n = (size_t)h->rows * h->most;"
+        " cudaMalloc(&d.value, n * sizeof(float)); return d; }\n"
+        "int main() { int n = 512; Sparse h = made(n), d = copied(&h); cudaMalloc(&to, sizeof(float) * h.rows);"
+        " k<<<(h.rows + 127) / 128, 128>>>(to, d); }",
+        {"sizes": {"n": 512, "most": 5}, "to": ["n * n"], "a_value": ["n * n * most"]},
+    ),
+    "numbers that say where by a name for one of them": (
+        f"__global__ void k(float *to, const float *from, const int *at, int n) {{ {ONE} if (i < n) {{"
+        " int c = at[i]; if (c >= 0) to[i] = from[c]; } }\n"
+        f"int main() {{ const int n = 5000; int *at; {DATA} cudaMalloc(&at, n * sizeof(int));"
+        " k<<<(n + 127) / 128, 128>>>(to, from, at, n); }",
+        {"sizes": {"n": 5000}, "at": ["n"], "fill at": ("integers", None, "n")},
+    ),
+    "template arguments that are templates themselves": (
+        "namespace of { template <typename T> struct Square { __device__ T operator()(T x) const { return x * x; } };\n"
+        "template <typename T, typename F> __global__ void k(T *to, const T *from, int n, F f) {"
+        f" {ONE} if (i < n) to[i] = f(from[i]); }} }}\n"
+        f"int main() {{ const int n = 5000; {DATA}"
+        " of::k<float, of::Square<float>><<<(n + 127) / 128, 128>>>(to, from, n, of::Square<float>()); }",
+        {"name": "k<float,of::Square<float>>", "sizes": {"n": 5000}, "to": ["n"], "dtype f": "struct"},
+    ),
     "vectors": (
         SCALE + "int main() { std::vector<float> h(50000); thrust::device_vector<float> a = h, b(50000);"
         " k<<<391, 128>>>(thrust::raw_pointer_cast(b.data()), thrust::raw_pointer_cast(&a[0]), 50000); }",

@@ -12,7 +12,7 @@ from tui_tuner.app.named import problem_of
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.draft.problem_file import scaffold
 from tui_tuner.problem.inputs import call_reference, make_arguments
-from tui_tuner.problem.load import load_problem
+from tui_tuner.problem.load import load_problem, problem_in_text
 from tui_tuner.problem.placement import Placement, placement_of, with_addresses
 from tui_tuner.prompts import argument_facts
 from tui_tuner.session_options import SessionOptions
@@ -335,3 +335,53 @@ def test_images_of_a_derived_class_template_are_drafted_with_the_border_that_the
         False,
         True,
     )  # the text shows neither; running it does
+
+
+LISTS = """\
+constexpr int MOST = 3;
+struct Lists { float *to[MOST]; const float *from[MOST]; int size[MOST]; };
+__global__ void scaled(Lists all, float by)
+{
+    int list = blockIdx.y, n = all.size[list];
+    float *to = all.to[list];
+    const float *from = all.from[list];
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) to[i] = by * from[i];
+}
+int main()
+{
+    std::vector<int> sizes = {4096, 10, 300};
+    Lists all;
+    for (int t = 0; t < MOST; ++t) {
+        size_t bytes = sizes[t] * sizeof(float);
+        all.size[t] = sizes[t];
+        cudaMalloc(&all.to[t], bytes);
+        cudaMalloc((void **)&all.from[t], bytes);
+    }
+    scaled<<<dim3(32, MOST), 256>>>(all, 0.5f);
+}
+"""
+
+
+def test_the_lists_of_pointers_in_a_structure_are_arrays_of_one_size_each_with_its_place_in_it(tmp_path):
+    file = tmp_path / "scaled.cu"
+    file.write_text(LISTS)
+    written = asyncio.run(confirmed(problem_of(file), SessionOptions(device="emulator"), Settings()))
+    given = {one.name: one for one in written.problem.arguments}
+    lists = [f"all_{name}_{at}" for name in ("to", "from") for at in range(3)]
+    assert [*given] == ["all", *lists, "by"]
+    members = given["all"].members
+    assert [(one.name, one.value) for one in members[:6]] == [
+        (f"{name}[{at}]", f"all_{name}_{at}") for name in ("to", "from") for at in range(3)
+    ]
+    assert (members[6].name, members[6].value) == ("size", ["sizes"] * 3)
+    assert {name for name, one in given.items() if one.output} == {"all_to_0", "all_to_1", "all_to_2"}
+    assert all(given[name].shape == ["sizes"] for name in lists)
+    assert written.doubts[0].startswith("run on the emulator as given at")
+
+
+def test_which_of_a_list_the_text_says_by_its_number_is_written(tmp_path):
+    file = tmp_path / "both.cu"
+    body = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) all.at[1][i] = all.at[0][i] + all.at[2][i];"
+    file.write_text(f"struct Lists {{ float *at[3]; }};\n__global__ void both(Lists all, int n) {{ {body} }}\n")
+    problem = problem_in_text(scaffold(file, None), file.with_suffix(".toml"))
+    assert [one.name for one in problem.arguments if one.output] == ["all_at_1"]

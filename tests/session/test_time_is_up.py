@@ -13,12 +13,17 @@ import pytest
 
 from tests.session.fakes import FakeEvaluator, ScriptedModel, new_run, reopened, reply, session_of
 from tests.session.test_controls import of, plain, replayed, states, story
+from tests.session.test_proposals import one_by_one
 from tests.waiting import LIMIT_S
+from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.journal import recall
 from tui_tuner.llm import Chunk, Request
 from tui_tuner.llm.command import CommandBackend
+from tui_tuner.problem.candidate import Candidate
+from tui_tuner.problem.model import Configuration
 from tui_tuner.session import events
 from tui_tuner.session.controls import RaiseBudget
+from tui_tuner.session.run_directory import RunDirectory
 from tui_tuner.session.session import Session
 from tui_tuner.strategies.choose import strategy_named
 from tui_tuner.strategies.steps import StepState
@@ -32,10 +37,13 @@ class Watch:
 
     now = 0.0
 
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.patch = patch
+
 
 @pytest.fixture
 def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
-    watch = Watch()
+    watch = Watch(monkeypatch)
     monkeypatch.setattr(recall, "time", SimpleNamespace(monotonic=lambda: watch.now))
     return watch
 
@@ -111,4 +119,27 @@ async def test_a_call_goes_on_for_the_time_that_is_added_meanwhile(tmp_path: Pat
         heard = await story(session)
 
     assert states(heard)["Rewrite the kernel"] is StepState.ACCEPTED
+    assert plain(await replayed(tmp_path)) == plain(heard)
+
+
+class Lasting(FakeEvaluator):
+    """Lets the session's time go by with its first evaluation."""
+
+    def __init__(self, run: RunDirectory, watch: Watch) -> None:
+        super().__init__(run.problem)
+        self.watch = watch
+
+    async def evaluate(self, candidate: Candidate, configuration: Configuration, best_ms: float | None) -> Evaluation:
+        self.watch.now += 2 * MOST_S
+        return await super().evaluate(candidate, configuration, best_ms)
+
+
+async def test_a_search_that_the_time_ended_says_so_at_its_end(tmp_path: Path, watch: Watch) -> None:
+    run = new_run(tmp_path, max_seconds=MOST_S, strategy="search", search="random_sample", max_evaluations=2)
+    one_by_one(watch.patch, [128, 64])
+    heard = await story(session_of(run, Lasting(run, watch)))
+
+    last = heard[-1]
+    assert isinstance(last, events.SessionFinished)
+    assert (last.status, last.reason, last.evaluations) == ("finished", "the time is up (0 s)", 1)
     assert plain(await replayed(tmp_path)) == plain(heard)

@@ -329,6 +329,7 @@ def test_other_stars_are_emphasis() -> None:
 
 def test_that_a_device_stays_taken_is_said_then_that_it_is_given_back() -> None:
     line, said = QuestionLine("=", "q"), []
+    line.show(None, "")
     for kept in (False, True, False):
         line.keep_device(kept)
         said.append(line.render().plain)

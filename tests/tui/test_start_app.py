@@ -120,6 +120,29 @@ async def test_enter_on_a_tensile_configuration_begins_its_session_with_the_choi
     assert pilot.app.return_value == ["tensile", "gemm.yaml", "--max-time", "20m"]
 
 
+@pytest.mark.usefixtures("_here")
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
+async def test_what_a_session_lacks_here_is_told_of_what_is_selected_before_it_is_begun(size: tuple[int, int]) -> None:
+    Path("gemm.yaml").write_text("BenchmarkProblems: []\n")
+
+    async def discover() -> Found:
+        return Found({}, missing={"tensile": "there is no Tensile on PATH"})
+
+    async def world() -> StartWorld:
+        return replace(await look(), discover=discover)
+
+    app = StartApp(overview.files_in(Path()), world)
+    async with app.run_test(size=size) as pilot:
+        await app.workers.wait_for_complete()
+        assert "no Tensile" not in screen_text(app)
+        await pilot.press("down", "down")
+        await pilot.pause()
+        assert "there is no Tensile on PATH" in screen_text(app)
+        await pilot.press("up")
+        await pilot.pause()
+        assert "no Tensile" not in screen_text(app)
+
+
 def test_what_a_subject_ignores_of_the_choices_is_what_its_command_does_not_take() -> None:
     flags = {**PICKS, **BUDGETS}
     for subject in subjects().values():

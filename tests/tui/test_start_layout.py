@@ -95,8 +95,10 @@ async def test_what_a_picker_offers_is_one_line_each(columns: int, seen: str) ->
 
 NAME = "convolution2d_tiled-20261124-201508"
 LONG_RUNS = [
-    RunCard(Path(RUNS / NAME), "convolution2d_tiled.cu", "resumable", "2026-11-24T20:15:08", None, "autonomous"),
-    RunCard(Path(RUNS / "scale-1"), "scale.cu", "finished", "2026-11-20T12:00:00", 12.5, "one_prompt"),
+    RunCard(
+        Path(RUNS / NAME), "convolution2d_tiled.cu", "resumable", "", None, "autonomous", {}, "2026-11-24T20:15:08"
+    ),
+    RunCard(Path(RUNS / "scale-1"), "scale.cu", "finished", "", 12.5, "one_prompt", {}, "2026-11-20T12:00:00"),
 ]
 
 

@@ -26,7 +26,7 @@ from tui_tuner.strategies.steps import Approver
 from tui_tuner.subjects import KERNEL, Subject
 from tui_tuner.tensile import TENSILE
 from tui_tuner.tui.app import TunerApp
-from tui_tuner.tui.frame import StartingScreen
+from tui_tuner.tui.frame import StartingScreen, tell_start
 from tui_tuner.tui.screen import SessionScreen
 from tui_tuner.tui.start import GivenFile
 from tui_tuner.tui.start.problem_form import ProblemForm, settled, sureness_of
@@ -169,6 +169,33 @@ async def test_what_the_user_should_know_stands_in_the_story_but_the_details_of_
     await stream.aclose()
     assert isinstance(first, SessionStarted)
     assert told == [Note(level="warning", text=note) for note in notes[::2]]
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_what_takes_long_is_told_before_the_session_is_there(size: tuple[int, int]) -> None:
+    told = "no scale.toml beside it: drafting the problem, trying scale"
+    may_go_on = asyncio.Event()
+
+    async def begin() -> SessionSetup:
+        tell_start(app, told)
+        await may_go_on.wait()
+        return SessionSetup(ScriptedRun([*awaiting()]), None, [])
+
+    app = TunerApp(StartingSession(begin, "scale.cu"), starting=True)
+    async with app.run_test(size=size) as pilot:
+        assert "reading scale.cu" in screen_text(app)
+        await until(pilot, lambda: told in screen_text(app))
+        may_go_on.set()
+        await until(pilot, lambda: app.screen is app.session_screen)
+        await pilot.pause()
+        assert told not in screen_text(app)
+
+
+async def test_the_question_line_is_not_empty_before_the_first_thing_is_told() -> None:
+    app = TunerApp(ScriptedRun([opening()[0], asyncio.Event()]))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: "the session begins" in screen_text(app))
+        assert "matmul.cu" in screen_text(app)
 
 
 class Drafted:

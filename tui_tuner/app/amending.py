@@ -15,6 +15,7 @@ from tui_tuner.evaluate.given import with_name_of
 from tui_tuner.evaluate.trials import TrialResult, Trials, is_late
 from tui_tuner.format import time_words
 from tui_tuner.problem.draft.constants import constants_of_host
+from tui_tuner.problem.draft.guesses import is_written
 from tui_tuner.problem.draft.problem_file import NO_AMENDMENTS, scaffold, text_of
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts
 from tui_tuner.problem.draft.sizes import Amendments, Tested
@@ -245,6 +246,11 @@ class Amending:
             more.append(
                 f"{self._first.host.name} launches it nowhere that could be read, so what the host has is guessed"
             )
+        if self._made.one_value:
+            names = ", ".join(sorted(self._made.one_value))
+            more.append(f"with these inputs it holds one value, and what else it could is not checked: {names}")
+        if aside := ", ".join(sorted(self._made.unwritten & _assigned(problem))):
+            more.append(f"with these inputs nothing is written there, so it is to stay as it was, no output: {aside}")
         if self._made.whole:
             more.append("sizes are whole multiples of any block: with others it makes what is no number")
         if trial.no_numbers:
@@ -298,6 +304,12 @@ class Amending:
             message += f"; the host fills constant memory, which is all zeros here: {', '.join(empty)}"
             hint = f"give {empty[0]} its values where it is declared, or make it an argument of the kernel"
         return ProblemError(message, hint=hint, file=self._file, line=self._line)
+
+
+def _assigned(problem: Problem) -> set[str]:
+    """The arguments that the kernel's text writes."""
+    kernel = find_kernel(problem.source_text, problem.language, problem.kernel.name)
+    return {one.name for one in kernel.parameters if is_written(one.name, kernel)}
 
 
 def _unfilled(problem: Problem) -> list[str]:

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import combinations_with_replacement
 
+import numpy as np
+
 from tui_tuner.evaluate.trials import is_late
 from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words
 from tui_tuner.problem.draft.guesses import is_written
@@ -60,14 +62,38 @@ def amended_for(made: Amendments, reason: str, problem: Problem) -> Amendments |
         return grown_all
     if (found := _UNWRITTEN.search(reason) or NOT_FINITE.search(reason)) and found[1] not in made.filled:
         return replace(made, filled=made.filled | {found[1]})
-    if (found := _NOTHING.search(reason)) and found[1] in made.filled and not _is_written(found[1], problem):
-        return replace(made, filled=made.filled - {found[1]}, unwritten=made.unwritten | {found[1]})
+    if found := _NOTHING.search(reason):
+        return _without(found[1], made, problem)
     if NOT_FINITE.search(reason) and not made.positive:
         return replace(made, positive=True)
     halvings = 1 if _TOO_MUCH_SHARED.search(reason) else 2 if is_late(reason) else 0
     if halvings and problem.sizes and made.halvings < MOST_HALVINGS:
         return replace(made, halvings=made.halvings + halvings)
     return None
+
+
+def _without(name: str, made: Amendments, problem: Problem) -> Amendments | None:
+    """The amendments for an output that holds one value, or what it held before; None where that is no draft.
+
+    A status that is written where something went wrong is no output where nothing does, and stays as it was. One that
+    is cleared is one still.
+    """
+    if name in made.filled and (_is_status(name, problem) or not _is_written(name, problem)):
+        return replace(made, filled=made.filled - {name}, unwritten=made.unwritten | {name})
+    if name not in made.filled and _is_status(name, problem):
+        return replace(made, one_value=made.one_value | {name})
+    return None
+
+
+def _is_status(name: str, problem: Problem) -> bool:
+    """Whether an output is of whole numbers, and of fewer than another one that is no status."""
+    elements = {
+        one.name: math.prod(shape_of(one, problem.sizes))
+        for one in problem.arguments
+        if one.output and not one.one_value
+    }
+    own = next(one for one in problem.arguments if one.name == name)
+    return np.dtype(own.dtype).kind in "iub" and elements[name] < max(elements.values())
 
 
 def _is_written(name: str, problem: Problem) -> bool:

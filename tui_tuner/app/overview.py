@@ -19,7 +19,7 @@ from tui_tuner.errors import JournalError, ProblemError, SettingsError
 from tui_tuner.format import LIMITS, tunable_value
 from tui_tuner.journal import Journal
 from tui_tuner.journal.reading import FILE, RUNS, header_of
-from tui_tuner.journal.runs import kernel_of, result_of, speedup_of, state_of
+from tui_tuner.journal.runs import kernel_of, result_of, speedup_of, state_of, worked_at
 from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.resources import settings_file
 from tui_tuner.subjects import loaded, subjects
@@ -84,22 +84,23 @@ def _given(directory: Path, pattern: str) -> list[GivenFile]:
 
 
 def run_cards(directory: Path) -> list[RunCard]:
-    """The runs of a directory, the newest first."""
+    """The runs of a directory, the one that was last at work first."""
     cards = [_card(file.parent) for file in directory.glob(f"*/{FILE}")]
-    return sorted(cards, key=lambda card: card.created, reverse=True)
+    return sorted(cards, key=lambda card: card.worked, reverse=True)
 
 
 def _card(run: Path) -> RunCard:
     try:
         header = header_of(run)
     except JournalError as error:
-        return RunCard(run, "?", "damaged", details={"damage": error.message})
+        return RunCard(run, "?", "damaged", worked=worked_at(run), details={"damage": error.message})
     result, kernel = result_of(run) or {}, kernel_of(header) or "?"
     return RunCard(
         run,
         kernel,
         state_of(run, result),
         created=str(header.get("created", "")),
+        worked=worked_at(run),
         speedup=speedup_of(result),
         strategy=str(header.get("options", {}).get("strategy", "")),
         details={"model": str(header.get("model") or "none"), **_measured(result)},
@@ -223,7 +224,9 @@ async def _discover(settings: Settings, files: Sequence[GivenFile]) -> Found:
     if settings.model.command:
         models.append((f"command  {settings.model.command}", "command"))
     strategies = [(name, name) for name, found in all_strategies() if not isinstance(found, SettingsError)]
-    return Found({"device": devices, "llm": models, "strategy": strategies}, automatic=automatic)
+    here = {file.subject.name: file.subject.missing for file in files if file.subject.missing}
+    missing = {name: loaded(part)(settings) for name, part in here.items()}
+    return Found({"device": devices, "llm": models, "strategy": strategies}, automatic=automatic, missing=missing)
 
 
 def _automatic(language: CompiledLanguage, report: DeviceReport, ready: Mapping[str, str]) -> str:

@@ -80,6 +80,10 @@ async def new_session(
     """
     kernel, options = with_recording(kernel, options)
     written = await asyncio.to_thread(problem_of, kernel, options.device, host)
+    if looked_through is not None and looked_through.tell is not None and written.is_drafted:
+        looked_through.tell(
+            f"no {written.file.name} beside it: drafting the problem, trying {written.problem.kernel.name}"
+        )
     written = await confirmed(written, options, settings, tell=tell)
     options = what_is_left(options, written)
     if looked_through is not None:

@@ -147,7 +147,9 @@ async def _on_the_screen(starting: StartingSession, front_end: FrontEnd, drafts:
         source = Player(starting, front_end.speed, front_end.at)
     app = _app(source, front_end.theme)
     if drafts is not None:
-        drafts.put = lambda draft: _put(app, draft)
+        from tui_tuner.tui.frame import tell_start
+
+        drafts.put, drafts.tell = lambda draft: _put(app, draft), lambda doing: tell_start(app, doing)
     try:
         code = await _shown(app, starting)
     except UserError:

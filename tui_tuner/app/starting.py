@@ -50,9 +50,11 @@ class DraftDesk:
 
     Attributes:
         put: shows it, and gives it as the user takes it over; None where nobody looks.
+        tell: tells in a line what takes long until then.
     """
 
     put: Callable[[Written], Awaitable[Written]] | None = None
+    tell: Callable[[str], None] | None = None
 
     async def taken_over(self, written: Written) -> Written:
         """The draft as the user lets it be; what they wrote themselves is not put to them."""

@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 def add_run(parser: argparse.ArgumentParser) -> None:
     """Which run is meant."""
     parser.add_argument("run", type=Path, nargs="?", metavar="RUN", help="the run's directory")
-    parser.add_argument("--last", action="store_true", help=f"the newest run in {RUNS} instead of RUN")
+    parser.add_argument("--last", action="store_true", help=f"the run in {RUNS} that was last at work instead of RUN")
 
 
-def run_of(chosen: argparse.Namespace) -> Path:
-    """The run that is meant.
+def run_of(chosen: argparse.Namespace, *, to_resume: bool = False) -> Path:
+    """The run that is meant; `to_resume` is as of `last_run`.
 
     Raises:
         SettingsError: none is named, or two are.
-        JournalError: there is no newest one.
+        JournalError: there is none.
     """
-    from tui_tuner.journal.runs import newest_run
+    from tui_tuner.journal.runs import last_run
 
     if chosen.last == (chosen.run is not None):
-        raise SettingsError("name a RUN, or --last for the newest one", hint="`tuner-tui runs` lists them")
-    run: Path = newest_run(RUNS) if chosen.last else chosen.run
+        raise SettingsError("name a RUN, or --last for the one last at work", hint="`tuner-tui runs` lists them")
+    run: Path = last_run(RUNS, to_resume=to_resume) if chosen.last else chosen.run
     return run
 
 

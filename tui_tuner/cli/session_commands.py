@@ -109,7 +109,7 @@ async def tune(chosen: argparse.Namespace) -> int:
         beside = chosen.kernel or Path()
         settings = load_settings(beside=beside)
         options = with_strategy_options(changed(settings.session, chosen), chosen)
-        tell = say if front_end_of(chosen).auto else None  # a screen is there already
+        tell = say if front_end_of(chosen).auto else drafts.tell
         setup = await new_session(chosen.kernel, options, settings, chosen.run_dir, chosen.host, drafts, tell)
         if project_file(beside).is_file():
             setup.notes.append(f"settings of this project hold as well: {project_file(beside)}")
@@ -210,8 +210,10 @@ async def resume(chosen: argparse.Namespace) -> int:
     """
     from tui_tuner.app.showing import show
 
-    chosen.run = run_of(chosen)
+    chosen.run = run_of(chosen, to_resume=not chosen.retry_failed)
     header = header_of(chosen.run)  # what is no run is told before a terminal is asked for
+    if chosen.last and chosen.verbosity != -1:
+        say(f"goes on with {chosen.run}")
     about = subject_of(header)
 
     async def begin() -> SessionSetup:
@@ -290,6 +292,9 @@ async def replay(chosen: argparse.Namespace) -> int:
         return setup
 
     front_end = replace(front_end_of(chosen), plays=True, speed=chosen.speed, at=chosen.at)
+    if front_end.auto and (chosen.at or chosen.speed):
+        given = "--at" if chosen.at else "--speed"
+        raise SettingsError(f"{given} is for the screen, and --auto has none", hint="leave one of them out")
     return await show(begin, front_end, str(chosen.run), about=subject_of(header))
 
 

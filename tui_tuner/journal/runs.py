@@ -20,6 +20,8 @@ from tui_tuner.journal.reading import FILE, JournalContent, read_journal
 RESULT = "result.json"
 STOPPED = "stopped by hand"
 """The reason that the result of a session has which the user stopped; a resume goes on."""
+GOES_ON = ("resumable", "stopped")
+"""The states of a run that a resume goes on with, and that has not come to its end."""
 LIVE, LIVE_EVENTS = "live", "events.jsonl"
 """Where in a run's directory its events are told to who watches; locked by the process that drives the run."""
 
@@ -31,6 +33,7 @@ class ListedRun:
     Attributes:
         state: see `state_of`; "damaged" where its journal cannot be read.
         created: when it was begun, in ISO 8601.
+        worked: when it was last at work, likewise.
         records: how many effects its journal holds, of whatever kind.
         evaluations: how many of them are evaluations.
         speedup: of the best over the kernel as given; None before there is one.
@@ -40,6 +43,7 @@ class ListedRun:
     run: str
     state: str
     created: str = ""
+    worked: str = ""
     kernel: str = ""
     device: str = ""
     strategy: str = ""
@@ -55,11 +59,8 @@ class ListedRun:
         return asdict(self)
 
     def age(self, now: datetime) -> str:
-        """How long ago it was begun, as in 12 min; empty where that is not known."""
-        try:
-            seconds = (now - datetime.fromisoformat(self.created)).total_seconds()
-        except (ValueError, TypeError):
-            return ""
+        """How long ago it was last at work, as in 12 min."""
+        seconds = (now - datetime.fromisoformat(self.worked)).total_seconds()
         for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
             if seconds >= length:
                 return f"{seconds // length:.0f} {unit}"
@@ -67,12 +68,16 @@ class ListedRun:
 
 
 def list_runs(directory: Path) -> list[ListedRun]:
-    """Every run in a directory, by its name."""
-    return [_listed(file) for file in sorted(directory.glob(f"*/{FILE}"))]
+    """Every run in a directory, the one that was last at work first."""
+    runs = map(_listed, sorted(directory.glob(f"*/{FILE}")))
+    return sorted(runs, key=lambda run: run.worked, reverse=True)
 
 
-def newest_run(directory: Path) -> Path:
-    """The run that was begun last.
+def last_run(directory: Path, *, to_resume: bool = False) -> Path:
+    """The run that was last at work.
+
+    Args:
+        to_resume: of those that did not come to their end, where there are such.
 
     Raises:
         JournalError: there is none.
@@ -80,7 +85,13 @@ def newest_run(directory: Path) -> Path:
     runs = [run for run in list_runs(directory) if run.created]
     if not runs:
         raise JournalError("there are no runs here", hint="name the directory of a run", file=directory)
-    return Path(max(runs, key=lambda run: run.created).run)
+    unfinished = [run for run in runs if to_resume and run.state in GOES_ON]
+    return Path((unfinished or runs)[0].run)
+
+
+def worked_at(run: Path) -> str:
+    """When a run was last at work, in ISO 8601: when something came into its journal."""
+    return datetime.fromtimestamp((run / FILE).stat().st_mtime, UTC).isoformat()
 
 
 def run_lines(runs: list[ListedRun], now: datetime | None = None) -> Iterator[str]:
@@ -103,22 +114,23 @@ def _row(run: ListedRun, now: datetime) -> tuple[str, ...]:
         *(word or "-" for word in words),
         str(run.evaluations),
         faster,
-        run.age(now) or "-",
+        run.age(now),
         run.error or run.state,
     )
 
 
 def _listed(file: Path) -> ListedRun:
-    run = str(file.parent)
+    run, worked = str(file.parent), worked_at(file.parent)
     try:
         content = read_journal(file)
     except JournalError as error:
-        return ListedRun(run, "damaged", error=error.message)
+        return ListedRun(run, "damaged", worked=worked, error=error.message)
     header, result = content.header, result_of(file.parent)
     return ListedRun(
         run,
         state_of(file.parent, result),
         created=str(header.get("created") or ""),
+        worked=worked,
         kernel=kernel_of(header),
         device=_device(content),
         strategy=str(_part(header, "options").get("strategy") or ""),

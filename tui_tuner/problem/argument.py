@@ -100,6 +100,7 @@ class Argument(BaseModel):
         high: upper bound of `uniform` and `integers` (excluded), the last of `offsets`.
         local: elements of the memory of a work-group that a `__local` pointer of OpenCL is given, over sizes, tunables
             and `block_size_x`, `_y`, `_z`, the extents of the block.
+        one_value: whether the output may hold one value at these inputs, as a status does; another output may not.
         infinities: whether infinities are among the values of a `normal` array, so that some are tested.
         function: what makes the array instead of a fill, by its name in the reference's file.
         constant: whether it is no parameter of the kernel but the `__constant__` variable of this name, which is filled
@@ -118,6 +119,7 @@ class Argument(BaseModel):
     fill: ArgumentFill | None = None
     low: float | None = None
     high: Expression | float | None = None
+    one_value: bool = False
     infinities: bool = False
     function: str | None = None
     constant: bool = False
@@ -131,7 +133,7 @@ class Argument(BaseModel):
     def _as_ever(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """What is not declared is not written: keys in journals hash arguments."""
         return without_defaults(
-            handler(self), members=None, local=None, infinities=False, function=None, constant=False
+            handler(self), members=None, local=None, one_value=False, infinities=False, function=None, constant=False
         )
 
     @model_validator(mode="after")
@@ -145,6 +147,8 @@ class Argument(BaseModel):
             raise ValueError(f"argument '{self.name}' needs either shape (an array) or value (a scalar)")
         if self.output and self.shape is None:
             raise ValueError(f"argument '{self.name}' is a scalar and cannot be an output")
+        if self.one_value and not self.output:
+            raise ValueError(f"argument '{self.name}' is no output, of which alone one_value is said")
         if self.output and self.constant:
             raise ValueError(f"argument '{self.name}' is constant memory, which no kernel writes")
         return self

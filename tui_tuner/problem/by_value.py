@@ -135,6 +135,8 @@ def _fields(
     if "*" in member.type_text or kind not in structures(code):
         if not member.name:
             return Unknown("", "is no plain data")
+        if "*" in member.type_text and member.extents and language != "opencl":
+            return _pointers(member, code)
         field = _field(member, code, language, aliases)
         return field if isinstance(field, Unknown) else (field,)
     if deepest == 0:
@@ -159,8 +161,8 @@ def _fills_all(fields: Sequence[Field]) -> bool:
 
 def _field(member: Declared, code: str, language: Language, aliases: dict[str, str]) -> Field | Unknown:
     if "*" in member.type_text:
-        if member.extents or language == "opencl":
-            what = "is an array of pointers" if member.extents else "is a pointer"
+        if language == "opencl" or member.type_text.count("*") > 1:
+            what = "is a pointer" if language == "opencl" else "is a pointer to pointers"
             return Unknown(member.name, what, holds_pointer=True)
         return Field(member.name, POINTER, pointee=member.type_text)
     dtype, width = dtype_of(member.type_text, language, aliases)
@@ -172,6 +174,15 @@ def _field(member: Declared, code: str, language: Language, aliases: dict[str, s
     count = math.prod(extents) * width
     alignment = _alignment_of(dtype, width) if width > 1 else None
     return Field(member.name, dtype, count if extents or width > 1 else None, alignment)
+
+
+def _pointers(member: Declared, code: str) -> tuple[Field, ...] | Unknown:
+    """The pointers of an array, each a member by itself, as "rows[0]"."""
+    count = math.prod(_extent(one, code) for one in member.extents)
+    if not 0 < count <= MOST_ELEMENTS or member.type_text.count("*") > 1 or len(member.extents) > 1:
+        what = f"is a list of pointers that is not of one extent, stated as a number up to {MOST_ELEMENTS}"
+        return Unknown(member.name, what, holds_pointer=True)
+    return tuple(Field(f"{member.name}[{at}]", POINTER, pointee=member.type_text) for at in range(count))
 
 
 def _extent(text: str, code: str, deepest: int = 4) -> int:

@@ -52,6 +52,9 @@ def check_arguments(problem: Problem, signature: KernelSignature, place: KeyLoca
     if not any(argument.output for argument in problem.arguments):
         message = "no argument is an output, so nothing could be verified"
         raise place.error(message, "arguments", hint="add output = true to each array that the kernel writes")
+    if not any(argument.output and not argument.one_value for argument in problem.arguments):
+        message = "every output may hold one value, so a kernel that computes nothing would pass"
+        raise place.error(message, "arguments", hint="take one_value out of the one that depends on the inputs")
     if problem.tolerance.integers:
         _check_integers([argument for argument in problem.arguments if argument.output], place)
     check_test_inputs(problem, place)
@@ -217,7 +220,9 @@ def why_not_passable(parameter: KernelParameter) -> str | None:
     written = parameter.type_text
     if "&" in written:
         return "is a reference in the kernel: only values and pointers can be passed"
-    if written.count("*") > 1 or "( *" in written:
+    if written.count("*") > 1 and "(" not in written:
+        return "is a pointer to pointers, which only a host can set"
+    if "( *" in written:
         return "is a pointer to something that is no plain array"
     if not parameter.pointer and parameter.width > 1:
         return "is a vector passed by value: pass its elements, or a pointer"

@@ -37,7 +37,7 @@ from tui_tuner.session.plan import Emit, Inbox, Instruction, Plan, Thaw
 from tui_tuner.session.run_directory import RunDirectory
 from tui_tuner.session.talk import Talk
 from tui_tuner.session_options import SessionOptions
-from tui_tuner.strategies.base import BudgetSpent, Incumbent, Strategy
+from tui_tuner.strategies.base import BudgetSpent, Incumbent, StepSkipped, Strategy
 from tui_tuner.strategies.choose import strategy_named
 from tui_tuner.strategies.rewriting.failures import Rejected
 from tui_tuner.strategies.steps import UNCHANGED, ApprovalLevel, Decision, Step, StepState
@@ -52,6 +52,7 @@ class SessionEffects(Talk):
         bench: the device and all that was evaluated on it.
         remembering: the memory of earlier sessions.
         tuned_baseline: the kernel as given with its own tunables tuned, where that made it faster.
+        cut_short: why the budget let less be evaluated than was last asked for; empty where it did not.
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class SessionEffects(Talk):
         self.baseline: Candidate = baseline(self.problem)
         self.incumbent = Incumbent(self.baseline, self.bench.given, UNCHANGED)
         self.tuned_baseline: Incumbent | None = None
+        self.cut_short = ""
         self._refused: list[Evaluation] = []
         self._told_missing: set[str] = set()
         self._successor: Strategy | None = None
@@ -164,8 +166,15 @@ class SessionEffects(Talk):
         self._inbox.effect_begins()
         self._check_strategy()
         self._run.keep_kernel(candidate)
-        self.budget.check_target(self.incumbent.speedup[0])
-        return await self.bench.evaluate(candidate, configurations)
+        self.cut_short = ""
+        try:
+            self.budget.check_target(self.incumbent.speedup[0])
+            return await self.bench.evaluate(candidate, configurations)
+        except StepSkipped:
+            raise
+        except BudgetSpent as spent:
+            self.cut_short = str(spent)
+            raise
 
     async def approve(
         self,

@@ -179,7 +179,9 @@ class Session(EventStream):
             fault = fault_of(self._strategy, error)
             self._keep_best(fault.message)
             raise fault from error
-        return await self._search_only(effects) if self._conversation.is_over else "the strategy is done"
+        if self._conversation.is_over:
+            return await self._search_only(effects)
+        return effects.cut_short or "the strategy is done"
 
     async def _search_only(self, effects: SessionEffects) -> str:
         """What the user chose in the place of a model that fails: the best kernel's parameters are searched."""
@@ -187,7 +189,7 @@ class Session(EventStream):
             await tune_incumbent_last(effects, rounds=False)
         except BudgetSpent as spent:
             return str(spent)
-        return "the parameters are searched; you chose to go on without the model"
+        return effects.cut_short or "the parameters are searched; you chose to go on without the model"
 
     async def _finish(self, effects: SessionEffects, reason: str) -> None:
         outcome = await conclude(effects, self._run, self._strategy.name, reason)

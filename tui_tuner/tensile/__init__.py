@@ -31,6 +31,7 @@ TENSILE = Subject(
     settings="tui_tuner.tensile.run_directory:TensileOptions",
     options="tui_tuner.tensile:TENSILE_OPTIONS",
     findings="tui_tuner.tensile.sessions:findings",
+    missing="tui_tuner.tensile.sessions:missing",
     events="tui_tuner.tensile.events:EVENTS",
     commands=(
         Command(

@@ -75,9 +75,17 @@ def find_tensile(path: Path | None) -> Tensile:
     Raises:
         SettingsError: there is none.
     """
-    program = _on_path() if path is None else _at(path.expanduser())
-    command = (str(program.absolute()),)
+    command = (str(located(path).absolute()),)
     return Tensile(command, _version(command))
+
+
+def located(path: Path | None) -> Path:
+    """The program that `find_tensile` asks.
+
+    Raises:
+        SettingsError: there is none.
+    """
+    return _on_path() if path is None else _at(path.expanduser())
 
 
 def _on_path() -> Path:

@@ -19,7 +19,7 @@ from tui_tuner.tensile.document import BenchmarkConfiguration
 from tui_tuner.tensile.document.reading import parse_configuration, parse_sizes, read_text
 from tui_tuner.tensile.knowledge.known import Knowledge, knowledge_for
 from tui_tuner.tensile.measure import TensileBench
-from tui_tuner.tensile.program import find_tensile
+from tui_tuner.tensile.program import find_tensile, located
 from tui_tuner.tensile.run_directory import KIND, TensileOptions, TensileRun, create, open_run
 from tui_tuner.tensile.session import TensileSession
 
@@ -147,6 +147,15 @@ def findings(settings: Settings) -> str:
     except UserError as error:
         return error.message
     return f"{found.program}{f', version {found.version}' if found.version else ''}"
+
+
+def missing(settings: Settings) -> str:
+    """What is wrong with the Tensile of this machine, or that there is none, for the start screen."""
+    try:
+        located(options_of(settings).tensile)
+    except UserError as error:
+        return error.message
+    return ""
 
 
 def options_of(settings: Settings) -> TensileOptions:

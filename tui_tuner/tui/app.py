@@ -153,7 +153,7 @@ class TunerApp(InTurn[str]):
 
     def get_default_screen(self) -> Screen[Any]:
         """The panes; at the start perhaps no more than their frame."""
-        return StartingScreen(self.subject.pane) if self._starting else self.session_screen
+        return StartingScreen(self.subject.pane, self.title) if self._starting else self.session_screen
 
     def on_load(self) -> None:
         """Themes and keys as the user wants them."""

@@ -35,7 +35,7 @@ class QuestionLine(Widget):
         self._question: Proposal | ModelTrouble | None = None
         self._words = ""
         self._current: Step | None = None
-        self._told = ""
+        self._told = "the session begins"
         self._kept = ""
         self._keys = compare, leave
 

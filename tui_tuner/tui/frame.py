@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Any, Literal, NamedTuple, get_args
 
 from textual.actions import parse
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.containers import Container, Vertical
 from textual.content import Content
@@ -20,7 +20,7 @@ from textual.widgets import Static
 
 from tui_tuner.tui.keys import ANSWERING, APP_BINDINGS, HELPING, SCREEN_BINDINGS, START_BINDINGS
 from tui_tuner.tui.moving import Target
-from tui_tuner.tui.text import clickable
+from tui_tuner.tui.text import clickable, one_line
 
 
 class KeyLine(Widget):
@@ -178,14 +178,16 @@ class StartingScreen(Screen[None]):
 
     Args:
         pane: title of the first one.
+        title: what is begun, in a few words.
     """
 
     HORIZONTAL_BREAKPOINTS = BREAKPOINTS
     VERTICAL_BREAKPOINTS = HEIGHTS
 
-    def __init__(self, pane: str) -> None:
+    def __init__(self, pane: str, title: str) -> None:
         super().__init__()
         self._titles = [pane, "Plan", "Benchmarks", "Chat"]
+        self._title = title
 
     def leaves(self, key: str) -> bool:
         """Whether a key leaves, or goes back to the shell, which is all that can be done here."""
@@ -202,9 +204,16 @@ class StartingScreen(Screen[None]):
                 pane = Vertical(classes={1: "pane -active", 2: "pane -second"}.get(number, "pane"))
                 pane.border_title = Content.from_markup(f"[b]{number}[/b] {title}")
                 yield pane
-        yield Static(id="question")
+        yield Static(one_line(f"reading {self._title}"), id="question")
         yield Static("starting", id="status")
         yield KeyLine()
+
+
+def tell_start(app: App[Any], doing: str) -> None:
+    """Say what takes long before the session is there."""
+    for screen in app.screen_stack:
+        if isinstance(screen, StartingScreen):
+            screen.query_one("#question", Static).update(one_line(doing))
 
 
 class TabLine(Widget):

@@ -51,6 +51,8 @@ def refuse_weak(
     """
     for index, output in expected.items():
         name, flat = problem.arguments[index].name, output.reshape(-1)
+        if problem.arguments[index].one_value:
+            continue  # it fails with another output, which every problem has
         if not (np.isfinite(flat[:FIRST_ELEMENTS]).any() or np.isfinite(flat).any()):
             raise ProblemError(
                 f"at {label} no element of '{name}' is a finite number",

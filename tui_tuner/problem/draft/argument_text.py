@@ -112,6 +112,8 @@ def _array(parameter: KernelParameter, written: Mapping[str, bool], draft: Draft
         certain = is_written(parameter.name, draft.signature)
         said = "  # the text writes it" if certain else draft.mark(parameter.name, draft.facts.outputs)
         yield f"output = true{said}"
+        if parameter.name in draft.amendments.one_value:
+            yield "one_value = true  # at these inputs, as a status does: check"
         in_part = parameter.name in draft.amendments.filled
         why = "the kernel writes it in part" if in_part else "the kernel seems to read it too"
         if proposed is not None and (in_part or written[parameter.name]):

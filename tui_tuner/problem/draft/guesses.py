@@ -212,9 +212,16 @@ def divided_by(name: str, signature: KernelSignature) -> list[str]:
 
 
 def indexed_by(name: str, signature: KernelSignature) -> KernelParameter | None:
-    """The first array that is read where an element of another says, as x is by columns in `x[columns[i]]`."""
+    """The first array that is read where an element of another says, as x is by columns in `x[columns[i]]`.
+
+    Also by a name that stands for the element alone, as in `int c = columns[i]; if (c >= 0) sum += x[c];`.
+    """
+    plain = re.escape(name)
+    held = re.findall(rf"\b(\w+)\s*=(?!=)\s*{plain}\s*\[(?:[^][;]|\[[^][;]*\])*\]\s*;", signature.body)
+    alone = [one for one in held if len(re.findall(rf"\b{one}\s*(?:[-+*/|&^]|<<|>>)?=(?!=)", signature.body)) == 1]
     for one in signature.parameters:
-        asked = rf"\b{re.escape(one.name or '?')}\s*(?:\[\s*|\+\s*){re.escape(name)}\s*\["
+        said = "|".join((rf"(?:\[\s*|\+\s*){plain}\s*\[", *(rf"\[\s*{word}\s*\]" for word in alone)))
+        asked = rf"\b{re.escape(one.name or '?')}\s*(?:{said})"
         if one.is_array and one.name != name and re.search(asked, signature.body):
             return one
     return None

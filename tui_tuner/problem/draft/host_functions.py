@@ -1,8 +1,9 @@
-"""The functions of host code: where they stand, and what those return that come to one expression."""
+"""The functions of host code: where they stand, which lead to a place, what those return that are one expression."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tui_tuner.problem.draft.host_loops import raised
@@ -37,6 +38,17 @@ def functions_in(code: str) -> list[HostFunction]:
             end = closing(code, one.end() - 1, "{}")
             found.append(HostFunction(one["name"], names, defaults, one.start(), one.end(), end))
     return found
+
+
+def leading_to(code: str, functions: Sequence[HostFunction], place: int) -> frozenset[HostFunction]:
+    """The function that a place is in, and those that call it, or call one that does."""
+    found = {one for one in functions if one.start <= place < one.end}
+    while True:
+        called = re.compile("|".join(rf"\b{re.escape(one.name)}\s*(?:<[^<>;]*>)?\s*\(" for one in found) or "(?!)")
+        more = {one for one in functions if one not in found and called.search(code, one.body, one.end)}
+        if not more:
+            return frozenset(found)
+        found |= more
 
 
 def returned(code: str, function: HostFunction) -> str | None:

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.syntax import closing, split_list
 
+_TEMPLATE = r"<(?:[^<>]|<[^<>]*>)*>"
+"""Arguments of a template, among them those of another."""
+
 
 @dataclass(frozen=True)
 class HostLaunch:
@@ -42,13 +45,13 @@ def launches(program: HostProgram, kernel: str) -> Iterator[HostLaunch]:
     name = re.escape(kernel)
     pointers = re.findall(rf"\b(\w+)\s*\)?\s*(?:\([^()]*\)\s*)?=\s*&?\s*{name}\s*[;,]", code)
     called = "|".join([name, *map(re.escape, dict.fromkeys(pointers))])
-    launch = re.compile(rf"\b(?:{called})\s*(<[^<>]*>)?\s*\)?\s*<\s?<\s?<(.*?)>\s?>\s?>\s*\(", re.DOTALL)
+    launch = re.compile(rf"\b(?:{called})\s*({_TEMPLATE})?\s*\)?\s*<\s?<\s?<(.*?)>\s?>\s?>\s*\(", re.DOTALL)
     yield from _launches_by_a_call(code, rf"\b(?:{called})\b")
     for text, place in ((code, None), *program.uses_of_macros("<<<")):
         for found in launch.finditer(text):
             given = split_list(found[2])
             end = closing(text, found.end() - 1, "()")
-            template = re.match(r"<[^<>]*>", found[1] or "")
+            template = re.match(_TEMPLATE, found[1] or "")
             arguments = tuple(split_list(text[found.end() : end - 1]))
             yield _launch(code, found.start() if place is None else place, template, given, arguments)
 

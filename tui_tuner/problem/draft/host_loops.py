@@ -1,4 +1,7 @@
-"""What loops of the host make of a name: a count raised until it is enough, or a number that goes on step by step."""
+"""What loops of the host make of a name: a count raised until it is enough, a number that goes on step by step.
+
+And how many elements are appended to a list, where no loop or condition says otherwise.
+"""
 
 from __future__ import annotations
 
@@ -44,3 +47,21 @@ def halfway(code: str, name: str, place: int) -> str | None:
             first, last, by = f"({found['first'].strip()})", f"({found['last'].strip()})", (found["by"] or "1").strip()
             return f"({first} + {last}) / 2" if by == "1" else f"{first} + ({last} - {first}) / (2 * ({by})) * ({by})"
     return None
+
+
+def appended(code: str, name: str, start: int, end: int) -> int | None:
+    """How many elements are appended to a list between two places, each by itself; None where a loop may do so."""
+    plain = re.escape(name)
+    depth, found = 0, 0
+    steps = re.compile(rf"[{{}}]|(?P<head>[^;{{}}]*)\b{plain}\s*\.\s*(?:push_back|emplace_back)\s*\(")
+    for step in steps.finditer(code, start, end):
+        if step["head"] is None:
+            depth += {"{": 1, "}": -1}[step.group()]
+        elif depth or step["head"].strip():
+            return None
+        else:
+            found += 1
+    changed = re.compile(rf"\b{plain}\s*(?:\.\s*(?:resize|assign|insert|pop_back|clear|swap)\b|=(?!=))").search(
+        code, start, end
+    )
+    return found if found and not changed else None

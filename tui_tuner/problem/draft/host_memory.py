@@ -10,6 +10,7 @@ from typing import NamedTuple
 from tui_tuner.problem.by_value import structure_bytes
 from tui_tuner.problem.c_types import dtype_of
 from tui_tuner.problem.draft.c_expressions import SIZEOF, factors
+from tui_tuner.problem.draft.host_loops import appended
 from tui_tuner.problem.draft.host_members import put_in
 from tui_tuner.problem.draft.host_objects import HostObjects, Taken
 from tui_tuner.problem.draft.host_program import HostProgram
@@ -19,7 +20,7 @@ from tui_tuner.problem.signature import KernelParameter
 from tui_tuner.problem.syntax import closing, split_list
 
 _MOST_STEPS = 12
-_CAST = re.compile(r"^\(\s*(?:const\s+)?[\w\s:]+[*\s]*\)\s*|^(?:reinterpret|static|const)_cast\s*<[^<>]*>\s*")
+_CAST = re.compile(r"^\(\s*(?:const\s+)?[\w\s:]+[*\s]*\)\s*(?=\S)|^(?:reinterpret|static|const)_cast\s*<[^<>]*>\s*")
 _VECTOR = r"\b(?:\w+\s*::\s*)?(?:device_vector|host_vector|universal_vector|vector|valarray)\s*<(?P<type>[^<>;]*)>"
 _RANDOM = (
     r"(?:\([\w\s]+\)|\w+\()?\s*(?:(?P<low>'[^'\\]'|\d+)\s*\+\s*)?\(?\s*(?:std::)?"
@@ -168,8 +169,12 @@ class HostMemory:
         declared = re.compile(rf"{_VECTOR}{others}(?<![\w.])\b{re.escape(name)}\b")
         for start, end in self._spans(name, place):
             for found in reversed(list(declared.finditer(self._code, start, end))):
-                behind = re.match(r"\s*([=({])\s*", self._code[found.end() :])
+                behind = re.match(r"\s*([=({;])\s*", self._code[found.end() :])
                 if behind is None:
+                    continue
+                if behind[1] == ";":
+                    if (count := appended(self._code, name, found.end(), end)) is not None:
+                        return Taken(str(count), found.start()), found["type"]
                     continue
                 opening = found.end() + behind.end(1) - 1
                 inside = (

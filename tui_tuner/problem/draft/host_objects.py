@@ -56,7 +56,13 @@ class HostObjects:
         return None
 
     def member(self, name: str, place: int) -> Taken | None:
-        """What `image.width` or `buffer.size()` is where the object is made; None where its class does not say."""
+        """What `image.width` or `buffer.size()` is where the object is made; None where its class does not say.
+
+        In a function of a class so are `width` and what its constructor is given.
+        """
+        own = self._this(place) if name.isidentifier() and self._is_of_object(name, place) else None
+        if own is not None:
+            return Taken(own.meant[name], own.place) if name in own.meant else None
         asked = re.fullmatch(r"(\w+)(?:\.|->)(\w+)(\(\))?", name)
         made = None if asked is None else self._made(asked[1], place)
         if asked is None or made is None:
@@ -88,26 +94,72 @@ class HostObjects:
 
     def _declared(self, variable: str, place: int) -> Iterator[tuple[str, list[str], list[str], int]]:
         """Class, template arguments, arguments and place of declarations of a name, the last one first."""
-        others = r"(?:\w+\s*[({][^(){};]*[)}]\s*,\s*)*"
+        others = r"(?:\w+\s*[({](?:[^(){};]|\([^(){};]*\))*[)}]\s*,\s*)*"
         declared = re.compile(rf"\b(\w+)\s*(?:<([^<>;]*)>)?\s+{others}{re.escape(variable)}\s*[({{]")
         for found in reversed(list(declared.finditer(self._code, 0, place))):
             end = closing(self._code, found.end() - 1, "(){}") - 1
             yield found[1], split_list(found[2] or ""), split_list(self._code[found.end() : end]), found.start()
+        own = self._this(place)
+        declared = re.compile(rf"\b(\w+)\s*(?:<([^<>;]*)>)?\s+(?:\w+\s*,\s*)*{re.escape(variable)}\s*[,;]")
+        if own is not None and variable in own.meant and (member := declared.search(own.body)):
+            types = split_list(put_in(member[2] or "", own.meant))
+            yield member[1], types, split_list(own.meant[variable]), own.place
+
+    def _is_of_object(self, name: str, place: int) -> bool:
+        """Whether a name may be a member, or what a constructor is given, and no function's own."""
+        function = self._program.function_at(place)
+        in_constructor = function is not None and function.name == self._class_at(place)
+        return in_constructor or not self._program.is_local(name, place)
+
+    def _this(self, place: int) -> _Made | None:
+        """The object that a function of a class works on: of those that the host makes the last that can be read."""
+        kind = self._class_at(place)
+        body = self._class(kind) if kind else None
+        if body is None:
+            return None
+        types = r"\s*(?:<(?P<types>[^<>;]*)>)?"
+        made = rf"\b{kind}{types}\s+\w+\s*[({{]|\bnew\s+{kind}{types.replace('types', 'new')}\s*[({{]"
+        made += rf"|\bmake_(?:unique|shared)\s*<\s*{kind}{types.replace('types', 'owned')}\s*>\s*\("
+        for found in reversed(list(re.finditer(made, self._code))):
+            end = closing(self._code, found.end() - 1, "(){}") - 1
+            given = split_list(self._code[found.end() : end])
+            of_template = split_list(found["types"] or found["new"] or found["owned"] or "")
+            if (meant := self._meant(kind, body, of_template, given)) is not None:
+                return _Made(body, meant, found.start())
+        return None
+
+    def _class_at(self, place: int) -> str:
+        """The class that a place is in, or whose function that is defined elsewhere it is in; empty for none."""
+        for declared in re.finditer(r"\b(?:class|struct)\s+(\w+)\b[^;{}()]*\{", self._code):
+            if declared.end() <= place < closing(self._code, declared.end() - 1, "{}"):
+                return declared[1]
+        function = self._program.function_at(place)
+        of = None if function is None else re.search(r"\b(\w+)\s*(?:<[^<>]*>\s*)?::\s*$", self._code[: function.start])
+        return of[1] if of else ""
 
     def _class(self, name: str) -> str | None:
+        """The text of a class, with the constructors that are defined outside of it behind that."""
         declared = re.search(rf"\b(?:class|struct)\s+{re.escape(name)}\b[^;{{}}()]*\{{", self._code)
-        return None if declared is None else self._code[declared.end() : closing(self._code, declared.end() - 1, "{}")]
+        if declared is None:
+            return None
+        outside = rf"\b{re.escape(name)}\s*(?:<[^<>]*>\s*)?::\s*(?={re.escape(name)}\s*\([^(){{}};]*\)[^;{{]*\{{)"
+        made = [self._code[one.end() :] for one in re.finditer(outside, self._code)]
+        bodies = [text[: closing(text, text.index("{"), "{}")] for text in made]
+        return "\n".join([self._code[declared.end() : closing(self._code, declared.end() - 1, "{}")], *bodies])
 
     def _meant(self, kind: str, body: str, types: list[str], given: list[str]) -> dict[str, str] | None:
         """What the parameters and members of a class stand for in an object that is made of these arguments."""
         names = template_of(kind, self._code)
         for made in re.finditer(rf"\b{kind}\s*\(([^(){{}};]*)\)\s*(?:noexcept\s*)?(?::([^{{;]*))?\{{", body):
-            parameters = [name_in(one) for one in split_list(made[1])]
-            if len(parameters) != len(given):
+            declared = [one.partition("=") for one in split_list(made[1])]
+            parameters = [name_in(one) for one, _, _ in declared]
+            left = [default.strip() for _, _, default in declared[len(given) :]]
+            if len(given) > len(parameters) or not all(left):
                 continue
-            meant = {**dict(zip(names, types, strict=False)), **dict(zip(parameters, given, strict=True))}
+            meant = {**dict(zip(names, types, strict=False)), **dict(zip(parameters, [*given, *left], strict=True))}
             inside = body[made.end() : closing(body, made.end() - 1, "{}")]
-            set_to = re.findall(r"(\w+)\s*\(([^()]*)\)", made[2] or "")
+            listed = re.findall(r"(\w+)\s*(?:\(((?:[^()]|\([^()]*\))*)\)|\{([^{}]*)\})", made[2] or "")
+            set_to = [(name, text or braced) for name, text, braced in listed]
             for set_at_once, text in re.findall(r"((?:(?:this\s*->\s*)?\b\w+\s*=(?!=)\s*)+)([^;]*);", inside):
                 set_to += [(name, text) for name in re.findall(r"(\w+)\s*=", set_at_once)]
             set_to += re.findall(r"\bcudaMallocPitch\s*\([^;,]*,\s*&\s*(\w+)\s*,([^;,]*),", inside)

@@ -14,7 +14,7 @@ from tui_tuner.problem.draft.host_answers import told_of_device
 from tui_tuner.problem.draft.host_functions import HostFunction, functions_in, returned
 from tui_tuner.problem.draft.host_loops import raised
 from tui_tuner.problem.draft.host_members import HostMembers
-from tui_tuner.problem.draft.worked_out import finished
+from tui_tuner.problem.draft.worked_out import finished, names
 from tui_tuner.problem.structures import enumerators, spaced, structures
 from tui_tuner.problem.syntax import closing, constant_of, name_in, spaces, split_list, with_macros
 
@@ -100,8 +100,8 @@ class HostProgram:
                     picked = self.members.picked(kind, values, path[depth:])
                     return None if picked is None else (picked, where)
             whole = self._set_between(variable, start, place)
-            if whole is not None and whole[0].isidentifier():  # a copy of another structure
-                return ".".join((whole[0], *path)), whole[1]
+            if whole is not None and (other := whole[0].lstrip("* ")).isidentifier():  # a copy of another structure
+                return ".".join((other, *path)), whole[1]
             if whole is not None and (at := self._returned_from(whole[0])) is not None:
                 variable, place = at
                 continue
@@ -210,6 +210,17 @@ class HostProgram:
                 return _first_item(one["text"]), one.start()
         return (_first_item(found[-1]["text"]), found[-1].start()) if found else None
 
+    def set_in_list(self, name: str, place: int) -> tuple[str, int] | None:
+        """What the elements of a list were last set to before a place, as in `sizes[i] = n`, by a name for which."""
+        function = self.function_at(place)
+        start = 0 if function is None else function.body
+        found = list(
+            re.compile(rf"(?<![\w.>]){re.escape(name)}\s*\[\s*[A-Za-z_]\w*\s*\]\s*=(?!=)([^;]*);").finditer(
+                self.code, start, place
+            )
+        )
+        return (found[-1][1].strip(), found[-1].start()) if found else None
+
     def _is_limit(self, name: str, assigned: re.Match[str]) -> bool:
         """Whether a name is only kept to a limit, as in `if (blocks > most) blocks = most;`."""
         before = self.code[self.code.rfind(";", 0, assigned.start()) + 1 : assigned.start()]
@@ -223,6 +234,13 @@ class HostProgram:
         except NotArithmetic:
             return False
         return True
+
+    def is_plain(self, text: str) -> bool:
+        """Whether text is a number, or nothing that can be read."""
+        try:
+            return not names(arithmetic(self.expanded(text)))
+        except NotArithmetic:
+            return True
 
     def is_read_in(self, name: str) -> bool:
         """Whether the host reads a name from outside, as by `scanf` or from a stream."""

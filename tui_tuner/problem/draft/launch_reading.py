@@ -13,6 +13,7 @@ from types import MappingProxyType
 from tui_tuner.problem.draft.c_expressions import NotArithmetic, arithmetic, folded
 from tui_tuner.problem.draft.host_answers import limit_of_devices
 from tui_tuner.problem.draft.host_dimensions import axes, element
+from tui_tuner.problem.draft.host_functions import leading_to
 from tui_tuner.problem.draft.host_launches import HostLaunch
 from tui_tuner.problem.draft.host_loops import halfway
 from tui_tuner.problem.draft.host_memory import HostMemory, in_elements
@@ -29,6 +30,7 @@ _COUNTS_GROUPS = re.compile(r"\bget_(?:group_id|num_groups|global_size)\b")
 """What an OpenCL kernel says that has to do with how many work-groups there are."""
 _MANY = 4096
 """What a kernel counts to that the emulator is better given less of."""
+_OF_LIST = re.compile(r"(\w+(?:(?:\[\d+\])?(?:\.|->)\w+)*)\[\w+\]")
 _STEP = re.compile(r"stride|step|dilation|pad", re.IGNORECASE)
 """Names for how far a kernel goes at once, which are no extents."""
 
@@ -67,6 +69,7 @@ class LaunchReading:
         self.signature = signature
         self.launch = replace(launch, arguments=tuple(program.members.passed(launch.arguments, signature.parameters)))
         self.roots: dict[str, int | None] = {}
+        self._leading = leading_to(program.code, program.functions, launch.place)
         self._symbols: dict[str, str] = {}
         self._resolving: list[tuple[str, int]] = []
         self._asked = 0
@@ -105,10 +108,13 @@ class LaunchReading:
                 return self.node(written[index], there) if index < len(written) else ast.Constant(1)
         if (limit := limit_of_devices(name)) is not None:
             return ast.Constant(limit)
-        if not re.fullmatch(r"\w+(?:(?:\[\d+\])?(?:(?:\.|->)\w+)+(?:\(\d*\)|\[\d\])?)?", name):
+        of_list = _OF_LIST.fullmatch(name)
+        if not of_list and not re.fullmatch(r"\w+(?:(?:\[\d+\])?(?:(?:\.|->)\w+)+(?:\(\d*\))?)?", name):
             return None
         elements = self.memory.elements(name, place)
         meaning = elements or self.program.meaning(name, place) or element(self.program, name, place)
+        if meaning is None and of_list is not None:  # all of its elements are alike, as far as a loop says
+            name, meaning = of_list[1], self.program.set_in_list(of_list[1], place)
         if meaning is None or (name, place) in self._resolving:
             built_with = self.options.get(name) if meaning is None else None
             return (built_with and built_with.number) or self._root(name, None)
@@ -121,19 +127,19 @@ class LaunchReading:
             return self._root(name, None)
         finally:
             self._resolving.pop()
-        is_stated = self._stated_seen > stated and (isinstance(value, ast.Constant) or not self._is_passed(name))
+        is_passed = any(name in re.findall(r"\w+", given) for _, _, given in self.scalars())
+        is_stated = self._stated_seen > stated and (isinstance(value, ast.Constant) or not is_passed)
         if elements is not None or is_stated:
             return value  # it is no name of a size, or made of what the kernel's text states
         return self._kept(name, place, value, before)
-
-    def _is_passed(self, name: str) -> bool:
-        """Whether the kernel is told what a name stands for."""
-        return any(name in re.findall(r"\w+", given) for _, _, given in self.scalars())
 
     def _kept(self, name: str, place: int, value: ast.expr, before: dict[str, int | None]) -> ast.expr:
         """What stands for a name of this value: itself, if nothing in the value is known yet."""
         inside = names(value)
         meaning = self.program.meaning(name, place)
+        within = {self.program.function_at(at) for at in (place, meaning[1] if meaning else place)} - {None}
+        if inside and within - self._leading:  # no name of another function is one of a size here
+            return value
         if name in inside and meaning and self.program.is_same_function(place, meaning[1]):  # made anew of what it was
             self.roots = before
             return self._root(name, None)
@@ -206,9 +212,10 @@ class LaunchReading:
         for name, dtype, given in self.scalars():
             if dtype is None or "int" not in dtype:
                 continue
-            chain = [given] if "." in name else list(self.chain(given, self.launch.place))
+            is_member = "." in name or re.fullmatch(r"\w+(?:(?:\.|->)(?![xyz]$)\w+)+", given)
+            chain = [given] if is_member else list(self.chain(given, self.launch.place))
             meaning = self.program.meaning(chain[-1], self._place_of(chain)) if chain else None
-            if chain and (meaning is None or self._is_plain(meaning[0]) or chain[-1] in self._of_memory()):
+            if chain and (meaning is None or self.program.is_plain(meaning[0]) or chain[-1] in self._of_memory()):
                 with suppress(NotArithmetic):
                     self.node(given, self.launch.place)
 
@@ -223,13 +230,6 @@ class LaunchReading:
                 meanings = [meaning for name, place in new if (meaning := self.program.meaning(name, place))]
                 new = [(name, place) for text, place in meanings for name in re.findall(r"[A-Za-z_]\w*", text)]
         return frozenset(found)
-
-    def _is_plain(self, text: str) -> bool:
-        """Whether it is a number, or nothing that can be read."""
-        try:
-            return not names(arithmetic(self.program.expanded(text)))
-        except NotArithmetic:
-            return True
 
     def _place_of(self, chain: Sequence[str]) -> int:
         """Where the last name of a chain stands."""

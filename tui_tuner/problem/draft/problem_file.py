@@ -87,7 +87,7 @@ def scaffold(
         if typed.parameters != signature.parameters:  # types that the template leaves open are the host's
             signature = understood(typed, source, code, language, read.template)
             read = drafted_launch(source, signature, source_path, hosts, dimensions(signature), amendments.stated_too)
-    _refuse_unusable(signature, source_path, code)
+    _refuse_unusable(signature, source_path, code, language)
     launch = completed(read, facts)
     reached = reached_by(signature, launch)
     spread = launch and replace(launch, shapes={**reached, **launch.shapes})
@@ -238,13 +238,16 @@ def _why_no_structure(parameter: KernelParameter, signature: KernelSignature, co
         dict.fromkeys(re.findall(rf"\b{re.escape(name)}\s*(?:\[[^\]]*\]\s*)?(?:\.|->)\s*(\w+)", signature.body))
     )
     members = ", ".join(used) or "its members"
+    there = f"take {members} as scalars and arrays in its place"
+    if found.holds_pointer and "list of pointers" in found.reason:
+        there = f"have fewer of them in it, or its extent as a number; else {there}"
+        return f"is of type {parameter.type_text}, passed by value: {found.words()}", there
     if found.holds_pointer:
         reason = f"holds the device pointer '{found.member}', which only a host can set"
         where = f"in place of '{name}' and read them there" if parameter.pointer else f"in place of '{name}'"
         return reason, f"take {members} as arrays and scalars of the kernel's own {where}"
     if parameter.pointer:
         return None
-    there = f"take {members} as scalars and arrays in its place"
     for kinds, (reason, instead) in _OF_THE_DEVICE.items():
         if re.fullmatch(rf"is of type (?:{kinds})", found.reason):
             there = f"leave '{name}' out, and {instead}"
@@ -290,7 +293,14 @@ def _refuse_any_order(signature: KernelSignature, file: Path, code: str) -> None
         )
 
 
-def _refuse_unusable(signature: KernelSignature, file: Path, code: str) -> None:
+_LISTED = (
+    "take the pointers by value, in a structure that has so many of them as the host lists:"
+    " struct List {{ {element} *at[8]; }}; with List {name} among the arguments, and {name}.at[i] for {name}[i]"
+)
+"""What to write instead of a list of pointers in the device's memory."""
+
+
+def _refuse_unusable(signature: KernelSignature, file: Path, code: str, language: Language) -> None:
     def refused(parameter: KernelParameter, reason: str, hint: str) -> ProblemError:
         message = f"argument '{parameter.name}' of {signature.name}() {reason}"
         return ProblemError(message, hint=hint, file=file, line=signature.line)
@@ -309,7 +319,10 @@ def _refuse_unusable(signature: KernelSignature, file: Path, code: str) -> None:
             hint = "make the kernel a template of this type, so that it can be tuned for half or float"
             raise refused(parameter, f"is of {written}, a type of numbers that no problem file has", hint)
         if fault := why_not_passable(parameter):
-            raise refused(parameter, fault, "write a kernel around it that takes arrays and scalars")
+            hint = "write a kernel around it that takes arrays and scalars"
+            if "pointers" in fault and language == "cuda":
+                hint = _LISTED.format(name=parameter.name, element=parameter.type_text.partition("*")[0].strip())
+            raise refused(parameter, fault, hint)
     _refuse_barriers_of_the_grid(signature, file)
     _refuse_any_order(signature, file, code)
     if not outputs(signature):

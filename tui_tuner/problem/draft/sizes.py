@@ -46,6 +46,7 @@ class Amendments:
         shapes: elements of arrays that are others than drafted.
         filled: outputs that are filled before each launch, as the kernel writes them in part.
         unwritten: arrays that are no outputs, though the text does not say so: the kernel leaves them as they are.
+        one_value: outputs that hold one value at the inputs that are drafted, beside others.
         positive: whether arrays of fractions hold no negative numbers, of which the kernel makes what is no number.
         whole: whether sizes are whole multiples of any block, as others leave what is no number in outputs.
         halvings: how often the sizes of the emulator are halved once more.
@@ -57,6 +58,7 @@ class Amendments:
     shapes: Mapping[str, str] = field(default_factory=dict)
     filled: frozenset[str] = frozenset()
     unwritten: frozenset[str] = frozenset()
+    one_value: frozenset[str] = frozenset()
     positive: bool = False
     whole: bool = False
     halvings: int = 0

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tui_tuner.problem.by_value import fields_of
@@ -89,19 +89,48 @@ def _with_members(signature: KernelSignature, code: str, language: Language) -> 
 
 
 def _with_pointed(signature: KernelSignature, code: str, language: Language) -> KernelSignature:
-    """The kernel with the arrays that its structures point to behind each of these, and in its text by their names."""
+    """The kernel with the arrays that its structures point to behind each of these, and in its text by their names.
+
+    Where a member is a list of pointers, and the text takes one by a number that changes, it is there once for each.
+    """
     parameters, body = list[KernelParameter](), signature.body
+    listed: dict[str, list[str]] = {}
     taken = {parameter.name for parameter in signature.parameters}
     for parameter in signature.parameters:
         parameters.append(parameter)
         for member in () if parameter.pointer else parameter.members or ():
             if member.pointee:
                 path = f"{parameter.name}.{member.name}"
-                name = path.replace(".", "_")
+                name = re.sub(r"\W+", "_", path).strip("_")
                 name += "_array" if name in taken else ""
                 parameters.append(pointed_array(name, member.pointee, code, language, path))
+                if path.endswith("]"):
+                    listed.setdefault(path[: path.rindex("[")], []).append(name)
+                    continue
                 body = re.sub(r"(?<![\w.>])" + r"\s*\.\s*".join(map(re.escape, path.split("."))) + r"\b", name, body)
-    return replace(signature, parameters=tuple(parameters), body=body)
+    most = max(map(len, listed.values()), default=1)
+    bodies = dict.fromkeys(_of_lists(body, listed, at) for at in range(most))
+    return replace(signature, parameters=tuple(parameters), body="\n".join(bodies))
+
+
+def _of_lists(body: str, listed: Mapping[str, Sequence[str]], at: int) -> str:
+    """The text with the names of arrays for lists of pointers: by the number that it says, else by this one.
+
+    The names that it gives them, as in `float *p = list.rows[i];`, are other ones in each such text.
+    """
+    aliases = set[str]()
+    for path, names in listed.items():
+        plain = r"\s*\.\s*".join(map(re.escape, path.split(".")))
+        element = rf"(?<![\w.>]){plain}\s*\[((?:[^][]|\[[^][]*\])*)\]"
+
+        def name(found: re.Match[str], names: Sequence[str] = names) -> str:
+            own = found[1].strip()
+            return names[min(int(own) if own.isdecimal() else at, len(names) - 1)]
+
+        body = re.sub(element, name, body)
+        held = rf"[*&]\s*(?:(?:const|__restrict__|__restrict)\s+)*(\w+)\s*=(?!=)[^;]*\b(?:{'|'.join(names)})\b"
+        aliases.update(re.findall(held, body))
+    return re.sub(r"\b[A-Za-z_]\w*\b", lambda word: f"{word[0]}_{at}" if word[0] in aliases else word[0], body)
 
 
 def _with_bits(signature: KernelSignature, code: str) -> KernelSignature:

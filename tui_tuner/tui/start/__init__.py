@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from tui_tuner.errors import UserError
 from tui_tuner.format import factor
+from tui_tuner.journal.runs import GOES_ON
 from tui_tuner.subjects import KERNEL, Subject
 
 PICKS = {"device": "--device", "llm": "--llm", "strategy": "--strategy"}
@@ -63,11 +64,12 @@ class RunCard:
     speedup: float | None = None
     strategy: str = ""
     details: Mapping[str, str] = field(default_factory=dict)
+    worked: str = ""
 
     @property
-    def begun(self) -> str:
+    def last_at_work(self) -> str:
         """When, to the minute."""
-        return self.created[:16].replace("T", " ")
+        return _minute(self.worked)
 
     @property
     def gain(self) -> str:
@@ -77,7 +79,8 @@ class RunCard:
     @property
     def facts(self) -> dict[str, str]:
         """All that is known of it, by name."""
-        known = {"kernel": self.kernel, "state": self.state, "begun": self.begun, "strategy": self.strategy}
+        begun = {"begun": _minute(self.created), "last at work": self.last_at_work}
+        known = {"kernel": self.kernel, "state": self.state, **begun, "strategy": self.strategy}
         return {**known, "speed-up": self.gain or "none yet", **self.details}
 
     @property
@@ -88,8 +91,13 @@ class RunCard:
     @property
     def actions(self) -> tuple[str, ...]:
         """The commands that make sense for it, the usual one first."""
-        goes_on = ("resume", "replay")
-        return {"running": ("attach",), "resumable": goes_on, "stopped": goes_on}.get(self.state, ("replay",))
+        goes_on = dict.fromkeys(GOES_ON, ("resume", "replay"))
+        return {"running": ("attach",), **goes_on}.get(self.state, ("replay",))
+
+
+def _minute(time: str) -> str:
+    """A time in ISO 8601, to the minute."""
+    return time[:16].replace("T", " ")
 
 
 class Attempt(NamedTuple):
@@ -105,11 +113,12 @@ class Found:
 
     Attributes:
         automatic: the device that `auto` stands for, by the ending of a kernel's file.
+        missing: what keeps sessions from being begun here, in one line, by the name of the subject.
     """
 
     picks: Mapping[str, Sequence[tuple[str, str]]]
-    notes: Sequence[str] = ()
     automatic: Mapping[str, str] = field(default_factory=dict)
+    missing: Mapping[str, str] = field(default_factory=dict)
 
     def offered(self, name: str, file: GivenFile | None) -> list[tuple[str, str]]:
         """What a picker offers for a file: which device it gets, what comes of no model."""
@@ -129,7 +138,7 @@ class StartWorld:
     Attributes:
         chosen: what the settings say, by the name of the field.
         discover: looks for devices, models and strategies; takes its time.
-        runs: those that there are now, the newest first.
+        runs: those that there are now, the one last at work first.
         scaffold: a kernel's file -> its problem file and the text of it, guessed where there is none.
         check_deletion: raises UserError where a run cannot be removed.
         delete: removes a run.

@@ -121,6 +121,13 @@ class How(Vertical):
             picker.value = value
             picker.mutate_reactive(type(picker).value)  # the same value may have other words by now
 
+    @property
+    def missing(self) -> str:
+        """What keeps a session about the selected file from being begun here; empty where nothing is known to."""
+        if self._found is None or self._file is None:
+            return ""
+        return self._found.missing.get(self._file.subject.name, "")
+
     def inputs(self) -> list[Widget]:
         """The fields in their order."""
         return [*self.query(Select), *self.query(Input)]

@@ -124,17 +124,17 @@ def file_line(file: GivenFile) -> Content:
 
 
 def run_lines(cards: Sequence[RunCard], marked: RunCard | None, width: int) -> list[Content]:
-    """The runs: mark, kernel, gain, state, beginning, strategy, name, as columns.
+    """The runs: mark, kernel, gain, state, when it was last at work, strategy, name, as columns.
 
     The name has its width, for it is what commands take; where the screen of `width` cells has no room for all, columns
-    go that it tells as well: the strategy, the beginning, the kernel.
+    go that it tells as well: the strategy, the time, the kernel.
     """
     columns = [
         (0, _column(("=" if card == marked else "" for card in cards), least=1)),
         (1, _column(card.kernel for card in cards)),
         (0, _column((card.gain for card in cards), right=True)),
         (0, _column(card.state for card in cards)),
-        (2, _column(card.begun for card in cards)),
+        (2, _column(card.last_at_work for card in cards)),
         (3, _column(card.strategy for card in cards)),
         (0, _column(card.path.name for card in cards)),
     ]

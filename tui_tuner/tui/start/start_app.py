@@ -175,8 +175,7 @@ class StartApp(InTurn[list[str]]):
             self.notify(str(error), severity="warning", markup=False)
             return
         self._how.offer(found)
-        for note in found.notes:
-            self.notify(note, markup=False)
+        self._show_command()
 
     def _tell_fault(self) -> None:
         if self._before is None:
@@ -212,7 +211,8 @@ class StartApp(InTurn[list[str]]):
             self.query_one("#what-comes", Static).update(self._file.subject.what_comes)
         words = self._shown_words()
         command = plain(shlex.join(["tuner-tui", *words]), "bold") if words else _NO_KERNEL
-        self._command.update(Content.assemble("$ ", command))
+        missing = f"\n{self._how.missing}" if self._how.missing and words == self.words() else ""
+        self._command.update(Content.assemble("$ ", command, plain(missing, "$text-error")))
         self.refresh_bindings()
 
     def _shown_words(self) -> list[str]:

@@ -23,3 +23,4 @@
 #include "packed.h"
 #include "floats.h"
 #include "conversions.h"
+#include "host.h"

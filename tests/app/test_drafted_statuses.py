@@ -1,0 +1,75 @@
+"""Outputs that hold one value at the inputs of a draft, beside others that depend on them, as a status of each part."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tui_tuner.app.drafting import assumptions, confirmed
+from tui_tuner.app.named import problem_of
+from tui_tuner.errors import ProblemError
+from tui_tuner.problem.load import Written, problem_in_text
+from tui_tuner.session_options import SessionOptions
+from tui_tuner.settings import Settings
+
+ROOTS = """\
+__global__ void roots(const float *a, float *root, int *info, int batch)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= batch) return;
+    CLEAR
+    if (a[4 * i] == 1e30f) info[i] = 1;
+    for (int j = 0; j < 4; j++) root[4 * i + j] = a[4 * i + j] * a[4 * i + j] - 1.0f;
+}
+int main()
+{
+    int batch = 5000;
+    float *a, *root;
+    int *info;
+    cudaMalloc(&a, 4 * batch * sizeof(float));
+    cudaMalloc(&root, 4 * batch * sizeof(float));
+    cudaMalloc(&info, batch * sizeof(int));
+    cudaMemset(info, 0, batch * sizeof(int));
+    roots<<<(batch + 127) / 128, 128>>>(a, root, info, batch);
+}
+"""
+
+
+def held(file: Path, source: str) -> Written:
+    file.write_text(source)
+    return asyncio.run(confirmed(problem_of(file), SessionOptions(device="emulator"), Settings()))
+
+
+@pytest.mark.parametrize(
+    ("clear", "line", "is_output", "said"),
+    [
+        ("info[i] = 0;", "one_value = true  # at these inputs, as a status does: check", True, "it holds one value"),
+        ("", 'name = "info"', False, "nothing is written there, so it is to stay as it was"),
+    ],
+)
+def test_a_status_beside_an_output_does_not_end_a_draft(
+    tmp_path: Path, clear: str, line: str, is_output: bool, said: str
+) -> None:
+    written = held(tmp_path / "roots.cu", ROOTS.replace("CLEAR", clear))
+    outputs = {one.name: one.output for one in written.problem.arguments if one.shape}
+    assert outputs == {"a": False, "root": True, "info": is_output}
+    assert line in written.text
+    assert any(said in told and told.endswith(": info") for told in assumptions(written))
+
+
+def test_an_output_that_holds_one_value_and_is_no_status_ends_a_draft(tmp_path: Path) -> None:
+    constant = ROOTS.replace("CLEAR", "info[i] = 0;").replace("a[4 * i + j] * a[4 * i + j] - 1.0f", "3.0f")
+    with pytest.raises(ProblemError, match="would pass the check of 'root'"):
+        held(tmp_path / "roots.cu", constant)
+
+
+def test_an_output_of_every_problem_depends_on_the_inputs(tmp_path: Path) -> None:
+    written = held(tmp_path / "roots.cu", ROOTS.replace("CLEAR", "info[i] = 0;"))
+    every = written.text.replace("output = true  # the text writes it\n\n", "output = true\none_value = true\n\n")
+    with pytest.raises(ProblemError, match="every output may hold one value"):
+        problem_in_text(every, written.file)
+    no_output = written.text.replace("output = true  # the text writes it\none_value", "one_value")
+    with pytest.raises(ProblemError, match="'info' is no output, of which alone one_value is said"):
+        problem_in_text(no_output, written.file)

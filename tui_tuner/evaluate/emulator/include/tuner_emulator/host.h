@@ -1,0 +1,45 @@
+// What host code in a project's headers names of the CUDA runtime. Nothing here is defined: no kernel calls it.
+#pragma once
+
+#define TUNER_HOST extern "C" __attribute__((weak)) cudaError_t
+
+enum cudaError_t { cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorUnknown = 999 };
+typedef cudaError_t cudaError;
+enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
+typedef struct CUstream_st *cudaStream_t;
+typedef struct CUevent_st *cudaEvent_t;
+struct cudaDeviceProp {
+    char name[256];
+    size_t totalGlobalMem, sharedMemPerBlock;
+    int regsPerBlock, warpSize, maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3], clockRate, major, minor, multiProcessorCount;
+};
+
+extern "C" __attribute__((weak)) const char *cudaGetErrorString(cudaError_t error);
+extern "C" __attribute__((weak)) const char *cudaGetErrorName(cudaError_t error);
+TUNER_HOST cudaGetLastError();
+TUNER_HOST cudaPeekAtLastError();
+TUNER_HOST cudaDeviceSynchronize();
+TUNER_HOST cudaDeviceReset();
+TUNER_HOST cudaSetDevice(int device);
+TUNER_HOST cudaGetDevice(int *device);
+TUNER_HOST cudaGetDeviceCount(int *count);
+TUNER_HOST cudaGetDeviceProperties(cudaDeviceProp *properties, int device);
+TUNER_HOST cudaFree(void *memory);
+TUNER_HOST cudaFreeHost(void *memory);
+TUNER_HOST cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind);
+TUNER_HOST cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream = 0);
+TUNER_HOST cudaMemset(void *memory, int value, size_t bytes);
+TUNER_HOST cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream = 0);
+TUNER_HOST cudaStreamCreate(cudaStream_t *stream);
+TUNER_HOST cudaStreamSynchronize(cudaStream_t stream);
+TUNER_HOST cudaStreamDestroy(cudaStream_t stream);
+TUNER_HOST cudaEventCreate(cudaEvent_t *event);
+TUNER_HOST cudaEventRecord(cudaEvent_t event, cudaStream_t stream = 0);
+TUNER_HOST cudaEventSynchronize(cudaEvent_t event);
+TUNER_HOST cudaEventElapsedTime(float *milliseconds, cudaEvent_t begin, cudaEvent_t end);
+TUNER_HOST cudaEventDestroy(cudaEvent_t event);
+template <typename T> cudaError_t cudaMalloc(T **memory, size_t bytes);
+template <typename T> cudaError_t cudaMallocHost(T **memory, size_t bytes, unsigned flags = 0);
+template <typename T> cudaError_t cudaMallocManaged(T **memory, size_t bytes, unsigned flags = 1);
+
+#undef TUNER_HOST
