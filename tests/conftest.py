@@ -18,6 +18,7 @@ import hypothesis
 import pytest
 import textual.app
 import textual.pilot
+from _pytest.unraisableexception import gc_collect_iterations_key
 
 from tests import left_open
 from tests.idle import until_idle
@@ -55,6 +56,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.get_closest_marker("opencl") and "0.0" not in devices().opencl_devices:
             reason = devices().opencl_problem or "no OpenCL device 0.0"
             item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[gc_collect_iterations_key] = 2  # the second finds what finalisers let go; five took seconds a worker
 
 
 def pytest_collection_finish() -> None:

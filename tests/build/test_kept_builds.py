@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.waiting import reached
+from tests.waiting import LIMIT_S, reached
 from tui_tuner.evaluate.build import surroundings
 from tui_tuner.evaluate.build.builder import Builder
 from tui_tuner.evaluate.build.compilers import Recipe, gnu, include_paths
@@ -114,9 +115,18 @@ async def test_what_was_damaged_is_built_again_and_kept_anew(builder, candidate,
     assert content(second) == content(third) != content(first)
 
 
-async def test_two_programs_that_build_the_same_at_once_both_get_a_whole_build(builder, candidate, kept):
-    builds = await asyncio.gather(*(builder().build(candidate("sleep 0.2"), {}) for _ in range(4)))
-    later = await builder().build(candidate("sleep 0.2"), {})
+async def test_two_programs_that_build_the_same_at_once_both_get_a_whole_build(builder, candidate, kept, monkeypatch):
+    all_looked, take = threading.Barrier(4), KeptBuilds.take
+
+    def look(*given):
+        found = take(*given)
+        all_looked.wait(LIMIT_S)  # what one keeps is there too late for the others
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(KeptBuilds, "take", look)
+        builds = await asyncio.gather(*(builder().build(candidate("true"), {}) for _ in range(4)))
+    later = await builder().build(candidate("true"), {})
 
     assert not any(build.cached for build in builds)
     assert later.cached

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.end_to_end.program import tuner_tui
+
 BEFORE = """
 import os, signal, sys
 
@@ -68,8 +70,6 @@ def test_an_output_that_has_no_room_is_told_in_a_line(tmp_path: Path, command: l
 
 @pytest.mark.parametrize("place", [".", "..", "/", ""])
 def test_a_directory_gets_no_problem_file(tmp_path: Path, place: str) -> None:
-    words = [sys.executable, "-m", "tui_tuner", "init", place]
-    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, check=False)
-    assert done.returncode == 1
-    assert "says no language\n  known endings: .cu, .cl, .c, .cc, .cpp" in done.stderr
-    assert "Traceback" not in done.stderr
+    done = tuner_tui("init", place, cwd=tmp_path)
+    assert done.code == 1
+    assert "says no language\n  known endings: .cu, .cl, .c, .cc, .cpp" in done.err

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from tui_tuner.evaluate.build.compilers import Compiler, Recipe
+from tui_tuner.evaluate.build.compilers.emulator import LAUNCH
 from tui_tuner.evaluate.devices.base import DeviceFault, KernelArgument, LoadedKernel
 from tui_tuner.evaluate.devices.native.device import NativeDevice
 from tui_tuner.evaluate.sandbox import server
@@ -21,6 +22,18 @@ from tui_tuner.problem.candidate import Candidate, Geometry
 from tui_tuner.problem.model import Configuration, Launch
 
 KERNELS = Path(__file__).parent / "kernels"
+_EXPORT = """
+static void thread_of_{name}(void** values) {{ tuner_emulator::invoke({name}, values); }}
+extern "C" __attribute__((visibility("default"))) int {name}_launch(
+    const unsigned* geometry, void** values, char* text, unsigned bytes) {{
+    return tuner_emulator::run({{geometry, values, thread_of_{name}, text, bytes}});
+}}
+"""
+
+
+def exports(kernels: Iterable[str]) -> str:
+    """What exports a launch of each of these kernels, named with `_launch` behind it, from one artifact."""
+    return "".join(_EXPORT.format(name=kernel) for kernel in kernels)
 
 
 def descendants(process: int | str | None = None) -> set[str]:
@@ -55,16 +68,21 @@ class Bench:
     loaded: dict[tuple[str, str], LoadedKernel] = field(default_factory=dict)
 
     def compile(
-        self, source: str, kernel: str, configuration: Configuration | None = None, options: Sequence[str] = ()
+        self,
+        source: str,
+        kernel: str,
+        configuration: Configuration | None = None,
+        options: Sequence[str] = (),
+        others: Sequence[str] = (),
     ) -> Compiled:
-        """Compile in a fresh directory, whether it succeeds or not."""
+        """Compile in a fresh directory, whether it succeeds or not; for the emulator also exports of other kernels."""
         candidate = Candidate(source=source, kernel=kernel, launch=Launch())
         recipe = self.compiler.recipe(candidate, configuration or {}, options)
         self.built += 1
         work = self.directory / str(self.built)
         work.mkdir()
         for name, text in recipe.files.items():
-            (work / name).write_text(text)
+            (work / name).write_text(text + (exports(others) if name == LAUNCH else ""))
         done = subprocess.run(self._command(recipe), cwd=work, capture_output=True, text=True, check=False)
         symbol = self.compiler.symbol(candidate, done.stderr)
         return Compiled(work / recipe.artifact, symbol, done.stderr, done.returncode == 0)
@@ -92,6 +110,13 @@ class Bench:
             assert compiled.ok, compiled.log
             self.loaded[source, kernel] = self.device.load(compiled.artifact, compiled.symbol)
         return self.loaded[source, kernel]
+
+    def load_all(self, source: str, kernels: Sequence[str]) -> None:
+        """Compile at once what is loaded kernel by kernel."""
+        compiled = self.compile(source, kernels[0], others=kernels)
+        assert compiled.ok, compiled.log
+        for kernel in kernels:
+            self.loaded[source, kernel] = self.device.load(compiled.artifact, f"{kernel}_launch")
 
     def run(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import hypothesis
@@ -17,7 +18,14 @@ from tui_tuner.evaluate.tolerance import Bound, Tally, tally, verdict
 NOWHERE = 2**64 - 1
 EXACT = Bound(0.0, 0.0)
 BOUNDS = (Bound(0.0, 0.0), Bound(1e-3, 1e-2), Bound(1.0, 0.0), Bound(0.0, 0.5))
+KERNELS = [*re.findall(r"^(?:TALLY|DIFFERENCES)\((\w+)", SOURCE, re.MULTILINE), "digest", "damage"]
 OUTPUTS = ("float16", "float32", "float64", "bool", "int8", "uint16", "int32", "uint64")
+
+
+@pytest.fixture(scope="module")
+def emulator(emulator: Bench) -> Bench:
+    emulator.load_all(SOURCE, KERNELS)
+    return emulator
 
 
 def run(emulator: Bench, kernel: str, *arguments: Any, numbers: list[int], blocks: int = 2) -> list[int]:

@@ -132,7 +132,7 @@ class ModelDouble:
         known = [([], answers)] if isinstance(answers, str) else answers
         (directory / "answers.json").write_text(json.dumps(known))
         self._directory = directory
-        self.name = f"command:{shlex.join([sys.executable, str(MODEL_DOUBLE), str(directory)])}"
+        self.name = f"command:{shlex.join([sys.executable, '-IS', str(MODEL_DOUBLE), str(directory)])}"
 
     def asked_by(self, strategy: str) -> tuple[str, ...]:
         """Options for a run of a strategy with this model."""

@@ -130,21 +130,14 @@ class Killed:
     """
 
     bench: Bench
-    moment: str
     alive: list[str]
     known: list[str]
     in_flight: int
     resumed: Ended
 
 
-@pytest.fixture(
-    scope="module",
-    params=[during_the_search_of_the_baseline, just_after_the_model_answered, during_the_search_of_the_rewrite],
-    ids=lambda moment: moment.__name__,
-)
-def killed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Killed:
-    moment: Callable[[Path], bool] = request.param
-    bench = new_bench(tmp_path_factory.mktemp("killed"))
+def killed(directory: Path, moment: Callable[[Path], bool]) -> Killed:
+    bench = new_bench(directory)
     with orphans_come_here() as descendants:
         process = start(*bench.arguments, cwd=bench.directory, **bench.changes)
         wait_until(lambda: moment(bench.run), moment.__name__)
@@ -155,48 +148,42 @@ def killed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     in_flight = bench.compiler_starts - len(bench.finished_builds)
     known = bench.evaluated
     resumed = tuner_tui_process("resume", "run", "--auto", cwd=bench.directory, **bench.changes)
-    return Killed(bench, moment.__name__, alive, known, in_flight, resumed)
+    return Killed(bench, alive, known, in_flight, resumed)
 
 
-def test_a_killed_program_leaves_no_runner_and_no_search_behind(killed: Killed) -> None:
-    # That all of them ended is awaited before the run is resumed.
-    assert any("tui_tuner.evaluate.runner.server" in command for command in killed.alive)
-    if killed.moment == "during_the_search_of_the_rewrite":
-        assert any("tui_tuner.search.process" in command for command in killed.alive)
+@pytest.mark.parametrize(
+    "moment", [during_the_search_of_the_baseline, just_after_the_model_answered, during_the_search_of_the_rewrite]
+)
+def test_a_killed_run_goes_on_where_it_was_and_ends_like_one_that_was_not(
+    tmp_path: Path, uninterrupted: Bench, moment: Callable[[Path], bool]
+) -> None:
+    run = killed(tmp_path / "killed", moment)
+    bench, resumed, result = run.bench, run.resumed, run.bench.result
 
+    # Nobody is left behind: that all of these ended was awaited before the run was resumed.
+    assert any("tui_tuner.evaluate.runner.server" in command for command in run.alive)
+    if moment is during_the_search_of_the_rewrite:
+        assert any("tui_tuner.search.process" in command for command in run.alive)
 
-def test_a_killed_run_ends_like_one_that_was_not(killed: Killed, uninterrupted: Bench) -> None:
-    result = killed.bench.result
-
-    assert killed.resumed.code == 0, killed.resumed.err
-    assert "resumed: scale.cu" in killed.resumed.err
+    assert resumed.code == 0, resumed.err
+    assert "resumed: scale.cu" in resumed.err
     assert result["status"] == "finished"
     for count in ("evaluations", "model_calls", "failures", "best_title"):
         assert result[count] == uninterrupted.result[count], count
 
+    assert len(bench.model.prompts) == len(uninterrupted.model.prompts) == 1, "the model is not asked again"
+    assert kinds(bench.run).count("ask") == 1
 
-def test_the_model_is_not_asked_again(killed: Killed, uninterrupted: Bench) -> None:
-    assert len(killed.bench.model.prompts) == len(uninterrupted.model.prompts) == 1
-    assert kinds(killed.bench.run).count("ask") == 1
+    # Only builds in flight are begun again; those that were finished count in the result.
+    assert bench.finished_builds == uninterrupted.finished_builds
+    assert bench.compiler_starts <= uninterrupted.compiler_starts + run.in_flight
+    assert result["builds"] == uninterrupted.result["builds"] == len(uninterrupted.finished_builds)
+    left = {file.suffix for file in (bench.run / "builds").iterdir()}
+    assert left == {".json", ".so"}, "what the killed program was building is cleared away"
 
-
-def test_only_builds_in_flight_are_begun_again(killed: Killed, uninterrupted: Bench) -> None:
-    assert killed.bench.finished_builds == uninterrupted.finished_builds
-    assert killed.bench.compiler_starts <= uninterrupted.compiler_starts + killed.in_flight
-
-
-def test_nothing_is_measured_again(killed: Killed, uninterrupted: Bench) -> None:
-    assert set(killed.known) < set(killed.bench.evaluated), "killed too late to interrupt anything"
-    assert killed.bench.evaluated == uninterrupted.evaluated
-    assert len(set(killed.bench.evaluated)) == len(killed.bench.evaluated)
-
-
-def test_builds_finished_before_the_kill_count_in_the_result(killed: Killed, uninterrupted: Bench) -> None:
-    assert killed.bench.result["builds"] == uninterrupted.result["builds"] == len(uninterrupted.finished_builds)
-
-
-def test_what_the_killed_program_was_building_is_cleared_away(killed: Killed) -> None:
-    assert {file.suffix for file in (killed.bench.run / "builds").iterdir()} == {".json", ".so"}
+    assert set(run.known) < set(bench.evaluated), "killed too late to interrupt anything"
+    assert bench.evaluated == uninterrupted.evaluated
+    assert len(set(bench.evaluated)) == len(bench.evaluated), "nothing is measured again"
 
 
 def test_a_killed_program_leaves_no_compiler_behind(tmp_path: Path) -> None:

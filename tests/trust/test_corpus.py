@@ -15,6 +15,7 @@ from typing import TypeVar
 import pytest
 
 from benchmarks.trust import CORPUS, variants
+from tests.emulator.bench import exports
 from tui_tuner.evaluate.build.compilers.emulator import LAUNCH, EmulatorCompiler
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.devices.native.code import EMULATED
@@ -29,14 +30,6 @@ from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.load import load_problem
 
 QUICK = replace(CPU_PATIENCE, samples=6, most_samples=6, warmup_s=0.0, limit_s=0.01, pairs=4, most_pairs=4)
-_EXPORT = """
-static void thread_of_{name}(void** values) {{ tuner_emulator::invoke({name}, values); }}
-extern "C" __attribute__((visibility("default"))) int {name}_launch(
-    const unsigned* geometry, void** values, char* text, unsigned bytes) {{
-    return tuner_emulator::run({{geometry, values, thread_of_{name}, text, bytes}});
-}}
-"""
-
 DELTA = 0.01
 MOST_COMPARISONS = 20
 FOR_TOOLS = "race or wrong result"
@@ -103,7 +96,7 @@ def family(name: str, directory: Path, runtime: Path) -> Family:
     names = ["given", *expected_of(name)]
     recipe = EmulatorCompiler.find().recipe(baseline(problem), {}, [])
     for file, text in recipe.files.items():
-        more = "".join(_EXPORT.format(name=each) for each in names) if file == LAUNCH else ""
+        more = exports(names) if file == LAUNCH else ""
         (directory / file).write_text(text + more)
     assert recipe.shared is not None
     command = [word.replace(str(recipe.shared.directory), str(runtime)) for word in recipe.quick]

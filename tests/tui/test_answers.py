@@ -153,17 +153,18 @@ async def test_editing_in_the_app_approves_the_changed_source(started: Started) 
         assert "+ x// C = A * B" in screen_text(pilot.app)
 
 
-@pytest.mark.parametrize("keys", [["ctrl+s"], ["escape"], ["x", "escape", "escape"]])
-async def test_an_unchanged_or_given_up_edit_leaves_the_step_waiting(started: Started, keys: list[str]) -> None:
+async def test_an_unchanged_or_given_up_edit_leaves_the_step_waiting(started: Started) -> None:
     run = ScriptedRun(scripted.awaiting(), stays=True)
     async with started(run) as pilot:
-        await pilot.press("e")
-        await settled(pilot)
-        await pilot.press(*keys)
-        await settled(pilot)
-        assert not isinstance(pilot.app.screen, EditorDialog)
-        assert run.decisions == []
-        assert "step 2 awaits you" in screen_text(pilot.app)
+        for keys in (["ctrl+s"], ["escape"], ["x", "escape", "escape"]):
+            await pilot.press("e")
+            await settled(pilot)
+            assert isinstance(pilot.app.screen, EditorDialog)
+            await pilot.press(*keys)
+            await settled(pilot)
+            assert not isinstance(pilot.app.screen, EditorDialog), keys
+            assert run.decisions == [], keys
+            assert "step 2 awaits you" in screen_text(pilot.app)
 
 
 async def test_changes_are_not_forgotten_by_one_esc(started: Started) -> None:
@@ -327,17 +328,18 @@ async def test_a_keymap_moves_a_key(started: Started) -> None:
         assert len(run.decisions) == 1
 
 
-@pytest.mark.parametrize(("line", "top"), [(5, 0), (60, 46)])
 async def test_the_place_of_the_fault_is_in_the_middle_of_the_editor_as_far_as_there_are_lines_above(
-    started: Started, line: int, top: int
+    started: Started,
 ) -> None:
     source = "".join(f"int a{number};\n" for number in range(1, 101))
     async with started(ScriptedRun(scripted.running(), stays=True)) as pilot:
-        pilot.app.push_screen(EditorDialog(source, "title", "cuda", FailedBuild(source, line, "expected ';'")))
-        await settled(pilot)
-        area = pilot.app.screen.query_one(TextArea)
-        assert area.cursor_location == (line - 1, 0)
-        assert area.scroll_offset.y == top
+        for line, top in ((5, 0), (60, 46)):
+            pilot.app.push_screen(EditorDialog(source, "title", "cuda", FailedBuild(source, line, "expected ';'")))
+            await settled(pilot)
+            area = pilot.app.screen.query_one(TextArea)
+            assert area.cursor_location == (line - 1, 0)
+            assert area.scroll_offset.y == top
+            await pilot.app.pop_screen()
 
 
 async def test_a_line_that_goes_on_beyond_the_editor_says_so(started: Started) -> None:

@@ -29,18 +29,17 @@ def words(app: TunerApp) -> str:
 
 
 @SIZES
-@pytest.mark.parametrize("key", ["c", "ctrl+t"])
-async def test_words_are_told_with_enter_and_the_line_is_empty_again(
-    started: Started, key: str, size: tuple[int, int]
-) -> None:
+async def test_words_are_told_with_enter_and_the_line_is_empty_again(started: Started, size: tuple[int, int]) -> None:
     run = ScriptedRun(scripted.running(), stays=True)
     async with started(run, size=size) as pilot:
-        await pilot.press(key, *WORDS, "enter")
-        await settled(pilot)
-        assert run.told == [Ask(text=WORDS)]
-        assert words(pilot.app) == ""
-        assert isinstance(pilot.app.focused, SayInput)
-        assert "a question, or /hint /try /stop" in screen_text(pilot.app)
+        for key in ("c", "ctrl+t"):
+            run.told.clear()
+            await pilot.press("escape", key, *WORDS, "enter")
+            await settled(pilot)
+            assert run.told == [Ask(text=WORDS)], key
+            assert words(pilot.app) == ""
+            assert isinstance(pilot.app.focused, SayInput)
+            assert "a question, or /hint /try /stop" in screen_text(pilot.app)
 
 
 async def test_what_is_told_appears_in_the_chat_when_the_session_has_it_and_not_before(started: Started) -> None:
@@ -59,20 +58,21 @@ async def test_what_is_told_appears_in_the_chat_when_the_session_has_it_and_not_
 LOG = "scale.cu(3): error: [b]x[/b] is undefined\n\tx[0] = 1;\n1 error\n"
 
 
-@pytest.mark.parametrize(("asked", "end"), [("", "\n"), ("/hint ", "\r")], ids=["asked", "told, as terminals send it"])
-async def test_a_paste_of_many_lines_is_one_mark_in_the_line_and_told_whole(
-    started: Started, asked: str, end: str
-) -> None:
+async def test_a_paste_of_many_lines_is_one_mark_in_the_line_and_told_whole(started: Started) -> None:
     run = ScriptedRun(scripted.running(), stays=True)
     async with started(run) as pilot:
-        await pilot.press("c", *asked, *"why ")
-        assert pilot.app.focused is not None
-        pilot.app.focused.post_message(Paste(LOG.replace("\n", end)))
-        await settled(pilot)
-        assert words(pilot.app) == f"{asked}why [pasted 1: 3 lines]"
-        await pilot.press(*" then", "enter")
-        await settled(pilot)
-        assert [told.text for told in run.told if isinstance(told, Ask | Say)] == [f"why {LOG.rstrip()} then"]
+        await pilot.press("c")
+        ways = (("", "\n", Ask), ("/hint ", "\r", Say))  # the second ends lines as terminals send them
+        for number, (asked, end, kind) in enumerate(ways, 1):
+            run.told.clear()
+            await pilot.press(*asked, *"why ")
+            assert pilot.app.focused is not None
+            pilot.app.focused.post_message(Paste(LOG.replace("\n", end)))
+            await settled(pilot)
+            assert words(pilot.app) == f"{asked}why [pasted {number}: 3 lines]"
+            await pilot.press(*" then", "enter")
+            await settled(pilot)
+            assert [told.text for told in run.told if isinstance(told, kind)] == [f"why {LOG.rstrip()} then"]
 
 
 async def test_a_paste_of_one_line_is_typed_and_one_of_nothing_is_not(started: Started) -> None:
@@ -94,18 +94,19 @@ async def test_nothing_is_told_by_an_empty_line(started: Started) -> None:
         assert run.told == []
 
 
-@pytest.mark.parametrize("pane", ["1", "2", "3", "4"])
-async def test_esc_keeps_the_words_and_goes_back_to_the_pane(started: Started, pane: str) -> None:
+async def test_esc_keeps_the_words_and_goes_back_to_the_pane(started: Started) -> None:
     run = ScriptedRun(scripted.running(), stays=True)
     async with started(run, size=(80, 24)) as pilot:
-        await pilot.press(pane, "c", *"half", "escape")
-        await settled(pilot)
-        assert focused_pane(pilot.app) == int(pane)
-        assert not isinstance(pilot.app.focused, Input)
-        assert words(pilot.app) == "half"
-        await pilot.press("c", *" done", "enter")
-        await settled(pilot)
-        assert [told.text for told in run.told if isinstance(told, Ask)] == ["half done"]
+        for pane in ("1", "2", "3", "4"):
+            run.told.clear()
+            await pilot.press("escape", pane, "c", *"half", "escape")
+            await settled(pilot)
+            assert focused_pane(pilot.app) == int(pane)
+            assert not isinstance(pilot.app.focused, Input)
+            assert words(pilot.app) == "half"
+            await pilot.press("c", *" done", "enter")
+            await settled(pilot)
+            assert [told.text for told in run.told if isinstance(told, Ask)] == ["half done"], pane
 
 
 @SIZES
@@ -205,38 +206,40 @@ async def test_a_replay_keeps_the_words_and_says_that_it_cannot_be_changed(start
         assert words(pilot.app) == "hi"
 
 
-@pytest.mark.parametrize(
-    ("typed", "told"),
-    [
-        ("/hint use float4", Say(text="use float4")),
-        ("/try a smaller tile", AddStep(title="a smaller tile", before=2)),
-        ("/HINT x", Say(text="x")),
-    ],
-)
-async def test_words_to_steer_by_look_different_and_are_no_question(
-    started: Started, typed: str, told: Say | AddStep
-) -> None:
+STEERING = {
+    "/hint use float4": Say(text="use float4"),
+    "/try a smaller tile": AddStep(title="a smaller tile", before=2),
+    "/HINT x": Say(text="x"),
+}
+
+
+async def test_words_to_steer_by_look_different_and_are_no_question(started: Started) -> None:
     run = ScriptedRun(scripted.running(), stays=True)
     async with started(run, size=(80, 24)) as pilot:
-        await pilot.press("c", *typed)
-        await settled(pilot)
-        assert f"steer> {typed}" in screen_text(pilot.app)
-        await pilot.press("enter")
-        await settled(pilot)
-        assert run.told == [told]
-        assert words(pilot.app) == ""
-        assert "you> " in screen_text(pilot.app)
+        await pilot.press("c")
+        for typed, told in STEERING.items():
+            run.told.clear()
+            await pilot.press(*typed)
+            await settled(pilot)
+            assert f"steer> {typed}" in screen_text(pilot.app)
+            await pilot.press("enter")
+            await settled(pilot)
+            assert run.told == [told]
+            assert words(pilot.app) == ""
+            assert "you> " in screen_text(pilot.app)
 
 
-@pytest.mark.parametrize("typed", ["/hint", "/try  ", "/faster please", "/"])
-async def test_what_steers_nothing_is_told_and_stays(started: Started, typed: str) -> None:
+async def test_what_steers_nothing_is_told_and_stays(started: Started) -> None:
     run = ScriptedRun(scripted.running(), stays=True)
     async with started(run) as pilot:
-        await pilot.press("c", *typed, "enter")
-        await settled(pilot)
-        assert run.told == []
-        assert notices(pilot.app) == ["There are /hint WORDS, /try WORDS and /stop."]
-        assert words(pilot.app) == typed
+        await pilot.press("c")
+        for typed in ("/hint", "/try  ", "/faster please", "/"):
+            pilot.app.clear_notifications()
+            await pilot.press("ctrl+u", *typed, "enter")
+            await settled(pilot)
+            assert run.told == [], typed
+            assert notices(pilot.app) == ["There are /hint WORDS, /try WORDS and /stop."], typed
+            assert words(pilot.app) == typed
 
 
 async def test_stop_is_told_to_the_session(started: Started) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -70,15 +71,13 @@ def test_every_dialog_is_known_here() -> None:
     assert {*all_dialogs()} == {*OPENED}
 
 
-@pytest.mark.parametrize("kind", OPENED, ids=lambda kind: kind.__name__)
-async def test_esc_leaves_a_dialog_wherever_the_focus_is_and_whatever_was_typed(
-    started: Started, kind: type[ModalScreen[Any]]
-) -> None:
+async def test_esc_leaves_a_dialog_wherever_the_focus_is_and_whatever_was_typed(started: Started) -> None:
     async with started(ScriptedRun(scripted.running(), stays=True)) as pilot:
-        app, places = pilot.app, 1
-        for typed, at in ((typed, at) for typed in ([], ["x", "y"]) for at in range(9)):
-            if at < places:
-                dialog = OPENED[kind]()
+        app = pilot.app
+        for opened, typed in product(OPENED.values(), ([], ["x", "y"])):
+            at, places = 0, 1
+            while at < places:
+                dialog = opened()
                 await app.push_screen(dialog)
                 await settled(pilot)
                 places = max(1, len(dialog.focus_chain))
@@ -87,34 +86,30 @@ async def test_esc_leaves_a_dialog_wherever_the_focus_is_and_whatever_was_typed(
                 await pilot.press(*typed)
                 if app.screen is dialog:  # else a key has answered
                     await pilot.press("escape", *(["escape"] if typed else []))
-                assert app.screen is not dialog, (app.focused, typed)
+                assert app.screen is not dialog, (dialog, app.focused, typed)
+                at += 1
 
 
-TYPING = [kind for kind in OPENED if issubclass(kind, TypingDialog)]
-
-
-@pytest.mark.parametrize("kind", TYPING, ids=lambda kind: kind.__name__)
-async def test_what_was_typed_is_forgotten_by_a_second_esc_right_after_the_first(
-    started: Started, kind: type[ModalScreen[Any]]
-) -> None:
+async def test_what_was_typed_is_forgotten_by_a_second_esc_right_after_the_first(started: Started) -> None:
+    typing = [opened for kind, opened in OPENED.items() if issubclass(kind, TypingDialog)]
     async with started(ScriptedRun(scripted.running(), stays=True)) as pilot:
         app = pilot.app
-        for place in range(5):
-            dialog = OPENED[kind]()
+        for opened, place in product(typing, range(5)):
+            dialog = opened()
             await app.push_screen(dialog)
             await settled(pilot)
             for field in dialog.query("Input, TextArea").nodes[place : place + 1]:
                 field.focus()
                 await pilot.press("x", "escape")
                 assert app.screen is dialog
-                assert notices(app) == [FORGETS]
+                assert notices(app) == [FORGETS], dialog
                 await pilot.press("y")
                 assert notices(app) == []
                 await pilot.press("escape")
                 assert app.screen is dialog
             await pilot.press("escape")
             assert app.screen is not dialog
-            assert notices(app) == []
+            assert notices(app) == [], dialog
 
 
 async def test_every_list_and_text_of_a_dialog_is_moved_through_with_the_same_keys(started: Started) -> None:
@@ -145,14 +140,14 @@ async def test_every_list_and_text_of_a_dialog_is_moved_through_with_the_same_ke
             await pilot.app.pop_screen()
 
 
-@pytest.mark.parametrize("kind", [kind for kind in OPENED if issubclass(kind, Dialog)], ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize("size", [(80, 24), (200, 50)])
-async def test_the_keys_of_a_dialog_are_told_once_in_the_last_line(
-    started: Started, kind: type[ModalScreen[Any]], size: tuple[int, int]
-) -> None:
+async def test_the_keys_of_a_dialog_are_told_once_in_the_last_line(started: Started, size: tuple[int, int]) -> None:
     async with started(ScriptedRun(scripted.running(), stays=True), size=size) as pilot:
-        await pilot.app.push_screen(OPENED[kind]())
-        await settled(pilot)
-        *above, last = screen_text(pilot.app).splitlines()
-        assert "esc " in last
-        assert not [line for line in above if "esc " in line or "enter " in line]
+        for opened in (opened for kind, opened in OPENED.items() if issubclass(kind, Dialog)):
+            dialog = opened()
+            await pilot.app.push_screen(dialog)
+            await settled(pilot)
+            *above, last = screen_text(pilot.app).splitlines()
+            assert "esc " in last, dialog
+            assert not [line for line in above if "esc " in line or "enter " in line], dialog
+            await pilot.app.pop_screen()

@@ -106,14 +106,13 @@ async def test_words_of_a_step_are_shown_harmlessly_in_plan_dialog_and_notice(
         assert "\x1b" not in pilot.app.screen.query_one(TextArea).text
 
 
-@pytest.mark.parametrize("place", [3, 8, 12, 13, 14, 15, 16], ids=lambda place: f"after-{place}")
-async def test_the_list_shows_the_same_part_of_a_plan_that_arrives_at_once_or_in_two_parts(
-    started: Started, place: int
-) -> None:
-    whole, gate = plans.whole_plan(), asyncio.Event()
+async def test_the_list_shows_the_same_part_of_a_plan_that_arrives_at_once_or_in_two_parts(started: Started) -> None:
+    whole = plans.whole_plan()
     async with started(ScriptedRun(whole, stays=True)) as pilot:
         at_once = screen_text(pilot.app)
-    async with started(ScriptedRun([*whole[:place], gate, *whole[place:]], stays=True)) as pilot:
-        gate.set()
-        await settled(pilot)
-        assert screen_text(pilot.app) == at_once
+    for place in (3, 8, 12, 13, 14, 15, 16):
+        gate = asyncio.Event()
+        async with started(ScriptedRun([*whole[:place], gate, *whole[place:]], stays=True)) as pilot:
+            gate.set()
+            await settled(pilot)
+            assert screen_text(pilot.app) == at_once, f"in two parts after event {place}"

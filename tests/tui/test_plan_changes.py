@@ -19,15 +19,17 @@ from tui_tuner.tui.dialogs import StepDialog, ThawDialog
 SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
 
 
-@pytest.mark.parametrize("key", ["n", "+", "insert"])
 @SIZES
-async def test_a_step_is_added_before_the_selected_one(started: Started, key: str, size: tuple[int, int]) -> None:
+async def test_a_step_is_added_before_the_selected_one(started: Started, size: tuple[int, int]) -> None:
     run = planned()
     async with started(run, size=size) as pilot:
-        await pilot.press("2", "down", key, *"Use a[i]", "tab", *"at once", "enter", *"and more", "ctrl+s")
-        await settled(pilot)
-        assert run.told == [AddStep(title="Use a[i]", detail="at once\nand more", before=2)]
-        assert focused_pane(pilot.app) == 2
+        await pilot.press("2", "down")
+        for key in ("n", "+", "insert"):
+            run.told.clear()
+            await pilot.press(key, *"Use a[i]", "tab", *"at once", "enter", *"and more", "ctrl+s")
+            await settled(pilot)
+            assert run.told == [AddStep(title="Use a[i]", detail="at once\nand more", before=2)], key
+            assert focused_pane(pilot.app) == 2
 
 
 async def test_a_step_is_added_at_the_end_where_the_selected_one_is_done_or_there_is_none(started: Started) -> None:
@@ -68,13 +70,15 @@ async def test_a_step_without_a_title_is_not_added(started: Started) -> None:
         assert run.told == []
 
 
-@pytest.mark.parametrize("key", ["enter", "f6"])
-async def test_title_and_detail_of_a_step_are_edited(started: Started, key: str) -> None:
+async def test_title_and_detail_of_a_step_are_edited(started: Started) -> None:
     run = planned()
     async with started(run) as pilot:
-        await pilot.press("2", "down", key, "end", *" of B", "enter")
-        await settled(pilot)
-        assert run.told == [EditStep(step=2, title="Vectorised loads of B", detail=scripted.STEPS[1].detail)]
+        await pilot.press("2", "down")
+        for key in ("enter", "f6"):
+            run.told.clear()
+            await pilot.press(key, "end", *" of B", "enter")
+            await settled(pilot)
+            assert run.told == [EditStep(step=2, title="Vectorised loads of B", detail=scripted.STEPS[1].detail)], key
 
 
 async def test_esc_leaves_the_dialogs_and_nothing_is_told(started: Started) -> None:
@@ -87,21 +91,23 @@ async def test_esc_leaves_the_dialogs_and_nothing_is_told(started: Started) -> N
         assert run.told == []
 
 
-@pytest.mark.parametrize(
-    ("keys", "move"),
-    [
-        (["end", "K"], MoveStep(step=4, before=3)),
-        (["end", "shift+up"], MoveStep(step=4, before=3)),
-        (["down", "J"], MoveStep(step=2, before=4)),
-        (["j", "j", "shift+down"], MoveStep(step=3, before=None)),
-    ],
-)
-async def test_a_step_is_moved(started: Started, keys: list[str], move: MoveStep) -> None:
+MOVES = [
+    (["end", "K"], MoveStep(step=4, before=3)),
+    (["end", "shift+up"], MoveStep(step=4, before=3)),
+    (["down", "J"], MoveStep(step=2, before=4)),
+    (["j", "j", "shift+down"], MoveStep(step=3, before=None)),
+]
+
+
+async def test_a_step_is_moved(started: Started) -> None:
     run = planned()
     async with started(run) as pilot:
-        await pilot.press("2", *keys)
-        await settled(pilot)
-        assert run.told == [move]
+        await pilot.press("2")
+        for keys, move in MOVES:
+            run.told.clear()
+            await pilot.press("home", *keys)
+            await settled(pilot)
+            assert run.told == [move], keys
 
 
 async def test_keys_pressed_in_a_row_move_a_step_on_and_on(started: Started) -> None:
@@ -123,23 +129,25 @@ async def test_keys_pressed_in_a_row_move_a_step_on_and_on(started: Started) -> 
         assert notices(app) == ["Step 4 is the first of the steps to come."]
 
 
-@pytest.mark.parametrize("key", ["x", "delete"])
-async def test_a_step_is_deleted_without_a_question(started: Started, key: str) -> None:
+async def test_a_step_is_deleted_without_a_question(started: Started) -> None:
     run = planned()
     async with started(run) as pilot:
-        await pilot.press("2", "end", key)
-        await settled(pilot)
-        assert run.told == [DeleteStep(step=4)]
+        for key in ("x", "delete"):
+            run.told.clear()
+            await pilot.press("2", "end", key)
+            await settled(pilot)
+            assert run.told == [DeleteStep(step=4)], key
 
 
-@pytest.mark.parametrize("key", ["K", "J", "x"])
-async def test_a_step_that_is_no_longer_to_come_stays_and_a_notice_says_why(started: Started, key: str) -> None:
+async def test_a_step_that_is_no_longer_to_come_stays_and_a_notice_says_why(started: Started) -> None:
     run = planned()
     async with started(run) as pilot:
-        await pilot.press("2", key)
-        await settled(pilot)
-        assert run.told == []
-        assert notices(pilot.app) == ["Step 1 is accepted: only steps still to come can be changed."]
+        for key in ("K", "J", "x"):
+            pilot.app.clear_notifications()
+            await pilot.press("2", key)
+            await settled(pilot)
+            assert run.told == [], key
+            assert notices(pilot.app) == ["Step 1 is accepted: only steps still to come can be changed."], key
 
 
 @SIZES
@@ -168,17 +176,18 @@ async def test_all_about_a_step_that_cannot_be_changed_is_read_to_its_end(
 
 
 @SIZES
-@pytest.mark.parametrize("key", ["t", "f7"])
-async def test_a_held_tunable_is_chosen_and_thawed(started: Started, key: str, size: tuple[int, int]) -> None:
+async def test_a_held_tunable_is_chosen_and_thawed(started: Started, size: tuple[int, int]) -> None:
     run = ScriptedRun(plans.whole_plan(), stays=True)
     async with started(run, size=size) as pilot:
-        await pilot.press("2", key)
-        await settled(pilot)
-        assert isinstance(pilot.app.screen, ThawDialog)
-        assert "tile_size    = 64" in screen_text(pilot.app)
-        await pilot.press("down", "enter")
-        await settled(pilot)
-        assert run.told == [Thaw(name="tile_size")]
+        for key in ("t", "f7"):
+            run.told.clear()
+            await pilot.press("2", key)
+            await settled(pilot)
+            assert isinstance(pilot.app.screen, ThawDialog), key
+            assert "tile_size    = 64" in screen_text(pilot.app)
+            await pilot.press("down", "enter")
+            await settled(pilot)
+            assert run.told == [Thaw(name="tile_size")]
 
 
 async def test_a_replay_says_that_it_cannot_be_changed(started: Started) -> None:

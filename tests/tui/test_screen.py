@@ -200,19 +200,18 @@ async def test_help_stands_in_the_place_of_the_panes_and_the_question_stays(
         assert [decision.action for decision in run.decisions] == ["approve"]
 
 
-@pytest.mark.parametrize("number", [1, 2, 3, 4])
-async def test_help_begins_with_the_focused_pane_and_names_every_key(started: Started, number: int) -> None:
+async def test_help_begins_with_the_focused_pane_and_names_every_key(started: Started) -> None:
     async with started(ScriptedRun(scripted.running(), stays=True), size=(100, 160)) as pilot:
-        await pilot.press(str(number), "question_mark")
-        await settled(pilot)
-        text = screen_text(pilot.app)
-        title = ("Kernel", "Plan", "Benchmarks", "Chat")[number - 1]
-        assert text.split("\n")[2].strip("│ ") == title
-        for binding in [*APP_BINDINGS, *SCREEN_BINDINGS]:
-            assert " ".join(binding.tooltip.split()[:4]) in text
-        await pilot.press(str(5 - number))
-        await settled(pilot)
-        assert focused_pane(pilot.app) == 5 - number
+        for number, title in enumerate(("Kernel", "Plan", "Benchmarks", "Chat"), 1):
+            await pilot.press(str(number), "question_mark")
+            await settled(pilot)
+            text = screen_text(pilot.app)
+            assert text.split("\n")[2].strip("│ ") == title
+            for binding in [*APP_BINDINGS, *SCREEN_BINDINGS]:
+                assert " ".join(binding.tooltip.split()[:4]) in text, title
+            await pilot.press(str(5 - number))
+            await settled(pilot)
+            assert focused_pane(pilot.app) == 5 - number
 
 
 async def test_ctrl_c_copies_what_is_selected_and_leaves_where_nothing_is(started: Started) -> None:

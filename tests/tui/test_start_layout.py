@@ -21,24 +21,24 @@ from tui_tuner.tui.start.problem_form import ProblemForm
 from tui_tuner.tui.start.start_app import StartApp
 
 
-@pytest.mark.parametrize("size", [(60, 18), (80, 24), (200, 50)])
-async def test_where_there_is_no_kernel_it_is_said_what_one_is_and_nothing_is_offered(size: tuple[int, int]) -> None:
+async def test_where_there_is_no_kernel_it_is_said_what_one_is_and_nothing_is_offered() -> None:
     app = StartApp([], look_at([]))
-    async with app.run_test(size=size, notifications=True) as pilot:
+    async with app.run_test(size=(60, 18), notifications=True) as pilot:
         await app.workers.wait_for_complete()
-        await pilot.pause()
-        lines = screen_text(app).split("\n")
-        assert "Kernels: no .cu .cl .c .cc .cpp" in lines[1]
-        assert any("Runs: none yet ──" in line for line in lines)
-        assert "$ tuner-tui DIRECTORY/KERNEL, or begin in the directory" in "\n".join(lines)
-        assert lines[-1].split() == ["^s", "save", "?", "help", "q", "quit"]
+        for size in ((60, 18), (80, 24), (200, 50)):
+            await pilot.resize_terminal(*size)
+            await pilot.pause()
+            lines = screen_text(app).split("\n")
+            assert "Kernels: no .cu .cl .c .cc .cpp" in lines[1], size
+            assert any("Runs: none yet ──" in line for line in lines), size
+            assert "$ tuner-tui DIRECTORY/KERNEL, or begin in the directory" in "\n".join(lines), size
+            assert lines[-1].split() == ["^s", "save", "?", "help", "q", "quit"], size
         await pilot.press("y", "enter", "i")
         assert app.is_running
         assert not app._notifications
 
 
-@pytest.mark.parametrize("size", [(40, 20), (80, 24), (120, 36)])
-async def test_a_choice_that_goes_on_beyond_its_field_ends_with_a_sign_that_it_does(size: tuple[int, int]) -> None:
+async def test_a_choice_that_goes_on_beyond_its_field_ends_with_a_sign_that_it_does() -> None:
     offered = Found({"device": [("auto  C or C++: CPU, CUDA: NVIDIA H200, OpenCL: NVIDIA H200, another: CPU", "auto")]})
 
     async def discover() -> Found:
@@ -48,11 +48,13 @@ async def test_a_choice_that_goes_on_beyond_its_field_ends_with_a_sign_that_it_d
         return replace(await look_at([])(), discover=discover)
 
     app = StartApp([GivenFile(Path("scale.cu"))], look)
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=(40, 20)) as pilot:
         await app.workers.wait_for_complete()
-        await pilot.pause()
-        line = next(line for line in screen_text(app).split("\n") if "auto  C" in line)
-        assert "…" in line.partition("▼")[0]
+        for size in ((40, 20), (80, 24), (120, 36)):
+            await pilot.resize_terminal(*size)
+            await pilot.pause()
+            line = next(line for line in screen_text(app).split("\n") if "auto  C" in line)
+            assert "…" in line.partition("▼")[0], size
 
 
 @pytest.mark.usefixtures("_here")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,7 +35,9 @@ class Options:
         counter = file.with_name("runs")
         run = int(counter.read_text()) + 1 if counter.exists() else 1
         if counted:
-            counter.write_text(str(run))
+            new = file.with_name(f"runs-{os.getpid()}")
+            new.write_text(str(run))
+            new.replace(counter)  # whole at once: a run on another GPU may be reading it
         faults = Faults.of_run(told.get("fault", ""), run)
         return cls(Path(told["measured"]), float(told.get("pace", 0)), told.get("layout", OLDER), faults)
 
