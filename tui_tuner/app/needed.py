@@ -8,13 +8,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import combinations_with_replacement
 
-import numpy as np
-
 from tui_tuner.evaluate.trials import is_late
 from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words
 from tui_tuner.problem.draft.guesses import is_written
 from tui_tuner.problem.draft.sizes import Amendments
-from tui_tuner.problem.dtypes import dtype_named
+from tui_tuner.problem.dtypes import dtype_named, is_floating
 from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.inputs import shape_of
 from tui_tuner.problem.model import Argument, Problem
@@ -93,7 +91,7 @@ def _is_status(name: str, problem: Problem) -> bool:
         if one.output and not one.one_value
     }
     own = next(one for one in problem.arguments if one.name == name)
-    return np.dtype(own.dtype).kind in "iub" and elements[name] < max(elements.values())
+    return not is_floating(dtype_named(own.dtype)) and elements[name] < max(elements.values())
 
 
 def _is_written(name: str, problem: Problem) -> bool:
