@@ -112,11 +112,10 @@ async def drafted(kernel: Path) -> tuple[Path, str]:
 
 
 BEST = {"model": "none", "best": "0.1 ms", "evaluations": "27", "block_size_x": "128"}
+AT, BEFORE = "2026-11-20T14:32", "2026-11-20T12:00"
 RUNS = [
-    RunCard(
-        Path("tuner-runs/scale-1"), "scale.cu", "resumable", "2026-11-20T14:32", None, "autonomous", {"model": "none"}
-    ),
-    RunCard(Path("tuner-runs/scale-0"), "scale.cu", "finished", "2026-11-20T12:00", 1.83, "search", BEST),
+    RunCard(Path("tuner-runs/scale-1"), "scale.cu", "resumable", AT, None, "autonomous", {"model": "none"}, AT),
+    RunCard(Path("tuner-runs/scale-0"), "scale.cu", "finished", BEFORE, 1.83, "search", BEST, BEFORE),
 ]
 
 
