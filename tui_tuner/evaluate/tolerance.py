@@ -26,8 +26,10 @@ TIMED_MARGIN = 16.0
 """Margin at the timed size, where the kernel as given itself is the reference: it may be larger than all tests."""
 WIDER = 1.5
 FLOOR_ULPS = 8.0
-FLOOR_ROUNDINGS, FLOOR_OF_FEW_BITS = 2.0, 2.0**-6
-"""Of bfloat16 and narrower: two roundings apart, and at least that of bfloat16; eight would be no check."""
+FLOOR_OF_FEW_BITS = 2.0**-6
+"""No more of bfloat16, which is two roundings apart; eight would be no check."""
+BESIDE_ROUNDED, BESIDE_EXACT = 1.0, 0.75
+"""Of a type of one byte, in units of its spacing: the next number, or half of that and as much for what went before."""
 FLOOR_CAP = 1e-2
 """No bound lets more than this share of the output's magnitude pass."""
 TINY = float(np.finfo(np.float32).tiny)
@@ -109,7 +111,7 @@ def bound(
         return Bound(float(tolerance.integers), 0.0)
     if tolerance.absolute is not None or tolerance.relative is not None:
         return Bound(tolerance.absolute or 0.0, tolerance.relative or 0.0)
-    least = _least_share(dtype)
+    least = _least_share(expected, dtype)
     floor = min(least * max(1.0, operations) ** 0.5, FLOOR_CAP)
     size = magnitude(expected) if size is None else size
     if own is None:
@@ -120,12 +122,15 @@ def bound(
 
 def loosest(expected: np.ndarray, dtype: np.dtype) -> Bound:
     """What no floating-point output of a type may deviate by, however the kernel as given errs."""
-    return Bound(FLOOR_CAP * magnitude(expected), max(FLOOR_CAP, _least_share(dtype)))
+    return Bound(FLOOR_CAP * magnitude(expected), max(FLOOR_CAP, _least_share(expected, dtype)))
 
 
-def _least_share(dtype: np.dtype) -> float:
+def _least_share(expected: np.ndarray, dtype: np.dtype) -> float:
     """What share of an element rounding alone may come to."""
-    return min(FLOOR_ULPS * spacing(dtype), max(FLOOR_ROUNDINGS * spacing(dtype), FLOOR_OF_FEW_BITS))
+    if dtype.itemsize > 1:
+        return min(FLOOR_ULPS * spacing(dtype), FLOOR_OF_FEW_BITS)
+    is_rounded = np.array_equal(expected.astype(dtype).astype(np.float64), expected, equal_nan=True)
+    return spacing(dtype) * (BESIDE_ROUNDED if is_rounded else BESIDE_EXACT)
 
 
 def magnitude(values: np.ndarray) -> float:
@@ -150,11 +155,7 @@ def _of_pieces(flat: np.ndarray, work: Callable[[slice], Found]) -> list[Found]:
 
 
 def _squares(piece: np.ndarray) -> tuple[float, int]:
-    """The sum of the squares of what is finite and whose squares are, and their number.
-
-    Args:
-        piece: of double precision, and written over.
-    """
+    """The sum of the squares of what is finite and whose squares are, and their number; the piece is written over."""
     squared = np.square(piece, out=piece)
     total = float(squared.sum())
     if not np.isfinite(total):
@@ -193,9 +194,8 @@ def own_error(got: np.ndarray, expected: np.ndarray) -> OwnError:
     def largest(piece: slice) -> tuple[float, float]:
         one, right = _finite_pair(*flat, piece)
         error = np.abs(one - right)
-        absolute = float(error.max(initial=0.0))
-        error /= np.maximum(np.abs(right), size)
-        return absolute, float(error.max(initial=0.0))
+        shares = error / np.maximum(np.abs(right), size)
+        return float(error.max(initial=0.0)), float(shares.max(initial=0.0))
 
     found = _of_pieces(flat[0], largest)
     return OwnError(max((one for one, _ in found), default=0.0), max((one for _, one in found), default=0.0))
@@ -276,8 +276,7 @@ def tally(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> Tally:
     if not is_floating(got.dtype):
         return Tally(off=_wrong(_differing(got, expected, allowed)))
     largest = _quick_share(got, expected, allowed)
-    close = largest <= 1 - 8 * spacing(got.dtype)  # nearer to the limit rounding could decide
-    if close:
+    if largest <= 1 - 8 * spacing(got.dtype):  # nearer to the limit rounding could decide
         return Tally(worst=largest)
     share, not_a_number, infinite = _exact(got, expected, allowed)
     return Tally(float(share.max(initial=0.0)), _wrong(share > 1), _wrong(not_a_number), _wrong(infinite))

@@ -128,3 +128,9 @@ def rms_norm(y, x, r, w, n, eps):
 
 def fp8_product(c, a, b, n, k, scale):
     return a @ b.T * scale
+
+
+def row_quantise(q, s, x, n, bound, least):
+    """Not rounded to 8 bits: what each number is to be next to."""
+    scale = np.clip(np.abs(x).max(1), np.float32(least), np.float32(bound)) / 448
+    return np.clip(x / scale[:, None], -448, 448), scale
