@@ -60,6 +60,12 @@ def test_a_texture_stays_within_what_the_argument_declares(
         assert np.array_equal(values, np.round(values.astype(float)))
 
 
+@pytest.mark.parametrize("dtype", ["float16", *NARROW])
+def test_rounding_to_few_bits_reaches_no_upper_bound(dtype: str) -> None:
+    values = np.asarray(make_arguments(problem_of(dtype=dtype, fill="uniform", low=5, high=10), {}, 1)[0])
+    assert 5 <= float(values.min()) < float(values.max()) < 10
+
+
 def test_what_a_domain_does_not_allow_is_left_as_it_is() -> None:
     assert drawn(Texture.LARGE, fill="uniform") is None
     assert drawn(Texture.ZEROS, fill="uniform", low=1, high=2) is None
@@ -72,6 +78,14 @@ def test_infinities_of_either_sign_come_where_they_are_declared() -> None:
     found = np.concatenate([drawn(Texture.INFINITE, seed, infinities=True) for seed in range(20)])  # type: ignore[misc]
     assert 0 < np.isinf(found).sum() <= 80
     assert {np.inf, -np.inf} <= set(found[np.isinf(found)].tolist())
+
+
+def test_the_few_among_equal_ones_are_far_from_them() -> None:
+    values = drawn(Texture.MOSTLY_EQUAL, fill="uniform", low=5, high=7)
+    assert values is not None
+    most = np.median(values)
+    assert most in {5.5, 6.0, 6.5}
+    assert set(values[values != most].tolist()) == {5.25, 6.75}
 
 
 def test_spikes_are_all_of_the_sum() -> None:

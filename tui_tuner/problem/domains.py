@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tui_tuner.problem.blocks import filled, in_blocks, in_threads
-from tui_tuner.problem.dtypes import is_floating, largest, spacing
+from tui_tuner.problem.dtypes import is_floating, kept_below, largest, spacing
 
 SPIKES = 64
 """Elements that are large, of as many as there are."""
@@ -25,6 +25,8 @@ APART = (32, 64, 128, 256, 512, 1024)
 """How far elements are from each other that one thread has, as a rule."""
 INFINITIES = 4
 PARTS = 16
+NEAR, FAR = (0.25, 0.5, 0.75), (0.125, 0.875)
+"""Shares of the range of a bounded array that most of it has, and those few that an average is to show."""
 DEEPEST = 10
 """Quiet parts are scaled by up to 2 to the minus this."""
 TINY, LARGE = (1e-30, 1e-3, 2**-4), (1e4, 1e3, 2.0**5)
@@ -109,8 +111,8 @@ def mostly_equal(noise: np.ndarray, domain: Domain, random: np.random.Generator)
     flat[:zeros] = 0
     alike = min(HEAD, flat.size // 2)
     for place in random.integers(alike, flat.size, min(SPIKES, flat.size // HEAD + 1)):
-        flat[place] = _one_of_few(domain, random, negative=place >= zeros)
-    return values
+        flat[place] = _one_of_few(domain, random, negative=place >= zeros, of=FAR)
+    return values if domain.high is None else kept_below(values, domain.high)
 
 
 def put(values: np.ndarray, numbers: Sequence[np.generic], domain: Domain, random: np.random.Generator) -> None:
@@ -179,14 +181,14 @@ def next_to_each_other(noise: np.ndarray, domain: Domain, random: np.random.Gene
     return np.asarray(bits + random.integers(0, count, noise.shape, bits.dtype.type)).view(noise.dtype)
 
 
-def _one_of_few(domain: Domain, random: np.random.Generator, *, negative: bool) -> float:
+def _one_of_few(domain: Domain, random: np.random.Generator, *, negative: bool, of: Sequence[float] = NEAR) -> float:
     """One of a few values of few bits; below zero where that is wanted and the array may hold any number."""
     if domain.low is None or domain.high is None:
         value = float(random.choice(EQUAL))
         return -abs(value) if negative else value
     if domain.is_whole:
         return _one_value(domain, random)
-    return domain.origin + (domain.high - domain.origin) * float(random.choice((0.25, 0.5, 0.75)))
+    return domain.origin + (domain.high - domain.origin) * float(random.choice(of))
 
 
 def profile(noise: np.ndarray, domain: Domain, random: np.random.Generator) -> np.ndarray:

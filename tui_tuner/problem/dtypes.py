@@ -48,6 +48,15 @@ def holds_bits(name: str, of: str) -> bool:
     return of in _NARROW and name in (f"uint{8 * dtype_named(of).itemsize}", f"int{8 * dtype_named(of).itemsize}")
 
 
+def kept_below(values: np.ndarray, bound: float) -> np.ndarray:
+    """The array, in which those that rounding to fewer bits has put at a bound become the number before it."""
+    if is_narrow(values.dtype):
+        limit, least = values.dtype.type(bound), values.dtype.type(-largest(values.dtype))
+        before = np.nextafter(limit, least) if float(limit) >= bound else limit
+        np.minimum(values, before, out=values)
+    return values
+
+
 def largest(dtype: np.dtype) -> float:
     """The largest number of a floating-point type."""
     return float(_limits(dtype).max)

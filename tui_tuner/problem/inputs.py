@@ -13,7 +13,7 @@ from tui_tuner.errors import ProblemError
 from tui_tuner.problem.argument import POINTER
 from tui_tuner.problem.blocks import BLOCK, filled, in_threads
 from tui_tuner.problem.by_value import layout
-from tui_tuner.problem.dtypes import dtype_named, is_floating, is_narrow, largest
+from tui_tuner.problem.dtypes import dtype_named, is_floating, is_narrow, kept_below, largest
 from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.model import Argument, InputFill, Member, Problem
 from tui_tuner.problem.reference import call_reference, made_by_function
@@ -267,7 +267,7 @@ def _filled(argument: Argument, sizes: Mapping[str, int], shape: tuple[int, ...]
         return _offsets(np.random.default_rng(seed), math.prod(shape), dtype, int(low), int(high)).reshape(shape)
     if fill_of(argument) == "uniform":
         values = _drawn(shape, dtype, seed, lambda random, part: _uniform(random, part, low, high))
-        return _below(values, high) if is_narrow(dtype) else values
+        return kept_below(values, high)
     held = dtype if not is_floating(dtype) else np.dtype(np.int64)
     return _drawn(shape, held, seed, lambda random, part: _integers(random, part, low, high)).astype(dtype, copy=False)
 
@@ -296,14 +296,6 @@ def _uniform(random: np.random.Generator, part: np.ndarray, low: float, high: fl
     random.random(dtype=part.dtype.type, out=part)
     part *= part.dtype.type(high - low)
     part += part.dtype.type(low)
-
-
-def _below(values: np.ndarray, high: float) -> np.ndarray:
-    """What rounding to fewer bits has put at the bound, which is not reached, as the number before it."""
-    bound = values.dtype.type(high)
-    if float(bound) >= high:
-        np.copyto(values, np.nextafter(bound, values.dtype.type(-largest(values.dtype))), where=values >= bound)
-    return values
 
 
 def _integers(random: np.random.Generator, part: np.ndarray, low: float, high: float) -> None:
