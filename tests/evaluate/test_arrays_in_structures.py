@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -54,19 +55,26 @@ EDITS = {
 }
 
 
-@pytest.mark.parametrize("device", ["emulator", pytest.param("cuda", marks=pytest.mark.gpu)])
-async def test_arrays_behind_a_structure_are_verified_as_arguments_are(tmp_path: Path, device: str) -> None:
-    (tmp_path / "doubled.cu").write_text(KERNEL)
-    (tmp_path / "doubled.toml").write_text(PROBLEM)
-    problem = load_problem(tmp_path / "doubled.toml")
-    async with evaluator_for(problem, tmp_path, device) as (evaluator, report):
+async def each_is_judged(
+    directory: Path, device: str, kernel: str, problem_file: str, edits: Mapping[str, tuple[str, str]]
+) -> None:
+    """Each edit of a kernel is refused as its key says, and accepted where that is empty."""
+    (directory / "doubled.cu").write_text(kernel)
+    (directory / "doubled.toml").write_text(problem_file)
+    problem = load_problem(directory / "doubled.toml")
+    async with evaluator_for(problem, directory, device) as (evaluator, report):
         assert report.given.ok
-        for expected, (old, new) in EDITS.items():
-            assert KERNEL.count(old) == 1
-            found = await evaluator.evaluate(rewritten(problem, KERNEL.replace(old, new)), BLOCK, None)
+        for expected, (old, new) in edits.items():
+            assert kernel.count(old) == 1
+            found = await evaluator.evaluate(rewritten(problem, kernel.replace(old, new)), BLOCK, None)
             said = "" if found.failure is None else f"{found.failure.kind.name}: {found.failure.message}"
             assert said.startswith(expected), said
             assert bool(said) == bool(expected)
+
+
+@pytest.mark.parametrize("device", ["emulator", pytest.param("cuda", marks=pytest.mark.gpu)])
+async def test_arrays_behind_a_structure_are_verified_as_arguments_are(tmp_path: Path, device: str) -> None:
+    await each_is_judged(tmp_path, device, KERNEL, PROBLEM, EDITS)
 
 
 LISTED = """struct Data { int n; const float *from[2]; float *to; };
@@ -92,14 +100,4 @@ async def test_each_array_of_a_list_in_a_structure_is_verified_as_arguments_are(
     members = [member.replace("from", f"from[{at}]", 1).replace('"from"', f'"{name}"') for at, name in enumerate(names)]
     listed = PROBLEM.replace(member, "".join(members))
     listed = listed.replace(table, "".join(table.replace("from", name) for name in names))
-    (tmp_path / "doubled.cu").write_text(LISTED)
-    (tmp_path / "doubled.toml").write_text(listed)
-    problem = load_problem(tmp_path / "doubled.toml")
-    async with evaluator_for(problem, tmp_path, device) as (evaluator, report):
-        assert report.given.ok
-        for expected, (old, new) in LISTED_EDITS.items():
-            assert LISTED.count(old) == 1
-            found = await evaluator.evaluate(rewritten(problem, LISTED.replace(old, new)), BLOCK, None)
-            said = "" if found.failure is None else f"{found.failure.kind.name}: {found.failure.message}"
-            assert said.startswith(expected), said
-            assert bool(said) == bool(expected)
+    await each_is_judged(tmp_path, device, LISTED, listed, LISTED_EDITS)

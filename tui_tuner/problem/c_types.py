@@ -25,15 +25,23 @@ _QUALIFIERS = frozenset(
     }
 )
 _INTEGER_WORDS = frozenset({"unsigned", "signed", "char", "short", "int", "long"})
+_OF_VECTORS = {
+    "half": "float16",
+    "__half": "float16",
+    "nv_bfloat16": "bfloat16",
+    "__nv_bfloat16": "bfloat16",
+    "__hip_bfloat16": "bfloat16",
+    "__nv_fp8_e4m3": "float8_e4m3fn",
+    "__nv_fp8_e5m2": "float8_e5m2",
+}
+"""Narrow types whose vectors are named by them and how many."""
 _NAMED = {
     "float": "float32",
     "double": "float64",
-    "half": "float16",
-    "__half": "float16",
     "_Float16": "float16",
-    **dict.fromkeys(("__nv_bfloat16", "nv_bfloat16", "__bf16", "__hip_bfloat16", "hip_bfloat16"), "bfloat16"),
-    "__nv_fp8_e4m3": "float8_e4m3fn",
-    "__nv_fp8_e5m2": "float8_e5m2",
+    "__bf16": "bfloat16",
+    "hip_bfloat16": "bfloat16",
+    **_OF_VECTORS,
     "bool": "bool",
     "_Bool": "bool",
     "size_t": "uint64",
@@ -55,8 +63,7 @@ _VECTORS = {
     **{f"__nv_fp8x{width}_{kind}": f"__nv_fp8_{kind}{width}" for width in (2, 4) for kind in ("e4m3", "e5m2")},
 }
 """Types that are as vectors by other names."""
-_NARROW_VECTOR = r"half|__half|(?:__)?nv_bfloat16|__hip_bfloat16|__nv_fp8_e4m3|__nv_fp8_e5m2"
-_VECTOR = re.compile(rf"((?:u?(?:char|short|int|long|longlong))|float|double|{_NARROW_VECTOR})(2|3|4|8|16)")
+_VECTOR = re.compile(rf"((?:u?(?:char|short|int|long|longlong))|float|double|{'|'.join(_OF_VECTORS)})(2|3|4|8|16)")
 _PACKED_MARK = "__times"
 """Between a type and how many of it a structure is made of, where no vector is."""
 

@@ -10,7 +10,7 @@ from typing import cast
 
 import numpy as np
 
-_NARROW = frozenset({"bfloat16", "float8_e4m3fn", "float8_e5m2"})
+_BEYOND_NUMPY = frozenset({"bfloat16", "float8_e4m3fn", "float8_e5m2"})
 """Those that are not NumPy's own."""
 
 
@@ -20,17 +20,16 @@ def dtype_named(name: str) -> np.dtype:
     Raises:
         TypeError: there is none of this name.
     """
-    if name in _NARROW:
+    if name in _BEYOND_NUMPY:
         import ml_dtypes  # a process that meets none of them does without
 
-        name = getattr(ml_dtypes, name)
-    found: np.dtype = np.dtype(name)
-    return found
+        return cast(np.dtype, np.dtype(getattr(ml_dtypes, name)))
+    return np.dtype(name)
 
 
 def is_floating(dtype: np.dtype) -> bool:
     """Whether it is a floating-point type."""
-    return dtype.kind == "f" or dtype.name in _NARROW
+    return dtype.kind == "f" or dtype.name in _BEYOND_NUMPY
 
 
 def is_number(dtype: np.dtype) -> bool:
@@ -45,7 +44,7 @@ def is_narrow(dtype: np.dtype) -> bool:
 
 def holds_bits(name: str, of: str) -> bool:
     """Whether whole numbers of a type are declared for the bits of one that problem files did not have at first."""
-    return of in _NARROW and name in (f"uint{8 * dtype_named(of).itemsize}", f"int{8 * dtype_named(of).itemsize}")
+    return of in _BEYOND_NUMPY and name.removeprefix("u") == f"int{8 * dtype_named(of).itemsize}"
 
 
 def kept_below(values: np.ndarray, bound: float) -> np.ndarray:
@@ -68,7 +67,7 @@ def spacing(dtype: np.dtype) -> float:
 
 
 def _limits(dtype: np.dtype) -> np.finfo:
-    if dtype.name not in _NARROW:
+    if dtype.name not in _BEYOND_NUMPY:
         return np.finfo(dtype)
     import ml_dtypes
 

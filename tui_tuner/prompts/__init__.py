@@ -138,11 +138,11 @@ def build_facts(problem: Problem) -> str:
 
 def check_facts(problem: Problem, wording: int = WORDING) -> str:
     """What the arrays hold, and how far a result may be off."""
-    kinds = {is_floating(dtype_named(argument.dtype)) for argument in problem.arguments if argument.output}
+    are_floating = [is_floating(dtype_named(argument.dtype)) for argument in problem.arguments if argument.output]
     lines = [fill_facts(problem)]
-    if True in kinds or wording < 3:
+    if any(are_floating) or wording < 3:
         lines.append(_tolerance(problem))
-    if False in kinds and wording > 2:
+    if not all(are_floating) and wording > 2:
         lines.append("a whole number of a result must be equal")
     if textures := occurring(problem) if wording > 2 else ALL_BUT_NOISE:
         lines.append(f"verified with other inputs as well: {', '.join(textures)}")

@@ -242,18 +242,14 @@ def in_elements(
         text, place = meaning
     parts = factors(program.resolved(text, place, known))
     sized = [one for one in parts if isinstance(one, ast.Name) and one.id.startswith(SIZEOF)]
-    of_number = parameter.width * _bytes(parameter.dtype or "float32")
+    of_number = parameter.width * dtype_named(parameter.dtype or "float32").itemsize
     element = structure_bytes(parameter.members) if parameter.members else of_number
     if sized:
         parts.remove(sized[0])
         dtype, width = dtype_of(sized[0].id.removeprefix(SIZEOF).replace("_", " "), "cuda", {})
-        host = width * _bytes(dtype) if dtype is not None and parameter.dtype is not None else element
+        host = width * dtype_named(dtype).itemsize if dtype is not None and parameter.dtype is not None else element
         return scaled(parts, host, element)
     return scaled(parts, 1, element)
-
-
-def _bytes(dtype: str) -> int:
-    return dtype_named(dtype).itemsize
 
 
 def named(pointer: str) -> str:

@@ -163,7 +163,7 @@ class CudaBackend(Protocol):
 def by_value(scalar: np.generic) -> np.generic:
     """A scalar in a type that every package can pass: those of fewer bits than float32 as these, bool as a byte."""
     if is_narrow(scalar.dtype):
-        bits: np.generic = np.frombuffer(scalar.tobytes(), f"u{scalar.itemsize}")[0]
+        bits: np.generic = scalar.view(f"u{scalar.itemsize}")
         return bits
     if isinstance(scalar, np.bool_):
         return np.uint8(scalar)
