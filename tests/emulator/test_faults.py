@@ -156,6 +156,14 @@ def test_times_that_explain_less_than_half_of_what_the_system_counted_are_implau
     assert caught.value.kind == FailureKind.IMPLAUSIBLE
 
 
+def test_one_moment_in_which_the_machine_stood_still_is_no_sign_of_a_forged_clock() -> None:
+    honest = [1.0, 1.1, 0.9, 1.0, 1.2, 1.0]
+    counted_s = [ms / 1e3 for ms in honest]
+    assert checked_times(honest, [*counted_s[:5], 0.06], 0, 1) == honest
+    with pytest.raises(DeviceFault, match=r"5 launches claim 5\.2 ms but 39 ms went by"):
+        checked_times(honest, [*counted_s[:4], 0.04, 0.06], 0, 1)
+
+
 def test_time_for_restoring_arrays_is_no_sign_of_a_forged_clock() -> None:
     assert checked_times([1, 1], [1, 1], 2**30, 1) == [1, 1]
 

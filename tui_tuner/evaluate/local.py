@@ -43,6 +43,8 @@ from tui_tuner.problem.model import Configuration, Problem, Test
 
 PAUSES_S = (1.0, 5.0)
 """Pauses before what the machine kept from being done is tried again."""
+_DOUBTFUL = 0.1
+"""Share of such a pause before what is only doubtful is tried again: it may be the candidate's doing."""
 Outcome = TypeVar("Outcome")
 
 
@@ -337,6 +339,7 @@ class LocalEvaluator:
                 outcome = await attempt()
                 if not is_doubtful(outcome):
                     return outcome
+                await asyncio.sleep(pause_s * _DOUBTFUL)
             except MachineError as error:
                 self._troubles.append(f"{error.message}: no kernel is to blame, it is tried again")
                 await asyncio.sleep(pause_s)

@@ -32,6 +32,8 @@ _NULL_BYTES = 1 << 16
 _OVERHEAD_S = 1e-3
 _RESTORED_BYTES_PER_S = 0.5e9
 _LEAST_SHARE = 0.5
+_MANY = 5
+"""So many launches that one does not move their median by much."""
 
 
 def check_end(ended: ExecutorExit, launch: NativeLaunch | None, timeout_s: float) -> None:
@@ -64,7 +66,8 @@ def checked_times(claimed: Sequence[float], cpu_s: Sequence[float], restored_byt
 
     The kernel runs beside the clock and could write any time. So they must explain at least half of the processor
     time that the operating system counted, whatever else the machine was busy with: beyond what restoring the arrays
-    and a pause take, and as much on every core.
+    and a pause take, and as much on every core. Of many launches, the one that explains least is not asked: a virtual
+    machine that stands still for a moment counts it for whoever was running.
 
     Args:
         cpu_s: what was counted for each of the launches, seconds.
@@ -76,9 +79,12 @@ def checked_times(claimed: Sequence[float], cpu_s: Sequence[float], restored_byt
     if not all(math.isfinite(ms) and ms > 0 for ms in claimed):
         raise DeviceFault(FailureKind.IMPLAUSIBLE, "a launch that takes no time")
     other_s = _OVERHEAD_S + restored_bytes / _RESTORED_BYTES_PER_S
-    unexplained_s = sum(cpu_s) - len(claimed) * other_s
-    if sum(claimed) / 1e3 * cores < _LEAST_SHARE * unexplained_s:
-        message = f"{len(claimed)} launches claim {sum(claimed):.3g} ms but {unexplained_s * 1e3:.3g} ms went by"
+    asked = sorted(zip(claimed, cpu_s, strict=True), key=lambda launch: launch[1] - launch[0] / 1e3 * cores)
+    asked = asked[:-1] if len(asked) >= _MANY else asked
+    claimed_ms = sum(ms for ms, _ in asked)
+    unexplained_s = sum(cpu for _, cpu in asked) - len(asked) * other_s
+    if claimed_ms / 1e3 * cores < _LEAST_SHARE * unexplained_s:
+        message = f"{len(asked)} launches claim {claimed_ms:.3g} ms but {unexplained_s * 1e3:.3g} ms went by"
         raise DeviceFault(FailureKind.IMPLAUSIBLE, message)
     return list(claimed)
 
