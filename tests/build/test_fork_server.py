@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.waiting import reached
-from tui_tuner.evaluate.sandbox import server as sandbox_server
 from tui_tuner.evaluate.sandbox.run import run_confined
+from tui_tuner.processes import server as sandbox_server
 
 PYTHON = (Path(sys.prefix), Path(sys.base_prefix))
 

@@ -17,9 +17,9 @@ from tui_tuner.evaluate.build.compilers import Compiler, Recipe
 from tui_tuner.evaluate.build.compilers.emulator import LAUNCH
 from tui_tuner.evaluate.devices.base import DeviceFault, KernelArgument, LoadedKernel
 from tui_tuner.evaluate.devices.native.device import NativeDevice
-from tui_tuner.evaluate.sandbox import server
 from tui_tuner.problem.candidate import Candidate, Geometry
 from tui_tuner.problem.model import Configuration, Launch
+from tui_tuner.processes import server
 
 KERNELS = Path(__file__).parent / "kernels"
 _EXPORT = """

@@ -13,7 +13,7 @@ from tui_tuner.evaluate.devices.base import DeviceFault
 from tui_tuner.evaluate.given import kept_tests
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.runner.protocol import RehearsalAnswer
-from tui_tuner.evaluate.runner.server import Rehearsal
+from tui_tuner.evaluate.runner.rehearsal import Rehearsal
 from tui_tuner.evaluate.runner.workbench import Workbench
 from tui_tuner.problem.load import load_problem
 from tui_tuner.problem.model import InputFill, Problem, Test

@@ -96,7 +96,7 @@ async def tune(chosen: argparse.Namespace) -> int:
     from tui_tuner.evaluate.runner import start_ahead
 
     if chosen.kernel is not None and chosen.kernel.suffix.partition(":")[0] == ".cu":
-        await start_ahead(chosen.device or "auto")
+        start_ahead(chosen.device or "auto")
     from tui_tuner.app.showing import show
     from tui_tuner.app.starting import DraftDesk
 

@@ -1,74 +1,93 @@
 """The process that holds a device: what is asked of it, how it answers, who watches it.
 
-Here: one that starts while the program itself still loads, since loading and the device's context take a second
-together. Whoever needs the first runner that is not confined takes it; nobody needs to."""
+Here: where a runner that is not confined comes from. It is forked from a process that has loaded all that a runner
+needs, so that one which follows a crash, or serves another device, is there at once. The first may be asked for while
+the program itself still loads, since loading and the device's context take a second together.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import socket
-import sys
-from dataclasses import dataclass
+import threading
+from asyncio import StreamReader, StreamWriter
+from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from tui_tuner.processes import driver_environment
-from tui_tuner.processes.child import Child, Program, start
+from tui_tuner.processes.server import AS_STARTED, ForkedChild, ServerProcess, asked_to_fork
 
 _CONTROL = Path("/dev/nvidiactl")
 """There where an NVIDIA driver is loaded."""
-AHEAD = "ahead"
-"""Argument of a runner that first of all waits for where its output goes."""
+AHEAD, NOW = b"a", b"n"
+"""What a runner is told first: to load what drives a CUDA device; with the file that it writes to, to begin."""
 
 
-@dataclass(frozen=True)
-class Ahead:
-    """A runner that waits."""
+class Asked(NamedTuple):
+    """A runner that was asked for: the connections to the server and to itself."""
 
-    child: Child
-    connection: socket.socket
-
-
-_waiting: list[Ahead] = []
+    server: socket.socket
+    channel: socket.socket
 
 
-async def start_ahead(device: str) -> None:
-    """Start a runner where a session on this device surely needs one that is not confined.
+class _OfThread(threading.local):
+    """What a thread has: the system ends what a thread started when that ends."""
+
+    def __init__(self) -> None:
+        self.server: ServerProcess | None = None
+        self.ahead: list[Asked] = []
+
+
+_ours = _OfThread()
+
+
+def start_ahead(device: str) -> None:
+    """Ask for a runner where a session on this device surely needs one that is not confined.
 
     Args:
         device: as the user names it, "auto", "cuda:0".
     """
-    if not (device.startswith("cuda") or (device == "auto" and _CONTROL.exists())):
-        return
-    ours, theirs = socket.socketpair()
-    with theirs:
-        command = (sys.executable, "-P", "-m", "tui_tuner.evaluate.runner.server", str(theirs.fileno()), AHEAD)
-        descriptors = (theirs.fileno(),)
-        program = Program(command, driver_environment(), descriptors=descriptors, dies_with_us=False)
-        try:
-            _waiting.append(Ahead(await start(program), ours))
-        except BaseException:
-            ours.close()
-            raise
+    if device.startswith("cuda") or (device == "auto" and _CONTROL.exists()):
+        runner = _asked()
+        runner.channel.send(AHEAD)
+        _ours.ahead.append(runner)
 
 
-def taken(output: IO[Any]) -> Ahead | None:
-    """The runner that waits, which is nobody else's from now on; None where none does, or not any more.
+async def forked(output: IO[Any]) -> tuple[ForkedChild, StreamReader, StreamWriter]:
+    """A runner that is to begin, the one that was asked for ahead if there is one, and the connection to it.
 
     Args:
-        output: the file that it writes to from now on.
+        output: the file that it writes to.
+
+    Raises:
+        OSError: it cannot be started.
     """
-    if not _waiting:
-        return None
-    runner = _waiting.pop()
-    try:
-        socket.send_fds(runner.connection, [b"!"], [output.fileno()])
-    except OSError:
-        runner.connection.close()
-        return None
-    return runner
+    while _ours.ahead:
+        with suppress(OSError):
+            return await _begun(_ours.ahead.pop(), output)
+    return await _begun(_asked(), output)
 
 
 def send_home() -> None:
-    """Let the runner that waits end: nobody needs it."""
-    while _waiting:
-        _waiting.pop().connection.close()
+    """Let the runner that was asked for ahead end: nobody needs it."""
+    while _ours.ahead:
+        _ours.ahead.pop().channel.close()
+
+
+def _asked() -> Asked:
+    if _ours.server is None:
+        module = "tui_tuner.evaluate.runner.server"
+        _ours.server = ServerProcess(module, environment=driver_environment(), flags=AS_STARTED)
+    return _ours.server.asked(lambda server: Asked(server, asked_to_fork(server)))
+
+
+async def _begun(runner: Asked, output: IO[Any]) -> tuple[ForkedChild, StreamReader, StreamWriter]:
+    child = await ForkedChild.told(*runner)
+    try:
+        socket.send_fds(runner.channel, [NOW], [output.fileno()])
+        return child, *await asyncio.open_connection(sock=runner.channel)
+    except BaseException:
+        runner.channel.close()
+        await child.kill()
+        raise

@@ -1,7 +1,8 @@
 """The runner process: it alone holds the device, and it can be killed.
 
-Started as `python -m tui_tuner.evaluate.runner.server FD`; speaks frames of `tui_tuner.evaluate.runner.protocol` over
-the socket FD until that is closed. Its standard output and error are the device libraries' own.
+Forked, see `tui_tuner.evaluate.runner`, or started as `python -m tui_tuner.evaluate.runner.server FD`; speaks frames of
+`tui_tuner.evaluate.runner.protocol` over a socket until that is closed. Its standard output and error are the device
+libraries' own.
 """
 
 from __future__ import annotations
@@ -16,17 +17,16 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
-import numpy as np
 from pydantic import TypeAdapter
 
-from tui_tuner.errors import DeviceLost, MachineError, ProblemError, UserError, machine_faults
+from tui_tuner.errors import DeviceLost, MachineError, UserError, machine_faults
 from tui_tuner.evaluate.devices.base import CannotWatch, Device, DeviceFault, WatchedLaunch
 from tui_tuner.evaluate.devices.choose import device_named, open_device, spelled
 from tui_tuner.evaluate.devices.kind import DeviceChoice
 from tui_tuner.evaluate.results import Failure, FailureKind
 from tui_tuner.evaluate.runner import AHEAD
-from tui_tuner.evaluate.runner.checked_launches import ResultMismatch
 from tui_tuner.evaluate.runner.device_lock import DeviceLock
 from tui_tuner.evaluate.runner.protocol import (
     CeilingsRequest,
@@ -43,7 +43,6 @@ from tui_tuner.evaluate.runner.protocol import (
     PreparationRequest,
     ProfileAnswer,
     ProfileRequest,
-    RehearsalAnswer,
     RehearsalRequest,
     RunnerRequest,
     SanitizeAnswer,
@@ -53,14 +52,15 @@ from tui_tuner.evaluate.runner.protocol import (
     receive,
     send,
 )
+from tui_tuner.evaluate.runner.rehearsal import Rehearsal
 from tui_tuner.evaluate.runner.workbench import Workbench
 from tui_tuner.evaluate.toolkit import ORDERCHECK
 from tui_tuner.evaluate.verify import LaunchData
 from tui_tuner.evaluate.verify.drafts import BESIDE, Drafts
 from tui_tuner.problem.blocks import keep_threads
-from tui_tuner.problem.dtypes import is_floating
 from tui_tuner.problem.inputs import make_arguments
 from tui_tuner.problem.placement import placement_of
+from tui_tuner.processes import fork_server
 from tui_tuner.processes.parent import die_with_parent
 
 OPEN_LIMIT_S = 120.0
@@ -69,11 +69,6 @@ PROFILE_LIMIT_S = 120.0
 """A profiler runs each launch several times, and saves the arrays before."""
 SANITIZE_LIMIT_S = 60.0
 """Time limit of all launches under one tool, in which a kernel is many times slower."""
-REHEARSAL_LIMIT_S = 10.0
-"""Time limit of a launch at a test that is proposed: every candidate would run there."""
-FEW_LAUNCHES = 3
-FEW = 64
-"""A launch that changes less than one in so many elements of an output may be one of too few threads."""
 HEARTBEAT_S = 10.0
 """How often a runner that waits for its device says so."""
 _MOST_FILES = 1 << 16
@@ -269,57 +264,6 @@ class Runner:
         send(self._connection, Phase(text=text, limit_s=limit_s, notice=notice).model_dump(mode="json"))
 
 
-class Rehearsal(Workbench):
-    """A workbench that keeps nothing, for a problem whose tests nobody has run yet."""
-
-    def run(self, baseline: Executable, *, is_timed: bool = False) -> RehearsalAnswer:
-        """Treat the kernel as given like a candidate at every test; what is wrong in words, if anything is."""
-        self._baseline, self._launches.limit_s = baseline, REHEARSAL_LIMIT_S
-        no_numbers: set[str] = set()
-        launch_ms = None
-        hardly_changed: dict[str, tuple[int, int]] = {}
-        try:
-            for index in range(len(self._problem.tests)):
-                with self._launches.loaded(baseline) as kernel:
-                    self._launches.verify(kernel, fresh := self._fresh(index), baseline)
-                for place, expected in fresh[0].expected.items():
-                    name = self._problem.arguments[place].name
-                    no_numbers |= {name} if _has_nan(expected) else set()
-                    changed = int(np.count_nonzero(expected != fresh[0].arguments[place]))
-                    if changed * FEW < expected.size:
-                        hardly_changed[name] = changed, expected.size
-            if is_timed:
-                launch_ms = self._launch_ms(fresh[0], baseline)
-        except DeviceFault as fault:
-            return RehearsalAnswer(reason=f"{fault.kind}: {fault.message}", fatal=fault.fatal)
-        except ResultMismatch as wrong:
-            return RehearsalAnswer(reason=f"the kernel as given is not even right against itself: {wrong}")
-        except ProblemError as error:
-            return RehearsalAnswer(reason=error.message)
-        except MemoryError:
-            return RehearsalAnswer(reason="its arrays do not fit in memory")
-        return RehearsalAnswer(no_numbers=sorted(no_numbers), hardly_changed=hardly_changed, launch_ms=launch_ms)
-
-    def _launch_ms(self, data: LaunchData, baseline: Executable) -> float:
-        with self._launches.loaded(baseline) as kernel, self._launches.buffers(data) as buffers:
-            geometry = baseline.shapes[data.index].geometry
-            return min(self._device.time(kernel, buffers, geometry, FEW_LAUNCHES, self._launches.limit_s))
-
-
-def _has_nan(array: np.ndarray) -> bool:
-    return is_floating(array.dtype) and bool(np.isnan(array).any())
-
-
-def _given_output(connection: socket.socket) -> bool:
-    """Write from now on where the other side says; False where it closes instead."""
-    _, descriptors, _, _ = socket.recv_fds(connection, 1, 1)
-    for descriptor in descriptors:
-        os.dup2(descriptor, 1)
-        os.dup2(descriptor, 2)
-        os.close(descriptor)
-    return bool(descriptors)
-
-
 def _open_more_files() -> None:
     """Raise the limit of open files: on the C device and the emulator the data of each test are two."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -328,20 +272,38 @@ def _open_more_files() -> None:
 
 
 def main(serve: Callable[[socket.socket], None] = lambda connection: Runner(connection).serve()) -> None:
-    """Entry point of the process."""
+    """Entry point of a process of its own: one that is confined, or runs under a tool."""
     die_with_parent()
     _open_more_files()
-    connection = socket.socket(fileno=int(sys.argv[1]))
-    if AHEAD in sys.argv[2:]:
-        from tui_tuner.evaluate.devices.cuda.backends import load
-
-        load()
-        if not _given_output(connection):
-            return
-    serve(connection)
+    serve(socket.socket(fileno=int(sys.argv[1])))
     sys.stdout.flush()
     # The driver's own clean-up may hang on a lost context: nothing is left that needs it.
     os._exit(0)
+
+
+def serve(arguments: list[str]) -> NoReturn:
+    """Entry point of the process that runners are forked from."""
+    fork_server.serve(arguments, _run_forked)
+
+
+def _run_forked(descriptor: int) -> None:
+    connection = socket.socket(fileno=descriptor)
+    while True:
+        told, descriptors, _, _ = socket.recv_fds(connection, 1, 1)
+        if told != AHEAD:
+            break
+        from tui_tuner.evaluate.devices.cuda.backends import load
+
+        load()
+    if not told:
+        return
+    for stream in (1, 2):
+        os.dup2(descriptors[0], stream)
+    os.close(descriptors[0])
+    os.environ.clear()
+    os.environ.update(receive(connection))
+    _open_more_files()
+    Runner(connection).serve()
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from pydantic import TypeAdapter
 
 from tui_tuner.errors import DeviceError, DeviceLost, MachineError, UserError
 from tui_tuner.evaluate.results import Failure, FailureKind
-from tui_tuner.evaluate.runner import taken
+from tui_tuner.evaluate.runner import forked
 from tui_tuner.evaluate.runner.protocol import (
     ChannelClosed,
     DeviceAnswer,
@@ -35,11 +35,11 @@ from tui_tuner.evaluate.runner.protocol import (
 )
 from tui_tuner.evaluate.sandbox.launcher import ResourceLimits
 from tui_tuner.evaluate.sandbox.process import python_places, through_launcher
-from tui_tuner.evaluate.sandbox.server import PACKAGES
 from tui_tuner.format import brief_duration
 from tui_tuner.log import fields
 from tui_tuner.processes import driver_environment, end_in_words
 from tui_tuner.processes.child import Child, Program, start
+from tui_tuner.processes.server import PACKAGES, ForkedChild
 from tui_tuner.processes.time_limit import time_limit
 
 _LOG = logging.getLogger(__name__)
@@ -79,8 +79,8 @@ class RunnerProcess:
 
     def __init__(
         self,
-        child: Child,
-        setup: RunnerSetup,
+        child: Child | ForkedChild,
+        setup: RunnerSetup | None,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
     ) -> None:
@@ -105,10 +105,10 @@ class RunnerProcess:
             UserError: the log is a link, or cannot be written.
         """
         with _appended(log) as output, ExitStack() as failed:
-            ahead = taken(output) if read is None and not under else None
-            if ahead is not None:
-                reader, writer = await asyncio.open_connection(sock=ahead.connection)
-                return cls(ahead.child, runner_setup(0, None), reader, writer)
+            if read is None and not under and sys.platform == "linux":
+                forked_child, reader, writer = await forked(output)
+                writer.write(encode(driver_environment()))
+                return cls(forked_child, None, reader, writer)
             ours, theirs = socket.socketpair()
             setup = runner_setup(theirs.fileno(), read, under)
             failed.callback(setup.remove)
@@ -172,7 +172,8 @@ class RunnerProcess:
         try:
             return await self._child.kill()
         finally:
-            self._setup.remove()
+            if self._setup is not None:
+                self._setup.remove()
 
 
 def _raise_failed(answer: RunnerAnswer) -> RunnerAnswer:

@@ -19,10 +19,10 @@ from tempfile import TemporaryFile
 from typing import Any
 
 from tui_tuner.evaluate.sandbox.launcher import UNCONFINED, ResourceLimits
-from tui_tuner.evaluate.sandbox.server import ServerProcess, own_command
 from tui_tuner.processes import confined_environment
 from tui_tuner.processes.child import KILL_S, Pipes, Stream, signal_group
 from tui_tuner.processes.parent import NOT_STARTED
+from tui_tuner.processes.server import ALONE, WITH_PACKAGES, ServerProcess, own_command
 from tui_tuner.processes.time_limit import time_limit
 
 SYSTEM_READ = tuple(
@@ -138,7 +138,8 @@ class ForkServer:
 
     def __init__(self, *script: str) -> None:
         environment = confined_environment(sys.executable, "/") | (_ONE_THREAD if script else {})
-        self._process = ServerProcess(_LAUNCHER, *script, environment=environment, with_site=bool(script))
+        flags = WITH_PACKAGES if script else ALONE
+        self._process = ServerProcess(_LAUNCHER, *script, environment=environment, flags=flags)
 
     @asynccontextmanager
     async def running(self, request: dict[str, Any]) -> AsyncIterator[Launcher]:

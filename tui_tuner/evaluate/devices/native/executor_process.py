@@ -1,8 +1,7 @@
 """The process that runs native code made from a candidate: forked for one task, confined, and made to pause.
 
-`serve` stays, and forks an executor for every task. It never had anything of ours but what this folder needs, so that
-no executor's memory holds what is expected, other inputs or other kernels, and a fork takes no time to speak of.
-Standard library only.
+What it is forked from never had anything of ours but what this folder needs, so that no executor's memory holds what is
+expected, other inputs or other kernels. Standard library only.
 """
 
 from __future__ import annotations
@@ -14,10 +13,8 @@ import os
 import resource
 import signal
 import socket
-import struct
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import NoReturn
 
 from tui_tuner.evaluate.devices.native.calls import MappedLaunch, bound, constants_in
@@ -25,66 +22,15 @@ from tui_tuner.evaluate.devices.native.report import LaunchStatus, SharedReport
 from tui_tuner.evaluate.devices.native.task import Memory, Task, receive
 from tui_tuner.evaluate.sandbox.confinement import confine, leave_network, refuse_processes
 from tui_tuner.evaluate.sandbox.launcher import ResourceLimits, apply_limits
-from tui_tuner.processes.parent import die_with_parent
+from tui_tuner.processes import fork_server
 
 GO, DONE = b"g", b"d"
 """What an executor is told, and says, at each pause."""
-REQUEST = struct.Struct("<ci")
-ANSWER = struct.Struct("<i")
-FORK, SETTLE, REAP = b"f", b"s", b"r"
-"""Requests: an executor at the other end of the channel that comes along, answered with its number; wait until it has
-stopped or ended; end it with all that it started, answered with how it ended, as by `os.waitpid`."""
 
 
 def serve(arguments: list[str]) -> NoReturn:
-    """Fork executors and see to their end, until the other side closes the connection.
-
-    Args:
-        arguments: process that started this one, descriptor of the connection.
-    """
-    parent, descriptor = map(int, arguments)
-    die_with_parent(parent)
-    gc.freeze()
-    with socket.socket(fileno=descriptor) as connection:
-        while _serve_next(connection):
-            pass
-    os._exit(0)
-
-
-def _serve_next(connection: socket.socket) -> bool:
-    said, descriptors, _, _ = socket.recv_fds(connection, REQUEST.size, 1, socket.MSG_CMSG_CLOEXEC)
-    if not said:
-        return False
-    request, number = REQUEST.unpack(said)
-    if request == FORK:
-        answer = _fork(descriptors[0])
-        os.close(descriptors[0])
-    elif request == SETTLE:
-        os.waitid(os.P_PID, number, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
-        answer = 0
-    else:
-        answer = _reaped(number)
-    connection.sendall(ANSWER.pack(answer))
-    return True
-
-
-def _fork(descriptor: int) -> int:
-    """A new executor; its number, or the negative error where there can be none."""
-    server = os.getpid()
-    try:
-        child = os.fork()
-    except OSError as error:
-        return -(error.errno or 1)
-    if child == 0:
-        _execute(server, descriptor)
-    return child
-
-
-def _reaped(number: int) -> int:
-    for kill in (os.kill, os.killpg):  # before it is reaped, so that its number cannot be another's
-        with suppress(ProcessLookupError):
-            kill(number, signal.SIGKILL)
-    return os.waitpid(number, 0)[1]
+    """Fork executors; see `processes.fork_server`."""
+    fork_server.serve(arguments, _execute)
 
 
 _CHANNEL = 3
@@ -94,21 +40,16 @@ _ADDRESS_SPACE = 16 << 30
 _MOST_DESCRIPTORS = 64
 
 
-def _execute(server: int, descriptor: int) -> NoReturn:
-    """Do one task, and end this process."""
+def _execute(descriptor: int) -> None:
+    """Do one task."""
     gc.disable()
+    channel = socket.socket(fileno=descriptor)
+    task, files = receive(channel)
+    report = SharedReport(len(task.sequence), len(task.memories), files[0])
     try:
-        die_with_parent(server)
-        os.setsid()
-        channel = socket.socket(fileno=descriptor)
-        task, files = receive(channel)
-        report = SharedReport(len(task.sequence), len(task.memories), files[0])
-        try:
-            _do(task, report, channel, files[1:])
-        except Exception as error:
-            report.say(LaunchStatus.FAULTY, f"{type(error).__name__}: {error}")
-    finally:
-        os._exit(0)
+        _do(task, report, channel, files[1:])
+    except Exception as error:
+        report.say(LaunchStatus.FAULTY, f"{type(error).__name__}: {error}")
 
 
 def _do(task: Task, report: SharedReport, channel: socket.socket, files: Sequence[int]) -> None:

@@ -11,58 +11,19 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from tui_tuner.evaluate.devices.native.executor_process import ANSWER, DONE, FORK, GO, REAP, REQUEST, SETTLE
+from tui_tuner.evaluate.devices.native.executor_process import DONE, GO
 from tui_tuner.evaluate.devices.native.memory import SharedMemory
 from tui_tuner.evaluate.devices.native.report import SharedReport
 from tui_tuner.evaluate.devices.native.task import Task, send
-from tui_tuner.evaluate.sandbox.server import ServerProcess
 from tui_tuner.processes import driver_environment
-
-
-class Forked(NamedTuple):
-    """An executor's process, and the server that forked it, which alone can wait for it."""
-
-    server: socket.socket
-    number: int
-
-    @classmethod
-    def by(cls, server: ServerProcess, channel: socket.socket) -> Forked:
-        """A new one, which is told its task through the channel.
-
-        Raises:
-            OSError: there can be no more processes.
-        """
-        forked = server.asked(lambda connection: cls(connection, _ask(connection, FORK, 0, channel.fileno())))
-        if forked.number < 0:
-            raise OSError(-forked.number, os.strerror(-forked.number))
-        return forked
-
-    def settle(self) -> None:
-        """Wait until it has stopped, with all of its threads, or has ended."""
-        with suppress(OSError):
-            _ask(self.server, SETTLE, self.number)
-
-    def reap(self) -> int:
-        """End it and whatever it started; how it ended, as `os.waitpid` has it."""
-        try:
-            return _ask(self.server, REAP, self.number)
-        except OSError:  # a server that is gone has taken all of its executors along
-            return signal.SIGKILL
+from tui_tuner.processes.server import Forked, ServerProcess
 
 
 def executor_server() -> ServerProcess:
     """The process that forks executors."""
     return ServerProcess("tui_tuner.evaluate.devices.native.executor_process", environment=driver_environment())
-
-
-def _ask(server: socket.socket, request: bytes, number: int, *descriptors: int) -> int:
-    socket.send_fds(server, [REQUEST.pack(request, number)], descriptors)
-    answer = server.recv(ANSWER.size)
-    if not answer:
-        raise ConnectionResetError
-    return int(ANSWER.unpack(answer)[0])
 
 
 @dataclass(frozen=True)
@@ -96,9 +57,8 @@ class Executor:
         self._memories = memories
         self.report = SharedReport(len(task.sequence), len(memories))
         self._steps = 1 + len(task.sequence)
-        self._channel, theirs = socket.socketpair()
-        with theirs:
-            self._process = Forked.by(server, theirs)
+        self._process = server.asked(Forked.by)
+        self._channel = self._process.channel
         self._descriptor = os.pidfd_open(self._process.number)
         files = [self.report.descriptor, *(file for memory in self._memories for file in memory.descriptors)]
         with suppress(OSError):  # it has ended already, as will show

@@ -1,0 +1,146 @@
+"""Runners that are forked from a process which has loaded all that they need, and one asked for ahead."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.waiting import reached
+from tui_tuner.errors import UserError
+from tui_tuner.evaluate import runner
+from tui_tuner.evaluate.runner import send_home, start_ahead
+from tui_tuner.evaluate.runner.protocol import OpenRequest
+from tui_tuner.evaluate.runner.supervisor import RunnerDied, RunnerProcess
+from tui_tuner.processes.server import ForkedChild
+
+
+@pytest.fixture(autouse=True)
+def nobody_waits(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(runner, "_ours", runner._OfThread())
+    yield
+    send_home()
+
+
+def parent_of(number: int) -> int:
+    return int(Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+@asynccontextmanager
+async def a_runner(directory: Path) -> AsyncIterator[tuple[RunnerProcess, ForkedChild]]:
+    process = await RunnerProcess.start(directory / "log")
+    assert isinstance(process._child, ForkedChild)
+    try:
+        yield process, process._child
+    finally:
+        await process.kill()
+
+
+async def serves(process: RunnerProcess) -> None:
+    with pytest.raises(UserError, match="no device called"):
+        await process.ask(OpenRequest(device="emulator:x"))
+
+
+async def test_runners_come_from_one_process_and_write_to_their_logs(tmp_path: Path) -> None:
+    async with a_runner(tmp_path) as (first, one), a_runner(tmp_path) as (second, other):
+        assert parent_of(one.pid) == parent_of(other.pid) != os.getpid()
+        await serves(first)
+        await serves(second)
+        for child in (one, other):
+            with Path(f"/proc/{child.pid}/fd/1").open("a") as output:
+                output.write("said\n")
+    assert (tmp_path / "log").read_text() == "said\nsaid\n"
+
+
+async def test_one_has_the_variables_of_the_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with a_runner(tmp_path) as (process, _):
+        await process.ask(OpenRequest(device="c", allow_unconfined=True))
+        monkeypatch.setenv("PATH", str(tmp_path))
+        async with a_runner(tmp_path) as (other, _):
+            with pytest.raises(UserError, match="gcc"):
+                await other.ask(OpenRequest(device="c", allow_unconfined=True))
+
+
+async def test_how_one_ended_is_told(tmp_path: Path) -> None:
+    async with a_runner(tmp_path) as (process, child):
+        os.kill(child.pid, signal.SIGSEGV)
+        with pytest.raises(RunnerDied, match=r"the process ended \(SIGSEGV\)") as died:
+            await process.ask(OpenRequest(device="emulator"))
+        assert not died.value.killed
+
+
+async def test_one_ends_when_nobody_wants_more_of_it(tmp_path: Path) -> None:
+    async with a_runner(tmp_path) as (process, child):
+        await process.end(60)
+        assert child.code == 0
+
+
+async def test_a_process_that_was_killed_takes_its_runners_along_and_is_replaced(tmp_path: Path) -> None:
+    async with a_runner(tmp_path) as (process, child):
+        os.kill(parent_of(child.pid), signal.SIGKILL)
+        with pytest.raises(RunnerDied) as died:
+            await process.ask(OpenRequest(device="emulator"))
+        assert died.value.killed
+    async with a_runner(tmp_path) as (process, _):
+        await serves(process)
+
+
+async def test_each_thread_has_a_process_of_its_own_which_ends_with_it(tmp_path: Path) -> None:
+    servers: list[int] = []
+
+    async def one() -> None:
+        async with a_runner(tmp_path) as (process, child):
+            servers.append(parent_of(child.pid))
+            await serves(process)
+
+    thread = threading.Thread(target=asyncio.run, args=(one(),))
+    thread.start()
+    await asyncio.to_thread(thread.join)
+    await one()
+    assert servers[0] != servers[1]
+    await reached(lambda: not Path(f"/proc/{servers[0]}").exists())
+
+
+async def test_the_runner_that_was_asked_for_ahead_is_the_one_that_serves(tmp_path: Path) -> None:
+    start_ahead("cuda:0")
+    (ahead,) = runner._ours.ahead
+    async with a_runner(tmp_path) as (process, child):
+        assert child._forked.channel is ahead.channel
+        await serves(process)
+    assert runner._ours.ahead == []
+
+
+async def test_one_that_died_while_it_waited_is_replaced(tmp_path: Path) -> None:
+    start_ahead("cuda")
+    server = runner._ours.server
+    assert server is not None
+    _, _, (_, begun), _ = server._end.peek()  # type: ignore[attr-defined]
+    begun.kill()
+    begun.wait()
+    async with a_runner(tmp_path) as (process, _):
+        await serves(process)
+    assert runner._ours.ahead == []
+
+
+async def test_it_goes_home_where_nobody_needs_it_and_is_not_asked_for_by_other_devices() -> None:
+    start_ahead("emulator")
+    assert runner._ours.ahead == []
+    start_ahead("cuda:0")
+    (ahead,) = runner._ours.ahead
+    child = await ForkedChild.told(ahead.server, beside := ahead.channel.dup())
+    beside.close()
+    send_home()
+    assert await child.wait(60) == 0
+
+
+async def test_a_confined_runner_is_one_of_its_own(tmp_path: Path) -> None:
+    start_ahead("cuda:0")
+    process = await RunnerProcess.start(tmp_path / "log", read=())
+    await process.kill()
+    assert len(runner._ours.ahead) == 1
