@@ -79,6 +79,19 @@ def _name(node: ast.Name) -> NodeFunction:
     return value
 
 
+_NUMBERS = (ast.Constant, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call)
+"""Nodes whose closures see to it that their value is a number."""
+
+
+def _operand(node: ast.expr) -> Callable[[Mapping[str, object]], bool | int | float]:
+    """The closure of a node whose value must be a number, which is looked at once: spaces evaluate millions."""
+    if isinstance(node, ast.Name):
+        name = node.id
+        return lambda names: number(names[name])
+    value: Callable[[Mapping[str, object]], Any] = build(node)
+    return value if isinstance(node, _NUMBERS) else lambda names: number(value(names))
+
+
 def _power(base: float, exponent: float) -> float:
     if abs(exponent) > MAX_EXPONENT:
         raise ExpressionError(f"an exponent beyond {MAX_EXPONENT}")
@@ -103,19 +116,21 @@ def _binary(node: ast.BinOp) -> NodeFunction:
     operate = _ARITHMETIC.get(type(node.op))
     if operate is None:
         raise ExpressionError(f"the operator {type(node.op).__name__} is not allowed")
-    left, right = build(node.left), build(node.right)
-    return lambda names: number(operate(number(left(names)), number(right(names))))
+    left, right = _operand(node.left), _operand(node.right)
+    return lambda names: number(operate(left(names), right(names)))
 
 
 def _unary(node: ast.UnaryOp) -> NodeFunction:
-    operand = build(node.operand)
     match node.op:
         case ast.Not():
-            return lambda names: not operand(names)
+            truth = build(node.operand)
+            return lambda names: not truth(names)
         case ast.USub():
-            return lambda names: -number(operand(names))
+            operand = _operand(node.operand)
+            return lambda names: -operand(names)
         case ast.UAdd():
-            return lambda names: +number(operand(names))
+            operand = _operand(node.operand)
+            return lambda names: +operand(names)
     raise ExpressionError(f"the operator {type(node.op).__name__} is not allowed")
 
 
@@ -146,8 +161,17 @@ _EQUALITY: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {ast.Eq: operator
 def _comparison(node: ast.Compare) -> NodeFunction:
     if isinstance(node.ops[0], ast.In | ast.NotIn):
         return _membership(node)
-    sides = [_compared(side) for side in (node.left, *node.comparators)]
     links = [_link(type(kind)) for kind in node.ops]
+    ordered = [link in _ORDER.values() for link in links]
+    sides = [
+        _ordered(side) if before or after else _compared(side)
+        for side, before, after in zip(
+            (node.left, *node.comparators), (False, *ordered), (*ordered, False), strict=True
+        )
+    ]
+    if len(links) == 1:
+        (link,), (one, other) = links, sides
+        return lambda names: link(one(names), other(names))
 
     def value(names: Mapping[str, object]) -> bool:
         left = sides[0](names)
@@ -161,13 +185,17 @@ def _comparison(node: ast.Compare) -> NodeFunction:
     return value
 
 
+def _ordered(node: ast.expr) -> NodeFunction:
+    if isinstance(node, ast.Constant):
+        number(node.value)
+    return _operand(node)
+
+
 def _link(kind: type[ast.cmpop]) -> Callable[[Any, Any], bool]:
-    if kind in _EQUALITY:
-        return _EQUALITY[kind]
-    if kind not in _ORDER:
+    link = _EQUALITY.get(kind) or _ORDER.get(kind)
+    if link is None:
         raise ExpressionError(f"the comparison {kind.__name__} is not allowed here")
-    before = _ORDER[kind]
-    return lambda left, right: before(number(left), number(right))
+    return link
 
 
 def _membership(node: ast.Compare) -> NodeFunction:
@@ -206,8 +234,8 @@ def _call(node: ast.Call) -> NodeFunction:
     function, counts = _CALLS[name]
     if node.keywords or len(node.args) not in counts:
         raise ExpressionError(f"{name}() does not take these arguments")
-    operands = [build(argument) for argument in node.args]
-    return lambda names: number(function(*[number(operand(names)) for operand in operands]))
+    operands = [_operand(argument) for argument in node.args]
+    return lambda names: number(function(*[operand(names) for operand in operands]))
 
 
 _BUILDERS: dict[type[ast.expr], Callable[[Any], NodeFunction]] = {
