@@ -119,7 +119,7 @@ async def test_a_fault_of_a_machine_is_tried_again_and_where_the_last_one_dies_t
 
         monkeypatch.setattr(supervisor, "ask", failing_once)
         assert (await evaluator.evaluate(baseline(problem), BLOCKS[0], None)).ok
-        assert evaluator.news() == ["a/0: the GPU's memory failed: no kernel is to blame, it is tried again"]
+        assert evaluator.news() == ["a/0: the GPU's memory failed: no candidate is to blame, it is tried again"]
         ray.actors[0].die()
         with pytest.raises(DeviceError, match=r"a/0 is gone|no machine is left"):
             await evaluator.evaluate(baseline(problem), BLOCKS[1], None)

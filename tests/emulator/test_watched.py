@@ -51,7 +51,8 @@ _BEYOND = {
     7: "reads 4 bytes past the end of 'first'",
 }
 RACES = """
-__device__ int sum, key, gone, turn;
+__device__ int sum, key, gone, turn, flag;
+#define SEEN(what) (*(volatile int*)&(what))
 __global__ void watched(float* x, int n, int which) {
     __shared__ float tile[64];
     __shared__ int counts[64], lock, best, ready;
@@ -105,7 +106,7 @@ __global__ void watched(float* x, int n, int which) {
                 while (*(volatile int*)&turn != 0 && *(volatile int*)&turn != 7) {}
                 sum += 1;
                 __threadfence();
-                *(volatile int*)&turn = 7;
+                SEEN(turn) = 7 - SEEN(turn);
             }
             break;
         case 15: ((unsigned char*)all)[2 * t + blockIdx.x] = (unsigned char)(t + 100); break;
@@ -180,6 +181,67 @@ __global__ void watched(float* x, int n, int which) {
             __syncthreads();
             x[t] -= 1;
             break;
+        case 60:  // two blocks may both see that nobody has it
+            while (t == 0 && SEEN(key) != 0) {}
+            if (t == 0) SEEN(key) = 1, __threadfence(), atomicAdd(&sum, 1), SEEN(key) = 0;
+            break;
+        case 61:
+            while (t == 0 && atomicAdd(&key, 0) != 0) {}
+            if (t == 0) SEEN(key) = 1, __threadfence(), atomicExch(&key, 0);
+            break;
+        case 62:  // the next launch finds the flag
+            if (t == 0 && atomicAdd(&gone, 1) % 2 == 0) __threadfence(), atomicExch(&flag, 1);
+            else while (t == 0 && atomicAdd(&flag, 0) == 0) {}
+            break;
+        case 63:
+            if (t == 0 && atomicAdd(&gone, 1) % 2 == 0) __threadfence(), SEEN(flag) = 1;
+            else while (t == 0 && SEEN(flag) == 0) {}
+            break;
+
+        case 70:  // one after the other, by tickets that go on with the next launch
+            if (t == 0) {
+                int ticket = atomicAdd(&gone, 1);
+                while (SEEN(turn) != ticket) {}
+                SEEN(sum) = SEEN(sum) + 1;
+                __threadfence();
+                SEEN(turn) = ticket + 1;
+            }
+            break;
+        case 71:  // whoever has the lock changes what is volatile, and puts it back
+            while (t == 0 && atomicCAS(&key, 0, 1) != 0) {}
+            if (t == 0) SEEN(sum) = SEEN(sum) + 1, SEEN(sum) = SEEN(sum) - 1, __threadfence(), SEEN(key) = 0;
+            break;
+        case 72:  // looks before it takes
+            if (t == 0) {
+                do while (SEEN(key) != 0) {} while (atomicExch(&key, 1) != 0);
+                __threadfence(), SEEN(key) = 0;
+            }
+            break;
+        case 73:  // the flag is put back
+            if (t == 0 && atomicAdd(&gone, 1) % 2 == 0) __threadfence(), SEEN(flag) = 1;
+            else if (t == 0) {
+                while (SEEN(flag) == 0) {}
+                SEEN(flag) = 0;
+            }
+            break;
+        case 74:  // the flag says which launch it is of
+            if (t == 0) {
+                int ticket = atomicAdd(&gone, 1), now = ticket / 2 + 1;
+                if (ticket % 2 == 0) __threadfence(), atomicExch(&flag, now);
+                else while (atomicAdd(&flag, 0) != now) {}
+            }
+            break;
+        case 76:  // what the flag stands for may be the same again
+            if (t == 0 && atomicAdd(&gone, 1) % 2 == 0) SEEN(sum) = 5, __threadfence(), SEEN(flag) = 1;
+            else if (t == 0) {
+                while (SEEN(flag) == 0) {}
+                all[64] = SEEN(sum);
+                SEEN(flag) = 0;
+            }
+            break;
+        case 75:  // what is there since the first launch is no news
+            if (t == 0 && SEEN(flag) == 0) SEEN(flag) = 1;
+            break;
         case 50:
             if (t % 3) __syncthreads();
             else x[t] = 0, __syncthreads();
@@ -191,13 +253,18 @@ __global__ void watched(float* x, int n, int which) {
     }
 }
 """
-_HONEST, _RACY, _RACY_BLOCKS = (*range(20), 27, 28), (*range(20, 27), 29), range(30, 36)
+_HONEST, _RACY, _RACY_BLOCKS = (*range(20), 27, 28, *range(70, 77)), (*range(20, 27), 29), range(30, 36)
 _READ = {
     40: r"block [01],0,0 is told so and reads the same in line \{\w+\}, and no __threadfence is between",
     41: r"block [01],0,0 is told so and reads the same in line \{\w+\}, and no __threadfence is between",
     42: r"block [01],0,0 reads the same in line \{\w+\}, and what is put back later is something else meanwhile",
 }
 _MEETING = range(50, 52)
+_BOTH = r"blocks [01],0,0 and [01],0,0 see the same of memory and then change it, in lines \{\w+\} and \{\w+\}: both"
+_LEFT = (
+    r"block [01],0,0 tells block [01],0,0 by memory in line \{\w+\}, which reads it in line \{\w+\}, what an earlier"
+)
+_SIGNALS = {60: _BOTH, 61: _BOTH, 62: _LEFT, 63: _LEFT}
 
 
 def _watch(bench: Bench, source: str, option: str) -> tuple[Path, str]:
@@ -268,6 +335,16 @@ def test_a_block_that_reads_what_another_one_may_change_is_told_why(
     assert fault is not None
     assert fault.kind is FailureKind.RACE
     assert re.search(rf"{_READ[which]}$", fault.message)
+
+
+@pytest.mark.parametrize("which", _SIGNALS)
+def test_a_lock_taken_in_two_steps_and_a_flag_left_by_an_earlier_launch_are_told(
+    which: int, emulator: Bench, races: tuple[Path, str]
+) -> None:
+    fault = _accused(emulator, races, "racecheck", 1, which)
+    assert fault is not None
+    assert fault.kind is FailureKind.RACE
+    assert re.search(_SIGNALS[which], fault.message), fault.message
 
 
 @pytest.mark.parametrize("which", _MEETING)

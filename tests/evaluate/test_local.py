@@ -145,7 +145,7 @@ async def test_several_emulators_check_and_time_side_by_side_and_a_killed_runner
         assert all(evaluation.ok for evaluation in again), again
         cores_again = [os.sched_getaffinity(runner._process._child.pid) for runner in runners if runner._process]
     assert cores_again == cores
-    killed = "something killed the process that runs kernels: no kernel is to blame, it is tried again"
+    killed = "something killed the process that runs kernels: no candidate is to blame, it is tried again"
     assert set(evaluator.news()) == {killed}, "no device is left out"
 
 

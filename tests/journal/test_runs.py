@@ -107,6 +107,47 @@ def test_a_resume_goes_on_with_the_last_run_that_did_not_come_to_its_end(tmp_pat
     assert last_run(tmp_path, to_resume=True) == done, "it may have evaluations left, or more by now"
 
 
+def names(directory: Path) -> tuple[list[str], list[str]]:
+    """Of the runs in a list and of those on the start screen."""
+    return [Path(run.run).name for run in list_runs(directory)], [card.path.name for card in run_cards(directory)]
+
+
+def test_a_run_that_is_removed_while_runs_are_listed_is_not_among_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b"):
+        run_at(tmp_path / name, "2026-01-01T12:00:00+00:00", "device")
+    glob = Path.glob
+
+    def then_gone(directory: Path, pattern: str) -> list[Path]:
+        files = sorted(glob(directory, pattern))
+        if directory == tmp_path:
+            shutil.rmtree(tmp_path / "a", ignore_errors=True)
+        return files
+
+    monkeypatch.setattr(Path, "glob", then_gone)
+    assert names(tmp_path) == (["b"], ["b"])
+    run_at(tmp_path / "a", "2026-01-01T12:00:00+00:00", "device")
+    assert names(tmp_path) == (["b"], ["b"])
+    run_at(tmp_path / "a", "2026-01-02T12:00:00+00:00", "device")
+    assert [card.path.name for card in run_cards(tmp_path)] == ["b"]
+    assert last_run(tmp_path).name == "b"
+
+
+@pytest.mark.parametrize(
+    "header",
+    [{"options": []}, {"options": None}, {"model": 5}, {"model": ["a"]}, {"problem": 5}, {"created": 5}, {"file": 5}],
+    ids=str,
+)
+def test_a_header_that_says_odd_things_keeps_no_run_from_being_listed(
+    tmp_path: Path, header: dict[str, object]
+) -> None:
+    Journal.create(tmp_path / "odd/journal.jsonl", header).close()
+    run_at(tmp_path / "b", "2026-01-01T12:00:00+00:00", "device")
+    assert names(tmp_path) == (["odd", "b"], ["odd", "b"])
+    assert len(list(run_lines(list_runs(tmp_path), NOW))) == 3
+
+
 def test_only_what_is_of_no_use_is_removed(tmp_path: Path) -> None:
     empty = run_at(tmp_path / "empty", "2026-01-01T00:00:00+00:00")
     taken = run_at(tmp_path / "taken", "2026-01-01T00:00:00+00:00")

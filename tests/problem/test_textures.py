@@ -80,6 +80,16 @@ def test_infinities_of_either_sign_come_where_they_are_declared() -> None:
     assert {np.inf, -np.inf} <= set(found[np.isinf(found)].tolist())
 
 
+@pytest.mark.parametrize("argument", [{}, {"fill": "uniform"}, {"dtype": "float16"}, {"dtype": "bfloat16"}])
+def test_nan_of_either_sign_comes_where_it_is_declared(argument: dict[str, object]) -> None:
+    assert drawn(Texture.NAN, **argument) is None
+    found = np.concatenate([drawn(Texture.NAN, seed, nans=True, **argument) for seed in range(20)])  # type: ignore[misc]
+    bits = found[np.isnan(found)].astype(np.float64)
+    assert 0 < bits.size <= 80
+    assert set(np.signbit(bits).tolist()) == {True, False}
+    assert np.isfinite(found[~np.isnan(found)]).all()
+
+
 def test_the_few_among_equal_ones_are_far_from_them() -> None:
     values = drawn(Texture.MOSTLY_EQUAL, fill="uniform", low=5, high=7)
     assert values is not None
@@ -223,7 +233,7 @@ def test_only_the_first_array_is_changed_where_that_is_asked_for() -> None:
 
 
 def test_an_argument_that_declares_nothing_is_written_as_ever() -> None:
-    assert "infinities" not in problem_of().arguments[0].model_dump()
+    assert not {"infinities", "nans"} & set(problem_of().arguments[0].model_dump())
     assert problem_of(infinities=True).arguments[0].model_dump()["infinities"] is True
 
 

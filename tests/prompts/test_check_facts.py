@@ -25,7 +25,8 @@ def problem(*arrays: dict[str, object], output: str, options: tuple[str, ...] = 
     ("arrays", "output", "there", "absent"),
     [
         ([FLOATS], "float32", [OFF, "tiny values", "zeros"], [WHOLE, "infinities"]),
-        ([{**FLOATS, "infinities": True}], "float16", [OFF, "infinities"], [WHOLE]),
+        ([{**FLOATS, "infinities": True}], "float16", [OFF, "infinities"], [WHOLE, "NaN"]),
+        ([{**FLOATS, "nans": True}], "float16", [OFF, "NaN"], [WHOLE, "infinities"]),
         (
             [BYTES],
             "uint8",

@@ -218,7 +218,7 @@ async def test_a_device_that_is_lost_again_when_it_is_taken_anew_does_not_come_b
 async def test_what_is_tried_again_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = evaluator(tmp_path, monkeypatch, DeviceLost("the GPU's memory failed"), GOOD)
     assert (await made.evaluate(baseline(load_problem(tmp_path / "scale.toml")), {}, None)).ok
-    assert made.news() == ["the GPU's memory failed: no kernel is to blame, it is tried again"]
+    assert made.news() == ["the GPU's memory failed: no candidate is to blame, it is tried again"]
     assert made.news() == []
 
 

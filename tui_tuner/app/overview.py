@@ -19,7 +19,7 @@ from tui_tuner.errors import JournalError, ProblemError, SettingsError
 from tui_tuner.format import LIMITS, tunable_value
 from tui_tuner.journal import Journal
 from tui_tuner.journal.reading import FILE, RUNS, header_of
-from tui_tuner.journal.runs import kernel_of, result_of, speedup_of, state_of, worked_at
+from tui_tuner.journal.runs import kernel_of, model_of, result_of, speedup_of, state_of, strategy_of, worked_at
 from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.resources import settings_file
 from tui_tuner.subjects import loaded, subjects
@@ -85,25 +85,30 @@ def _given(directory: Path, pattern: str) -> list[GivenFile]:
 
 def run_cards(directory: Path) -> list[RunCard]:
     """The runs of a directory, the one that was last at work first."""
-    cards = [_card(file.parent) for file in directory.glob(f"*/{FILE}")]
-    return sorted(cards, key=lambda card: card.worked, reverse=True)
+    cards = (_card(file.parent) for file in directory.glob(f"*/{FILE}"))
+    return sorted(filter(None, cards), key=lambda card: card.worked, reverse=True)
 
 
-def _card(run: Path) -> RunCard:
+def _card(run: Path) -> RunCard | None:
+    """None where it was removed since it was found."""
+    worked = worked_at(run)
+    if worked is None:
+        return None
     try:
         header = header_of(run)
     except JournalError as error:
-        return RunCard(run, "?", "damaged", worked=worked_at(run), details={"damage": error.message})
+        damaged = RunCard(run, "?", "damaged", worked=worked, details={"damage": error.message})
+        return damaged if (run / FILE).exists() else None
     result, kernel = result_of(run) or {}, kernel_of(header) or "?"
     return RunCard(
         run,
         kernel,
         state_of(run, result),
         created=str(header.get("created", "")),
-        worked=worked_at(run),
+        worked=worked,
         speedup=speedup_of(result),
-        strategy=str(header.get("options", {}).get("strategy", "")),
-        details={"model": str(header.get("model") or "none"), **_measured(result)},
+        strategy=strategy_of(header),
+        details={"model": model_of(header) or "none", **_measured(result)},
     )
 
 

@@ -35,7 +35,7 @@ from tui_tuner.evaluate.runner.protocol import (
 )
 from tui_tuner.evaluate.runner.supervisor import RunnerDied
 from tui_tuner.evaluate.sanitizers import Kernel, Sanitizers, chosen_tools
-from tui_tuner.evaluate.several import Places
+from tui_tuner.evaluate.several import Places, of_the_challenger
 from tui_tuner.evaluate.site import ArtifactBuilder, LocalOptions, Site, ThisMachine, Tools
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.expressions import evaluate
@@ -206,7 +206,7 @@ class LocalEvaluator:
         try:
             answer = await self._places.ask(ComparisonRequest(incumbent=old, challenger=new, delta=delta))
         except RunnerDied as died:
-            return Comparison.failed(died.failure)
+            return Comparison.failed(of_the_challenger(died))
         if not isinstance(answer, ComparisonAnswer):
             raise RuntimeError(f"unexpected answer to compare: {answer!r}")
         return answer.comparison
@@ -341,7 +341,7 @@ class LocalEvaluator:
                     return outcome
                 await asyncio.sleep(pause_s * _DOUBTFUL)
             except MachineError as error:
-                self._troubles.append(f"{error.message}: no kernel is to blame, it is tried again")
+                self._troubles.append(f"{error.message}: no candidate is to blame, it is tried again")
                 await asyncio.sleep(pause_s)
         return await attempt()
 

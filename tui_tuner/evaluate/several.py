@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tui_tuner.errors import DeviceError, UserError
+from tui_tuner.errors import DeviceError, MachineError, UserError
 from tui_tuner.evaluate.results import DeviceInfo, Failure, FailureKind, Timing
 from tui_tuner.evaluate.runner.protocol import (
     ComparisonAnswer,
@@ -49,6 +49,8 @@ REPEATS = 3
 """How often the kernel as given is timed on a device that seems to deviate, and on the first; the fastest counts."""
 MOST_LOST = 2
 """After a request has cost so many places, the candidate is to blame."""
+_OF_OTHERS = ("incumbent against challenger", "the kernel as given at ", "fresh inputs", "the expected outputs")
+"""What a runner says while nothing of the challenger runs that it compares."""
 
 
 @dataclass(frozen=True)
@@ -335,3 +337,14 @@ def _scaled_answer(answer: RunnerAnswer, factor: float) -> RunnerAnswer:
 def _scaled(timing: Timing | None, factor: float) -> Timing | None:
     ends = ("median", "low", "high", *(("warm",) if timing and timing.warm is not None else ()))
     return timing and timing.model_copy(update={name: getattr(timing, name) * factor for name in ends})
+
+
+def of_the_challenger(died: RunnerDied) -> Failure:
+    """Why a runner died that compared.
+
+    Raises:
+        MachineError: not of the challenger.
+    """
+    if died.failure.message.startswith(_OF_OTHERS):
+        raise MachineError(died.failure.message) from died
+    return died.failure

@@ -70,7 +70,7 @@ class ListedRun:
 def list_runs(directory: Path) -> list[ListedRun]:
     """Every run in a directory, the one that was last at work first."""
     runs = map(_listed, sorted(directory.glob(f"*/{FILE}")))
-    return sorted(runs, key=lambda run: run.worked, reverse=True)
+    return sorted(filter(None, runs), key=lambda run: run.worked, reverse=True)
 
 
 def last_run(directory: Path, *, to_resume: bool = False) -> Path:
@@ -89,9 +89,11 @@ def last_run(directory: Path, *, to_resume: bool = False) -> Path:
     return Path((unfinished or runs)[0].run)
 
 
-def worked_at(run: Path) -> str:
-    """When a run was last at work, in ISO 8601: when something came into its journal."""
-    return datetime.fromtimestamp((run / FILE).stat().st_mtime, UTC).isoformat()
+def worked_at(run: Path) -> str | None:
+    """When a run was last at work, in ISO 8601: when something came into its journal; None where it is gone."""
+    with suppress(OSError):
+        return datetime.fromtimestamp((run / FILE).stat().st_mtime, UTC).isoformat()
+    return None
 
 
 def run_lines(runs: list[ListedRun], now: datetime | None = None) -> Iterator[str]:
@@ -119,12 +121,15 @@ def _row(run: ListedRun, now: datetime) -> tuple[str, ...]:
     )
 
 
-def _listed(file: Path) -> ListedRun:
+def _listed(file: Path) -> ListedRun | None:
+    """None where it was removed since it was found."""
     run, worked = str(file.parent), worked_at(file.parent)
+    if worked is None:
+        return None
     try:
         content = read_journal(file)
     except JournalError as error:
-        return ListedRun(run, "damaged", worked=worked, error=error.message)
+        return ListedRun(run, "damaged", worked=worked, error=error.message) if file.exists() else None
     header, result = content.header, result_of(file.parent)
     return ListedRun(
         run,
@@ -133,8 +138,8 @@ def _listed(file: Path) -> ListedRun:
         worked=worked,
         kernel=kernel_of(header),
         device=_device(content),
-        strategy=str(_part(header, "options").get("strategy") or ""),
-        model=header.get("model"),
+        strategy=strategy_of(header),
+        model=model_of(header),
         records=len(content.records),
         evaluations=sum(record.kind == "evaluate" for record in content.records),
         speedup=speedup_of(result or {}),
@@ -164,10 +169,20 @@ def state_of(run: Path, result: Mapping[str, Any] | None) -> str:
 
 def kernel_of(header: Mapping[str, Any]) -> str:
     """The name of the file that is tuned, by a journal's header; empty where it does not tell."""
-    with suppress(ValueError, TypeError):
+    with suppress(ValueError, TypeError, AttributeError):
         source = _part(tomllib.loads(header["problem"]), "kernel").get("source") if "problem" in header else None
         return str(source or Path(str(header.get("file", ""))).name)
     return ""
+
+
+def strategy_of(header: Mapping[str, Any]) -> str:
+    """The name of a run's strategy; empty where its header does not tell."""
+    return str(_part(header, "options").get("strategy") or "")
+
+
+def model_of(header: Mapping[str, Any]) -> str | None:
+    """The model that a run asks; None where it asks none."""
+    return str(header["model"]) if header.get("model") else None
 
 
 def _device(content: JournalContent) -> str:

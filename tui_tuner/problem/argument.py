@@ -102,6 +102,7 @@ class Argument(BaseModel):
             and `block_size_x`, `_y`, `_z`, the extents of the block.
         one_value: whether the output may hold one value at these inputs, as a status does; another output may not.
         infinities: whether infinities are among the values of a `normal` array, so that some are tested.
+        nans: whether NaN is among the values of a `normal` or `uniform` array, likewise.
         function: what makes the array instead of a fill, by its name in the reference's file.
         constant: whether it is no parameter of the kernel but the `__constant__` variable of this name, which is filled
             before each launch, as a host does with cudaMemcpyToSymbol.
@@ -121,6 +122,7 @@ class Argument(BaseModel):
     high: Expression | float | None = None
     one_value: bool = False
     infinities: bool = False
+    nans: bool = False
     function: str | None = None
     constant: bool = False
 
@@ -133,7 +135,14 @@ class Argument(BaseModel):
     def _as_ever(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """What is not declared is not written: keys in journals hash arguments."""
         return without_defaults(
-            handler(self), members=None, local=None, one_value=False, infinities=False, function=None, constant=False
+            handler(self),
+            members=None,
+            local=None,
+            one_value=False,
+            infinities=False,
+            nans=False,
+            function=None,
+            constant=False,
         )
 
     @model_validator(mode="after")

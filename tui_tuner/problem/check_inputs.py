@@ -55,9 +55,10 @@ def _fault_of_one(argument: Argument) -> FillFault | None:
     for key in ("low", "high"):
         if getattr(argument, key) is not None and (argument.members is not None or fill_of(argument) not in BOUNDED):
             return FillFault(key, f"'{key}' bounds only those fills", 'add fill = "uniform" or fill = "integers"')
-    if argument.infinities and (argument.shape is None or fill_of(argument) != "normal"):
-        message = "only an array of floats that is filled normal may hold infinities"
-        return FillFault("infinities", message, 'take infinities out, or set fill = "normal"')
+    for key, what, fills in (("infinities", "infinities", ("normal",)), ("nans", "NaN", ("normal", "uniform"))):
+        if getattr(argument, key) and (argument.shape is None or fill_of(argument) not in fills):
+            message = f"only an array of floats that is filled {' or '.join(fills)} may hold {what}"
+            return FillFault(key, message, f'take {key} out, or set fill = "normal"')
     return None
 
 

@@ -23,7 +23,7 @@ NEIGHBOURS = 16
 """So many numbers follow each other: four bits tell them apart."""
 APART = (32, 64, 128, 256, 512, 1024)
 """How far elements are from each other that one thread has, as a rule."""
-INFINITIES = 4
+NO_NUMBERS = 4
 PARTS = 16
 NEAR, FAR = (0.25, 0.5, 0.75), (0.125, 0.875)
 """Shares of the range of a bounded array that most of it has, and those few that an average is to show."""
@@ -48,6 +48,7 @@ class Domain:
         origin: the value nearest to 0, which quiet parts come close to.
         is_whole: whether it holds whole numbers only, of whatever type.
         has_infinities: whether infinity is among them.
+        has_nans: whether NaN is.
     """
 
     low: float | None = None
@@ -55,6 +56,7 @@ class Domain:
     origin: float = 0.0
     is_whole: bool = False
     has_infinities: bool = False
+    has_nans: bool = False
 
     @property
     def is_real(self) -> bool:
@@ -265,13 +267,10 @@ def nudged(values: np.ndarray) -> np.ndarray:
     return found
 
 
-def infinities(noise: np.ndarray, domain: Domain, random: np.random.Generator) -> np.ndarray | None:
-    """Noise with a few infinities of either sign."""
-    if not domain.has_infinities:
-        return None
-    values = noise.copy()
-    count = min(INFINITIES, values.size)
-    values.reshape(-1)[random.integers(0, values.size, count)] = random.choice([-np.inf, np.inf], count)
+def with_few(noise: np.ndarray, number: float, random: np.random.Generator) -> np.ndarray:
+    """Noise with a few infinities, or NaN, of either sign."""
+    values, count = noise.copy(), min(NO_NUMBERS, noise.size)
+    values.reshape(-1)[random.integers(0, values.size, count)] = random.choice([-number, number], count)
     return values
 
 

@@ -17,7 +17,7 @@ from tui_tuner.problem import domains
 from tui_tuner.problem.domains import Domain
 from tui_tuner.problem.dtypes import is_floating
 from tui_tuner.problem.expressions import names_in
-from tui_tuner.problem.inputs import bounds_of, fill_of
+from tui_tuner.problem.inputs import bounds_of, fill_of, poisoned
 from tui_tuner.problem.model import Argument, Problem
 
 
@@ -32,6 +32,7 @@ class Texture(StrEnum):
     EQUAL = "equal values"
     ZEROS = "zeros"
     INFINITE = "infinities"
+    NAN = "NaN"
     CHANGED = "few elements changed"
     MOSTLY_EQUAL = "few values among equal ones"
     NEXT = "numbers next to each other"
@@ -94,7 +95,15 @@ def textured(
             if texture is Texture.SCALARS and domain is not None:
                 domains.put(new, scalars, domain, random)
             values[index], changed = new, True
+    if texture is Texture.NAN:
+        values = [_written_over(*each) for each in zip(problem.arguments, values, strict=True)]
     return values if changed else None
+
+
+def _written_over(argument: Argument, value: Value) -> Value:
+    """An output that starts with a number: beside NaN as a result, poison that is NaN would hide what nobody wrote."""
+    is_poison = poisoned(argument) and isinstance(value, np.ndarray) and is_floating(value.dtype)
+    return np.full(value.shape, domains.LOUD, value.dtype) if is_poison else value
 
 
 def _other_scalar(argument: Argument, value: Value, seed: int) -> Value:
@@ -124,10 +133,11 @@ def _is_possible(domain: Domain | None, dtype: str, texture: Texture) -> bool:
 def _domain(argument: Argument, sizes: Mapping[str, int]) -> Domain | None:
     match fill_of(argument):
         case "normal":
-            return Domain(has_infinities=argument.infinities)
+            return Domain(has_infinities=argument.infinities, has_nans=argument.nans)
         case "uniform" | "integers":
             low, high = bounds_of(argument, sizes)
-            return Domain(low, high, 0 if low <= 0 < high else low, fill_of(argument) == "integers")
+            origin = 0 if low <= 0 < high else low
+            return Domain(low, high, origin, fill_of(argument) == "integers", has_nans=argument.nans)
     return None
 
 
@@ -139,6 +149,14 @@ def _textured(
     return _MAKERS[texture](noise, domain, random)
 
 
+def _infinities(noise: np.ndarray, domain: Domain, random: np.random.Generator) -> np.ndarray | None:
+    return domains.with_few(noise, np.inf, random) if domain.has_infinities else None
+
+
+def _nans(noise: np.ndarray, domain: Domain, random: np.random.Generator) -> np.ndarray | None:
+    return domains.with_few(noise, np.nan, random) if domain.has_nans else None
+
+
 _MAKERS: Mapping[Texture, Callable[[np.ndarray, Domain, np.random.Generator], np.ndarray | None]] = {
     Texture.SPIKES: domains.spikes,
     Texture.PROFILE: domains.profile,
@@ -146,7 +164,8 @@ _MAKERS: Mapping[Texture, Callable[[np.ndarray, Domain, np.random.Generator], np
     Texture.LARGE: domains.large,
     Texture.EQUAL: domains.equal,
     Texture.ZEROS: domains.zeros,
-    Texture.INFINITE: domains.infinities,
+    Texture.INFINITE: _infinities,
+    Texture.NAN: _nans,
     Texture.CHANGED: domains.changed,
     Texture.MOSTLY_EQUAL: domains.mostly_equal,
     Texture.NEXT: domains.next_to_each_other,

@@ -21,7 +21,7 @@ from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.dtypes import dtype_named, is_floating
 from tui_tuner.problem.inputs import fill_in_words, fill_of, label_of, poisoned
 from tui_tuner.problem.model import Argument, Configuration, Problem, Value
-from tui_tuner.problem.textures import ALL_BUT_NOISE, occurring
+from tui_tuner.problem.textures import ALL_BUT_NOISE, Texture, occurring
 
 WORDING = 10
 """Counts what prompts for rewriting tell. A session keeps the wording that it began with, since replies are found by
@@ -144,7 +144,7 @@ def check_facts(problem: Problem, wording: int = WORDING) -> str:
         lines.append(_tolerance(problem))
     if not all(are_floating) and wording > 2:
         lines.append("a whole number of a result must be equal")
-    if textures := occurring(problem) if wording > 2 else ALL_BUT_NOISE:
+    if textures := occurring(problem) if wording > 2 else [one for one in ALL_BUT_NOISE if one is not Texture.NAN]:
         lines.append(f"verified with other inputs as well: {', '.join(textures)}")
     return "\n".join(lines)
 

@@ -227,7 +227,7 @@ class EventStream(ABC):
                 raise
         except MachineError as error:
             way_out = f"{error.hint}, then resume the run: it goes on where it stopped" if error.hint else ""
-            self._emit(Note(level="warning", text=f"{error.message}: no kernel is to blame. {way_out}".strip()))
+            self._emit(Note(level="warning", text=f"{error.message}: no candidate is to blame. {way_out}".strip()))
             self._emit(self._interrupted(error.message))
         except UserError as error:
             self._emit(self._finished("failed", error.message))

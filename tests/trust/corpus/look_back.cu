@@ -29,8 +29,10 @@ __global__ void given(float *y, const float *x, int n) {
 __device__ float sums[MOST];
 __device__ int ready[MOST], taken, ended;
 
-// Args: tickets: in the order of their begin. waits: for what is before. far: how many blocks. clean: for the next launch.
-__device__ void look_back(float *y, const float *x, int n, bool tickets, bool waits, int far, bool clean) {
+// Args: tickets: in the order of their begin. waits: for what is before. far: how many blocks. clean, down: for the next
+// launch, tickets from the first and no flag.
+__device__ void look_back(float *y, const float *x, int n, bool tickets, bool waits, int far, bool clean,
+                          bool down = true) {
     __shared__ int block;
     __shared__ float carry;
     if (threadIdx.x == 0) block = tickets ? atomicAdd(&taken, 1) : (int)blockIdx.x;
@@ -52,7 +54,7 @@ __device__ void look_back(float *y, const float *x, int n, bool tickets, bool wa
     __syncthreads();
     if (i < n) y[i] = carry + sum;
     if (threadIdx.x == 0 && atomicAdd(&ended, 1) == gridDim.x - 1) {
-        for (int b = 0; b < MOST; b++) ready[b] = 0;
+        for (int b = 0; down && b < MOST; b++) ready[b] = 0;
         if (clean) taken = 0;
         ended = 0;
     }
@@ -72,6 +74,10 @@ __global__ void eight_blocks_back(float *y, const float *x, int n) { look_back(y
 // Right once: the tickets of the next launch go on where these end.
 // expect: wrong result
 __global__ void tickets_go_on(float *y, const float *x, int n) { look_back(y, x, n, true, true, MOST, false); }
+
+// Right once: the blocks of the next launch are told by the flags of this one.
+// expect: race or wrong result
+__global__ void flags_left(float *y, const float *x, int n) { look_back(y, x, n, true, true, MOST, true, false); }
 
 // expect: accepted
 __global__ void honest_look_back(float *y, const float *x, int n) { look_back(y, x, n, true, true, MOST, true); }

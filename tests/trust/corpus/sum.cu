@@ -202,6 +202,20 @@ __global__ void honest_lock(float *out, const float *x, int n) {
     }
 }
 
+// The lock is looked at and then taken: two blocks may both see that nobody has it.
+// expect on emulator: race or wrong result
+__global__ void lock_in_two_steps(float *out, const float *x, int n) {
+    float s = plain(x, n, 1);
+    if (threadIdx.x == 0) {
+        while (atomicAdd(&lock, 0)) {}
+        *(volatile int *)&lock = 1;
+        __threadfence();
+        *(volatile float *)out += s;
+        __threadfence();
+        atomicExch(&lock, 0);
+    }
+}
+
 // expect: accepted
 __global__ void honest_double(float *out, const float *x, int n) {
     double s = 0;

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tui_tuner.errors import DeviceLost, MachineError
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind, Resources
 from tui_tuner.evaluate.tolerance import Bound, Verdict, compare
 from tui_tuner.problem.candidate import Geometry
@@ -34,6 +36,23 @@ class DeviceFault(Exception):
         self.kind = kind
         self.message = message
         self.fatal = fatal
+
+
+@contextmanager
+def of_another(whose: str) -> Iterator[None]:
+    """What a kernel does beside which a candidate is judged: its faults are not the candidate's.
+
+    Args:
+        whose: the kernel, in words.
+
+    Raises:
+        MachineError: it failed; `DeviceLost` where that lost the device.
+    """
+    try:
+        yield
+    except DeviceFault as fault:
+        error = DeviceLost if fault.fatal else MachineError
+        raise error(f"{whose} was right before, and failed now: {fault.kind}: {fault.message}") from fault
 
 
 @dataclass(frozen=True)

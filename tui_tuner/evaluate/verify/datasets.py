@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from tui_tuner.errors import ProblemError
-from tui_tuner.evaluate.devices.base import DeviceFault, KernelArgument
+from tui_tuner.evaluate.devices.base import DeviceFault, KernelArgument, of_another
 from tui_tuner.evaluate.tolerance import (
     FLOOR_CAP,
     MARGIN,
@@ -25,21 +25,29 @@ from tui_tuner.evaluate.tolerance import (
 )
 from tui_tuner.evaluate.verify import LaunchData
 from tui_tuner.evaluate.verify.drafts import Draft, Drafts
-from tui_tuner.evaluate.verify.soundness import ConstantByChance, LeftOut, refuse_degenerate, refuse_weak
+from tui_tuner.evaluate.verify.soundness import (
+    ConstantByChance,
+    LeftOut,
+    refuse_degenerate,
+    refuse_unwritten,
+    refuse_weak,
+)
 from tui_tuner.problem.blocks import copied
 from tui_tuner.problem.domains import nudged
 from tui_tuner.problem.dtypes import dtype_named, is_floating, spacing
 from tui_tuner.problem.expressions import evaluate
-from tui_tuner.problem.inputs import label_of, poisoned, repoisoned, untouched
+from tui_tuner.problem.inputs import label_of
 from tui_tuner.problem.textures import SCALES, STRUCTURED, Texture
 
 REDRAWS = 20
 """How often the data of a test are drawn at most whose small output is constant: chance must not end a session."""
 EXACT_NEEDS = 256
 """Elements that must all be exact, for the kernel as given to be: some are by chance."""
+_AGAIN = 4
 _CANCELLING = (Texture.EQUAL, Texture.MOSTLY_EQUAL)
 """Textures whose numbers leave nothing of each other, but for rounding."""
 
+_OF_GIVEN = of_another("the kernel as given")
 RunBaseline = Callable[[list[KernelArgument], int, str], dict[int, np.ndarray]]
 """Runs the kernel as given on arguments at a test's index, with a label in words; the outputs by argument index."""
 
@@ -81,6 +89,7 @@ class DataSets:
         self._run_baseline = run_baseline
         self._draws = draws
         self._own = _OwnErrors()
+        self._known: set[int] = set()
         self.left_out: list[str] = []
 
     def make(self, index: int, textures: Sequence[Texture] = ()) -> list[LaunchData]:
@@ -91,7 +100,15 @@ class DataSets:
             ProblemError: the kernel as given fails its own reference, leaves elements unwritten, or the check of
                 noise could not fail.
             DeviceFault: the kernel as given fails while it runs.
+            MachineError: so it does, and did not before: no candidate is to blame.
         """
+        if index in self._known:
+            return _OF_GIVEN(self._made)(index, textures)
+        made = self._made(index, textures)
+        self._known.add(index)
+        return made
+
+    def _made(self, index: int, textures: Sequence[Texture]) -> list[LaunchData]:
         drawn = 1
         while True:
             noise, *others = self._drafts.take(index, textures)
@@ -106,7 +123,7 @@ class DataSets:
 
     def again(self, noise: LaunchData, texture: Texture) -> list[LaunchData]:
         """The same launch with a texture: none where it changes nothing, or the kernel as given cannot do it."""
-        made = self._textured(noise, self._drafts.again(noise.arguments, noise.index, texture))
+        made = _OF_GIVEN(self._textured)(noise, self._drafts.again(noise.arguments, noise.index, texture))
         return [] if made is None else [made]
 
     def asked(self, data: LaunchData, noise: LaunchData) -> list[LaunchData] | None:
@@ -133,8 +150,7 @@ class DataSets:
 
     def _leave_out_wrong(self, outputs: Mapping[int, np.ndarray], data: LaunchData) -> None:
         for i, expected in data.expected.items():
-            mismatch = compare(outputs[i], expected, data.bounds[i])[1]
-            if mismatch is not None:
+            if (mismatch := compare(outputs[i], expected, data.bounds[i])[1]) is not None:
                 raise LeftOut(f"{self._problem.arguments[i].name}{mismatch}")
 
     def _drawn(self, index: int, draft: Draft) -> LaunchData:
@@ -142,7 +158,9 @@ class DataSets:
         label = label_of(at.sizes, self._drafts.test(index).inputs)
         arguments = draft.arguments() or []
         outputs = self._run_baseline(arguments, index, label)
-        self._refuse_unwritten(label, index, arguments, outputs)
+        refuse_unwritten(
+            self._problem, label, arguments, outputs, lambda again: self._run_baseline(again, index, label)
+        )
         drawn = LaunchData(index, label, arguments, outputs, {})
         data = self._judged(drawn, draft.expected(), at.sizes, dict.fromkeys(outputs))
         refuse_weak(self._problem, data.label, data.arguments, data.expected, data.bounds)
@@ -177,6 +195,8 @@ class DataSets:
             outputs = self._run_baseline(arguments, noise.index, label)
             drawn = LaunchData(noise.index, label, arguments, outputs, {}, texture)
             data = self._judged(drawn, draft.expected(), sizes, {i: _size(texture, noise.expected[i]) for i in outputs})
+            for _ in range(_AGAIN if texture is Texture.NAN else 0):  # what becomes of it may be chance
+                self._leave_out_wrong(self._run_baseline(arguments, noise.index, label), data)
             if texture in _CANCELLING and not (self._has_own_tolerance or self._own.is_exact):
                 data = self._widened(data, noise)
         except ProblemError as error:
@@ -306,26 +326,6 @@ class DataSets:
         if work is None or not work.flops:
             return 1024.0
         return float(evaluate(work.flops, sizes)) / max(1, expected.size)
-
-    def _refuse_unwritten(
-        self, label: str, index: int, arguments: list[KernelArgument], outputs: dict[int, np.ndarray]
-    ) -> None:
-        """What the kernel as given leaves out would be expected of every candidate: it runs again, poisoned anew."""
-        given = self._problem.arguments
-        left = {i: untouched(given[i], output) for i, output in outputs.items() if poisoned(given[i])}
-        if not any(mask.any() for mask in left.values()):
-            return
-        again = [repoisoned(argument, value) for argument, value in zip(given, arguments, strict=True)]
-        second = self._run_baseline(again, index, label)
-        for i, mask in left.items():
-            unwritten = int(np.count_nonzero(mask & (second[i] == again[i])))
-            if unwritten:
-                raise ProblemError(
-                    f"at {label} the kernel as given leaves {unwritten} of {mask.size} elements of '{given[i].name}' "
-                    "unwritten",
-                    hint="check problem_size, grid_div and block_size in [launch]: too few threads may run. An output "
-                    "that is rightly written in part needs `fill` in its [[arguments]]",
-                )
 
 
 def _is_coarse(unit: float) -> bool:

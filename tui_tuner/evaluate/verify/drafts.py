@@ -25,7 +25,7 @@ from tui_tuner.problem.dtypes import dtype_named, is_floating
 from tui_tuner.problem.expressions import evaluate
 from tui_tuner.problem.inputs import array_bytes, call_reference, make_arguments
 from tui_tuner.problem.model import Problem, Test
-from tui_tuner.problem.textures import ALL_BUT_NOISE, STRUCTURED, Texture, textured
+from tui_tuner.problem.textures import ALL_BUT_NOISE, STRUCTURED, Texture, occurring, textured
 
 QUICK_REFERENCE_S, PATIENT_REFERENCE_S = 1.0, 60.0
 """A reference that would take longer at the timed size is not called there; and where there is a doubt."""
@@ -138,7 +138,7 @@ class Drafts:
     def _wanted(self, index: int) -> Sequence[Texture]:
         """All at tests, and where there are none; those with structure at the timed size."""
         tests = self.problem.tests
-        return ALL_BUT_NOISE if index < len(tests) or not tests else STRUCTURED
+        return occurring(self.at(index)) if index < len(tests) or not tests else STRUCTURED
 
     def _bytes(self, index: int) -> int:
         return array_bytes(self.problem, self.at(index).sizes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.devices.base import KernelArgument
 from tui_tuner.evaluate.tolerance import Bound, all_finite, compare, peak
 from tui_tuner.problem.dtypes import is_floating
+from tui_tuner.problem.inputs import poisoned, repoisoned, untouched
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.textures import Texture
 
@@ -79,6 +80,40 @@ def _would_pass(fake: np.ndarray, expected: np.ndarray, allowed: Bound) -> bool:
     return True
 
 
+def refuse_unwritten(
+    problem: Problem,
+    label: str,
+    arguments: Sequence[KernelArgument],
+    outputs: Mapping[int, np.ndarray],
+    run: Callable[[list[KernelArgument]], Mapping[int, np.ndarray]],
+) -> None:
+    """Refuse what the kernel as given leaves out, which would be expected of every candidate.
+
+    Args:
+        label: where it was launched, in words.
+        outputs: what came of it, by argument index.
+        run: launches it again, which is done where it may have left something: poisoned anew.
+
+    Raises:
+        ProblemError: it leaves elements unwritten.
+    """
+    given = problem.arguments
+    left = {i: untouched(given[i], output) for i, output in outputs.items() if poisoned(given[i])}
+    if not any(mask.any() for mask in left.values()):
+        return
+    again = [repoisoned(argument, value) for argument, value in zip(given, arguments, strict=True)]
+    second = run(again)
+    for i, mask in left.items():
+        unwritten = int(np.count_nonzero(mask & (second[i] == again[i])))
+        if unwritten:
+            raise ProblemError(
+                f"at {label} the kernel as given leaves {unwritten} of {mask.size} elements of '{given[i].name}' "
+                "unwritten",
+                hint="check problem_size, grid_div and block_size in [launch]: too few threads may run. An output "
+                "that is rightly written in part needs `fill` in its [[arguments]]",
+            )
+
+
 def refuse_degenerate(name: str, texture: Texture, expected: np.ndarray, *, computed: bool) -> None:
     """Leave out results that overflowed or vanished: they say nothing of a rewrite, which computes in another order.
 
@@ -91,9 +126,9 @@ def refuse_degenerate(name: str, texture: Texture, expected: np.ndarray, *, comp
     """
     if not is_floating(expected.dtype):
         return
-    if texture is not Texture.INFINITE and not all_finite(expected):
+    if texture not in (Texture.INFINITE, Texture.NAN) and not all_finite(expected):
         raise LeftOut(f"{name} is not finite")
     if texture is Texture.TINY and peak(expected) <= VANISHED:
         raise LeftOut(f"{name} vanishes")
-    if computed and np.isnan(expected).any():
+    if computed and texture is not Texture.NAN and np.isnan(expected).any():
         raise LeftOut(f"{name} is not a number")

@@ -197,7 +197,7 @@ class NativeDevice(Device):
     def launch_watched(
         self, tool: str, artifact: Path, symbol: str, launches: Sequence[WatchedLaunch], timeout_s: float
     ) -> None:
-        """Launch a kernel that was built to watch itself; `timeout_s` is for all launches, of which one must be done.
+        """Launch a kernel that was built to watch itself; `timeout_s` is for all, of which one must be done, twice.
 
         Raises:
             DeviceFault: it was found to do something wrong.
@@ -216,7 +216,7 @@ class NativeDevice(Device):
     def _launch_watched(self, kernel: LoadedKernel, launch: WatchedLaunch, left_s: float, *, must_end: bool) -> None:
         buffers = self.allocate(launch.arguments, launch.outputs)
         try:
-            for _ in self.launch_each(kernel, [(buffers, launch.geometry)], max(left_s, 0.0)):
+            for _ in self.launch_each(kernel, [(buffers, launch.geometry)] * (1 + must_end), max(left_s, 0.0)):
                 pass
         except DeviceFault as fault:
             if fault.kind is FailureKind.TIMEOUT and not must_end:

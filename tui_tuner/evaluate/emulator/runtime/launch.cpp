@@ -48,9 +48,10 @@ static Atomics atomics;
 static bool alone;
 bool atomics_are_told;
 
-void note_atomic(const volatile void* address, size_t bytes, bool may_lock, const void* instruction) {
+void note_atomic(const volatile void* address, size_t bytes, Atomic kind, const void* instruction) {
+    bool may_lock = kind != Atomic::update;
     if (may_lock) give_way();  // what was read there before may be old by now
-    if (watch_atomic) watch_atomic(address, bytes, instruction);
+    if (watch_atomic) watch_atomic(address, bytes, kind == Atomic::exchange, instruction);
     if (!alone) return;
     if (may_lock) atomics.count = -1;
     for (int i = 0; i < atomics.count; i++)

@@ -94,7 +94,7 @@ __attribute__((weak)) void watch_barrier();  // which all have reached
 __attribute__((weak)) void watch_exchange(unsigned first_thread, unsigned lanes);
 __attribute__((weak)) void watch_exit();
 __attribute__((weak)) void watch_fence();
-__attribute__((weak)) void watch_atomic(const volatile void* address, size_t bytes, const void* instruction);
+__attribute__((weak)) void watch_atomic(const volatile void* address, size_t bytes, bool is_exchange, const void* instruction);
 
 /* Why the last launch failed. */
 void explain(const char* format, ...) __attribute__((format(printf, 1, 2)));

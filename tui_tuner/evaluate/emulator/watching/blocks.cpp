@@ -116,4 +116,76 @@ void note_change(
     accuse(before, "", instruction, "nothing orders them");
 }
 
+// A flag, a counter or a lock, by which blocks tell each other something.
+struct Signal {
+    size_t address;
+    unsigned launch;
+    bool changed, was_changed;  // in this launch, in one before
+    unsigned teller, told_in;   // the first block that stored there, and its line
+    unsigned looker;            // the block that looked there last, and did nothing there since
+    size_t looked, taken_from;  // what it saw; what the taker had seen
+    unsigned taker, taken_in;   // the block that changed what it had looked at
+    int told_at, taken_at;
+    bool knows_teller, knows_taker;  // whether the looker knew already, from elsewhere, what they did
+};
+static Signal signals[LOCKS];
+
+static Signal& signal_at(size_t address) {
+    Signal& one = signals[slot(address, LOCKS)];
+    bool is_known = one.address == address, was_changed = is_known && (one.was_changed || one.changed);
+    if (is_known && one.launch == launch) return one;
+    one = {};
+    one.address = address, one.launch = launch, one.was_changed = was_changed;
+    return one;
+}
+
+[[noreturn]] static void accuse_of(const char* format, const Signal& one, unsigned other, unsigned its, unsigned mine) {
+    char name[40], text[400];
+    uint3 a = places[other];
+    snprintf(text, sizeof text, format, a.x, a.y, a.z, blockIdx.x, blockIdx.y, blockIdx.z, name_of(one.address, name), its,
+             mine);
+    explain("%s", text);
+    stop(RACED);
+}
+
+void begin_look(size_t address) {
+    if (!is_watched(address)) return;
+    Signal& one = signal_at(address);
+    one.knows_teller = known.seen[one.teller] >= one.told_at;
+    one.knows_taker = known.seen[one.taker] >= one.taken_at;
+}
+
+// What a block stores changes nothing, where an earlier launch left the same: who waits for it may go on before.
+void end_look(size_t address, unsigned bytes, unsigned instruction) {
+    if (!is_watched(address)) return;
+    Signal& one = signal_at(address);
+    bool is_told = one.teller && one.teller != block && !one.knows_teller;
+    if (is_told && one.was_changed && !one.changed && argument_at(address) == 0)
+        accuse_of("block %u,%u,%u tells block %u,%u,%u by %s in line {%x}, which reads it in line {%x}, what an earlier "
+                  "launch left there: it may go on before it is told", one, one.teller, one.told_in, instruction);
+    one.looker = block, one.looked = 0;
+    memcpy(&one.looked, (const void*)address, bytes < sizeof one.looked ? bytes : sizeof one.looked);
+}
+
+// Two blocks that saw the same, and stored something there, would both have done so at once.
+void note_telling(size_t address, bool changes, bool is_plain, int clock, unsigned instruction) {
+    if (!is_watched(address)) return;
+    Signal& one = signal_at(address);
+    if (one.teller == 0) one.teller = block, one.told_in = instruction, one.told_at = clock;
+    one.changed |= changes;
+    if (changes && is_plain && one.looker == block) {
+        if (one.taker && one.taker != block && one.taken_from == one.looked && !one.knows_taker)
+            accuse_of("blocks %u,%u,%u and %u,%u,%u see the same of %s and then change it, in lines {%x} and {%x}: both may "
+                      "at once", one, one.taker, one.taken_in, instruction);
+        one.taker = block, one.taken_in = instruction, one.taken_at = clock, one.taken_from = one.looked;
+    }
+    one.looker = 0;
+}
+
+void note_update(size_t address) {
+    if (!is_watched(address)) return;
+    Signal& one = signal_at(address);
+    one.changed = true, one.looker = 0;
+}
+
 }  // namespace tuner_emulator

@@ -16,6 +16,7 @@ struct Access {
     unsigned char bytes;  // of the four, a bit each
     bool is_atomic, is_volatile;
     bool changes;  // of a write, whether other bytes were there before
+    bool tells;    // of a write, whether it stores whatever was there
 };
 
 // What is known of four bytes of memory; which four, since many share a cell and the last one has it. Forgetting
@@ -145,7 +146,12 @@ static void settle() {
     const unsigned char* now = (const unsigned char*)pending.address;
     size_t first = pending.address / 4, last = (pending.address + pending.bytes - 1) / 4;
     unsigned bytes = pending.bytes;
+    bool changes = memcmp(now, pending.before, bytes) != 0;
     pending.bytes = 0;
+    if (pending.access.is_volatile || pending.access.tells)
+        note_telling(pending.address, changes, pending.access.is_volatile, pending.block_clock, pending.access.instruction);
+    else if (pending.access.is_atomic)
+        changes ? note_update(pending.address) : end_look(pending.address, bytes, pending.access.instruction);
     for (size_t word = first; word <= last; word++) {
         Access access = pending.access;
         unsigned original = *(const unsigned*)(word * 4);
@@ -181,7 +187,7 @@ static void note_read(size_t word, const Access& access) {
 static bool is_watched(size_t address) { return running && !stacks().holds(address); }
 
 static Access access_by(const void* instruction) {
-    return {epoch, clocks[me()], offset_of(instruction), (unsigned short)me(), 0, false, false, false};
+    return {epoch, clocks[me()], offset_of(instruction), (unsigned short)me(), 0, false, false, false, false};
 }
 
 static void read(size_t address, unsigned bytes, const void* instruction) {
@@ -260,7 +266,7 @@ void watch_exchange(unsigned first_thread, unsigned lanes) {
     }
 }
 
-void watch_atomic(const volatile void* memory, size_t bytes, const void* instruction) {
+void watch_atomic(const volatile void* memory, size_t bytes, bool is_exchange, const void* instruction) {
     settle();
     size_t address = (size_t)memory;
     Knowledge& lock = locks[(address / 4 * 0x9e3779b97f4a7c15ull >> 32) % LOCKS];
@@ -268,8 +274,10 @@ void watch_atomic(const volatile void* memory, size_t bytes, const void* instruc
     learn(known[me()], lock);
     if (suspicion.word == address / 4) suspicion.word = 0;
     note_look(address / 4);
+    begin_look(address);
     write(address, (unsigned)bytes, instruction);
     pending.access.is_atomic = true;
+    pending.access.tells = is_exchange;
     learn_of(lock, me());
     clocks[me()]++;
     order_blocks(address);
@@ -280,6 +288,14 @@ void watch_atomic(const volatile void* memory, size_t bytes, const void* instruc
 static void watch_volatile(size_t address) {
     settle();
     if (is_watched(address)) order_blocks(address);
+}
+
+static void watch_volatile_read(size_t address, unsigned bytes, const void* instruction) {
+    settle();
+    if (!is_watched(address)) return;
+    begin_look(address);
+    order_blocks(address);
+    end_look(address, bytes, offset_of(instruction));
 }
 
 static void watch_volatile_write(size_t address, unsigned bytes, const void* instruction) {
@@ -298,7 +314,9 @@ extern "C" {
     void __tsan_##name##read##bytes(void* memory) { read((size_t)memory, bytes, __builtin_return_address(0)); } \
     void __tsan_##name##write##bytes(void* memory) { write((size_t)memory, bytes, __builtin_return_address(0)); }
 #define TUNER_VOLATILE(bytes)                              \
-    void __tsan_volatile_read##bytes(void* memory) { watch_volatile((size_t)memory); }  \
+    void __tsan_volatile_read##bytes(void* memory) {       \
+        watch_volatile_read((size_t)memory, bytes, __builtin_return_address(0)); \
+    }                                                      \
     void __tsan_volatile_write##bytes(void* memory) {      \
         watch_volatile_write((size_t)memory, bytes, __builtin_return_address(0)); \
     }
@@ -307,7 +325,9 @@ extern "C" {
     TUNER_VOLATILE(bytes)
 #define TUNER_UNALIGNED(bytes)        \
     TUNER_ACCESS(unaligned_, bytes)   \
-    void __tsan_unaligned_volatile_read##bytes(void* memory) { watch_volatile((size_t)memory); }  \
+    void __tsan_unaligned_volatile_read##bytes(void* memory) {       \
+        watch_volatile_read((size_t)memory, bytes, __builtin_return_address(0)); \
+    }                                                                \
     void __tsan_unaligned_volatile_write##bytes(void* memory) {      \
         watch_volatile_write((size_t)memory, bytes, __builtin_return_address(0)); \
     }

@@ -25,6 +25,13 @@ void begin_blocks();
 int block_clock();
 void order_blocks(size_t address);
 
+/* That it looks there, before it knows what that tells it, and what it saw; that it stores there whatever was there, and
+   that it changed what it found, in one step. */
+void begin_look(size_t address);
+void end_look(size_t address, unsigned bytes, unsigned instruction);
+void note_telling(size_t address, bool changes, bool is_plain, int clock, unsigned instruction);
+void note_update(size_t address);
+
 /* That it changed bytes, a bit each, of the four of a word, and what it found there; that it reads some. */
 void note_change(
     size_t word, unsigned original, unsigned char bytes, bool is_atomic, int clock, unsigned instruction);

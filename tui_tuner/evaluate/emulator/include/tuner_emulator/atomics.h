@@ -21,7 +21,7 @@ struct Where<true> { using type = int; };
 // A loop that waits for another thread shows as an atomic that changes nothing.
 template <class T>
 TUNER_UNWATCHED inline __forceinline__ T exchange_value(T* address, T value) {
-    if (atomics_are_told) note_atomic(address, sizeof(T), true, __builtin_return_address(0));
+    if (atomics_are_told) note_atomic(address, sizeof(T), Atomic::exchange, __builtin_return_address(0));
     T old = *address;
     *address = value;
     if (old == value) yield();
@@ -30,7 +30,7 @@ TUNER_UNWATCHED inline __forceinline__ T exchange_value(T* address, T value) {
 
 template <class T>
 TUNER_UNWATCHED inline __forceinline__ T compare_and_swap(T* address, T compare, T value) {
-    if (atomics_are_told) note_atomic(address, sizeof(T), true, __builtin_return_address(0));
+    if (atomics_are_told) note_atomic(address, sizeof(T), Atomic::swap, __builtin_return_address(0));
     T old = *address;
     if (old == compare) *address = value;
     else yield();
@@ -44,7 +44,7 @@ TUNER_UNWATCHED inline __forceinline__ T compare_and_swap(T* address, T compare,
     template <class T, class V, typename tuner_emulator::Where<__VA_ARGS__>::type = 0>          \
     TUNER_UNWATCHED T name(T* address, V operand) {                                             \
         if (tuner_emulator::atomics_are_told)                                                   \
-            tuner_emulator::note_atomic(address, sizeof(T), false, __builtin_return_address(0)); \
+            tuner_emulator::note_atomic(address, sizeof(T), tuner_emulator::Atomic::update, __builtin_return_address(0)); \
         T old = *address, value = (T)operand;                                                   \
         *address = (expression);                                                                \
         return old;                                                                             \

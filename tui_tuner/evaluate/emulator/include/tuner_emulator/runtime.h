@@ -45,7 +45,8 @@ void fence();
 
 /* Whether every atomic function tells where it works, before it does. */
 extern bool atomics_are_told;
-void note_atomic(const volatile void* address, size_t bytes, bool may_lock, const void* instruction);
+enum class Atomic { update, swap, exchange };  // the latter two may lock; the last one does not look first
+void note_atomic(const volatile void* address, size_t bytes, Atomic kind, const void* instruction);
 
 /* Ends the launch as failed. */
 [[noreturn]] void trap(const char* reason, int line);
