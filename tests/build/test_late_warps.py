@@ -2,7 +2,7 @@
 
 import pytest
 
-from tui_tuner.evaluate.build.compilers.late_warps import with_late_warps
+from tui_tuner.evaluate.build.compilers.cuda import with_late_warps
 from tui_tuner.evaluate.toolkit import LATE_WARPS
 
 LATE = "for (bool tuner_once = true; tuner_once; tuner_once = false, tuner_late()) "

@@ -22,7 +22,7 @@ from tests.tui.looking import notices, screen_text
 from tests.tui.scripted import ScriptedRun
 from tui_tuner.strategies.steps import ModelTrouble
 from tui_tuner.tui import dialogs
-from tui_tuner.tui.dialogs import FORGETS, Dialog, TypingDialog, control_dialog, editing, row_dialog
+from tui_tuner.tui.dialogs import FORGETS, Dialog, TypingDialog, control_dialog, sources
 from tui_tuner.tui.moving import Choices, JumpScreen, Reading
 from tui_tuner.tui.plan_lines import StepWords
 from tui_tuner.tui.start.how import ModelNameDialog
@@ -30,7 +30,7 @@ from tui_tuner.tui.start.problem_form import ProblemForm
 from tui_tuner.tui.view_model import ViewModel
 
 TEXT = Content("words\n" * 60)
-FAILED = editing.FailedBuild("int x", 1, "expected ';'")
+FAILED = sources.FailedBuild("int x", 1, "expected ';'")
 ROW = scripted.TILES
 OPENED: dict[type[ModalScreen[Any]], Callable[[], ModalScreen[Any]]] = {
     dialogs.MessageDialog: lambda: dialogs.MessageDialog(Content("title"), TEXT),
@@ -43,9 +43,9 @@ OPENED: dict[type[ModalScreen[Any]], Callable[[], ModalScreen[Any]]] = {
     ),
     dialogs.ThawDialog: lambda: dialogs.ThawDialog({"tile": 4, "block": 8}),
     control_dialog.ControlDialog: lambda: control_dialog.ControlDialog(ViewModel(), plans=True),
-    editing.WhichDialog: lambda: editing.WhichDialog(FAILED),
-    editing.EditorDialog: lambda: editing.EditorDialog("int x;", "title", "cuda", FAILED),
-    row_dialog.RowDialog: lambda: row_dialog.RowDialog(Content("row"), TEXT, ROW, ROW, "cuda", proposes=True),
+    sources.WhichDialog: lambda: sources.WhichDialog(FAILED),
+    sources.EditorDialog: lambda: sources.EditorDialog("int x;", "title", "cuda", FAILED),
+    sources.RowDialog: lambda: sources.RowDialog(Content("row"), TEXT, ROW, ROW, "cuda", proposes=True),
     ModelNameDialog: lambda: ModelNameDialog(lambda _: ""),
     ProblemForm: lambda: ProblemForm(Path("scale.toml"), "[kernel]\n", ("tried",)),
     JumpScreen: lambda: JumpScreen([]),

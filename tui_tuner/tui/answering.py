@@ -17,7 +17,7 @@ from tui_tuner.text import in_line
 from tui_tuner.tui.approval import ABOUT_A_SOURCE, ApprovalDesk, QuestionLine
 from tui_tuner.tui.dialogs import ModelDialog, tell_once, withdraw
 from tui_tuner.tui.dialogs.control_dialog import ControlDialog
-from tui_tuner.tui.dialogs.editing import FailedBuild, edited, failed_before, failed_build
+from tui_tuner.tui.dialogs.sources import FailedBuild, edited, failed_before, failed_build
 from tui_tuner.tui.frame import TabLine
 from tui_tuner.tui.panes import PaneGrid
 from tui_tuner.tui.panes.benchmarks_pane import BenchmarksPane

@@ -29,8 +29,7 @@ from tui_tuner.tui.tables.evaluation_table import (
     by_tunable,
     short_names,
 )
-from tui_tuner.tui.tables.pins import pairs_about
-from tui_tuner.tui.tables.row_filter import RowFilter
+from tui_tuner.tui.tables.rows import RowFilter, pairs_about
 from tui_tuner.tui.text import one_line
 from tui_tuner.tui.texts import evaluation_text, result_text
 from tui_tuner.tui.view_model import EvaluationRow, ViewModel, time_label

@@ -18,7 +18,7 @@ from tui_tuner.tui.answering import AnsweringScreen
 from tui_tuner.tui.approval import ANSWERS, ApprovalDesk, QuestionLine
 from tui_tuner.tui.copying import copied, exported_table
 from tui_tuner.tui.dialogs import ResultDialog
-from tui_tuner.tui.dialogs.row_dialog import RowDialog
+from tui_tuner.tui.dialogs.sources import RowDialog
 from tui_tuner.tui.frame import BREAKPOINTS, HEIGHTS, KeyLine, TabLine, know_size
 from tui_tuner.tui.help import HelpPage, help_text
 from tui_tuner.tui.keys import SCREEN_BINDINGS, KeyNames, first_key

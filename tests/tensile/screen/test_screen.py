@@ -20,7 +20,7 @@ from tui_tuner.tensile.screen import TensileView
 from tui_tuner.tensile.screen_table import SizeTable
 from tui_tuner.tui.app import TunerApp
 from tui_tuner.tui.dialogs.control_dialog import choices
-from tui_tuner.tui.dialogs.editing import EditorDialog
+from tui_tuner.tui.dialogs.sources import EditorDialog
 from tui_tuner.tui.help import HelpPage
 from tui_tuner.tui.panes.kernel_pane import KernelPane
 from tui_tuner.tui.plan_lines import proposal_facts
