@@ -24,8 +24,8 @@ from tui_tuner.tui.panes.benchmarks_pane import BenchmarksPane
 from tui_tuner.tui.panes.chat_pane import ChatPane
 from tui_tuner.tui.panes.kernel_pane import KernelPane
 from tui_tuner.tui.plan_lines import ReviewFacts, proposal_facts
+from tui_tuner.tui.status import resume_command
 from tui_tuner.tui.subject import SubjectView
-from tui_tuner.tui.texts import resume_command
 from tui_tuner.tui.view_model import ViewModel
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from tui_tuner.subjects import KERNEL, Source
 from tui_tuner.text import clean
 from tui_tuner.tui.copying import in_csv
 from tui_tuner.tui.panes.charts import Scatter, best_chart, over_time
-from tui_tuner.tui.status import bar
+from tui_tuner.tui.status import bar, result_text
 from tui_tuner.tui.subject import BenchmarkContents, SubjectView, shown_of
 from tui_tuner.tui.tables import OrderedRows, RowOrder
 from tui_tuner.tui.tables.evaluation_table import (
@@ -29,9 +29,8 @@ from tui_tuner.tui.tables.evaluation_table import (
     by_tunable,
     short_names,
 )
-from tui_tuner.tui.tables.rows import RowFilter, pairs_about
+from tui_tuner.tui.tables.rows import RowFilter, evaluation_text, pairs_about
 from tui_tuner.tui.text import one_line
-from tui_tuner.tui.texts import evaluation_text, result_text
 from tui_tuner.tui.view_model import EvaluationRow, ViewModel, time_label
 
 
@@ -160,7 +159,7 @@ class EvaluationContents(BenchmarkContents):
 
     def _filter_of(self, view_model: ViewModel, text: str) -> RowFilter:
         wanted, given = RowFilter(text, short=self._short), view_model.given
-        wanted.given_ms = None if given is None or given.timing is None else given.timing.median
+        wanted.given_ms = None if given is None else given.ms
         return wanted
 
     def draw(self, view_model: ViewModel, text: str, order: RowOrder[EvaluationRow]) -> str:

@@ -29,9 +29,8 @@ from tui_tuner.tui.panes.chat_pane import ChatInput, ChatPane
 from tui_tuner.tui.panes.kernel_pane import KernelPane, SourceView
 from tui_tuner.tui.panes.plan_pane import PlanPane
 from tui_tuner.tui.plan_lines import PlanChange
-from tui_tuner.tui.status import HeaderLine, StatusLine
+from tui_tuner.tui.status import HeaderLine, StatusLine, result_title, resume_command
 from tui_tuner.tui.subject import SubjectView
-from tui_tuner.tui.texts import result_title, resume_command
 
 _TICK_S = 1 / 8
 _IN_THE_TABLE = ("filter", "pin")

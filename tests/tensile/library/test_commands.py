@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.tensile.conftest import TuneHere
 from tests.tensile.library.logics import parts, plain, solution, write
 from tests.tensile.running.programs import python_program
-from tests.tensile.sessions.calling import TuneHere
 from tests.tensile.sessions.world import SMALL_SPACE
 from tui_tuner.errors import SettingsError
 from tui_tuner.tensile.library import read_logic

@@ -11,7 +11,7 @@ from typing import NoReturn
 import pytest
 
 from tests.end_to_end.program import ModelDouble
-from tests.tensile.sessions.calling import TuneHere
+from tests.tensile.conftest import TuneHere
 from tests.tensile.sessions.replies import BEST, DEEPER, INSTRUCTION, STOP, advice, drop, try_value
 from tests.tensile.sessions.test_shapes import ALTERNATE, SEVERAL
 from tests.tensile.sessions.world import SMALL_SPACE, A, B, World

@@ -10,7 +10,7 @@ import pytest
 
 from tests.end_to_end.program import ModelDouble, kinds
 from tests.schemas import keep_to_the_schemas
-from tests.tensile.sessions.calling import TuneHere
+from tests.tensile.conftest import TuneHere
 from tests.tensile.sessions.replies import DEEPER, STOP
 from tests.tensile.sessions.world import SMALL_SPACE, World, model, played
 

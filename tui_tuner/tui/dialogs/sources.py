@@ -52,7 +52,7 @@ class RowDialog(Dialog[AddStep | None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,enter,q", "close", "Close", tooltip="Go back to the panes."),
+        Binding("escape,enter,q", "give_up", "Close", tooltip="Go back to the panes."),
         Binding("d,tab,right", "turn(1)", "Next view", tooltip="Go on to source, diff, result."),
         Binding("shift+tab,left", "turn(-1)", "View before", show=False, tooltip="Go back to diff, source, result."),
         Binding("y", "copy", "Copy", tooltip="Copy what is shown."),
@@ -131,10 +131,6 @@ class RowDialog(Dialog[AddStep | None]):
         if self._source is not None:
             title = plain(self._source.title or "the kernel as given").plain
             self.dismiss(AddStep(title=f"Go on from {title}", base=self._source.id))
-
-    def action_close(self) -> None:
-        """Close."""
-        self.dismiss(None)
 
 
 def _behind_gutter(line: Content) -> Content:
@@ -280,10 +276,6 @@ class WhichDialog(Dialog["FailedBuild | bool | None"]):
     @on(OptionList.OptionSelected)
     def _choose(self, message: OptionList.OptionSelected) -> None:
         self.dismiss(self._before if message.option_index else True)
-
-    def action_give_up(self) -> None:
-        """Close without a choice."""
-        self.dismiss(None)
 
 
 class EditorDialog(TypingDialog[str]):

@@ -1,4 +1,4 @@
-"""What the user does with the rows of the table: sifts them, and keeps two in sight, which are timed in turns."""
+"""What the user does with the rows of the table: sifts them, reads one, keeps two in sight to be timed in turns."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from textual.content import Content
 from textual.widgets import Static
 
 from tui_tuner.evaluate.devices.kinds import kind_named
-from tui_tuner.evaluate.results import Evaluation, FailureKind
-from tui_tuner.format import counted, milliseconds, tunable_value
+from tui_tuner.evaluate.results import Evaluation, FailureKind, Timing
+from tui_tuner.format import counted, interval, milliseconds, share, tunable_value
 from tui_tuner.problem.candidate import Configured
 from tui_tuner.problem.expressions import ExpressionError, Parsed, parse_expression
 from tui_tuner.session.events import PairAsked, PairCompared
 from tui_tuner.text import clean, nearest, suggestion
-from tui_tuner.tui.text import one_line
+from tui_tuner.tui.text import Pairs, listed, one_line, pairs_table, plain
 from tui_tuner.tui.view_model import EvaluationRow, ViewModel, time_label
 
 
@@ -155,6 +155,68 @@ class _RowNames(Mapping[str, object]):
 
     def __len__(self) -> int:
         return len(_MEASURES) + len(self._row.configuration)
+
+
+def evaluation_text(row: EvaluationRow, title: str, unit: str) -> Content:
+    """Everything about one evaluation; the log of a failure stands at the end."""
+    values = {name: tunable_value(value) for name, value in row.configuration.items()}
+    pairs: Pairs = [("candidate", f"{title} ({row.candidate})"), *listed("configuration", values)]
+    if row.evaluation is None:
+        return pairs_table([*pairs, ("state", Content.styled("running", "italic"))])
+    failure = row.evaluation.failure
+    if failure is not None:
+        pairs.append(("failure", one_line(f"{failure.kind.value}: {failure.message}", "bold $text-error")))
+    elif row.incumbent:
+        pairs.append(("state", one_line("incumbent, the best so far", "bold $text-success")))
+    pairs += _measured(row.evaluation, unit)
+    if row.diagnosis is not None:
+        pairs.append(("held by", one_line(row.diagnosis.cause, "bold")))
+        pairs += [("", fact) for fact in row.diagnosis.facts]
+    table = pairs_table(pairs)
+    return table if failure is None or not failure.detail else table + "\n\n" + plain(failure.detail)
+
+
+def _measured(evaluation: Evaluation, unit: str) -> Pairs:
+    timing, resources = evaluation.timing, evaluation.resources
+    pairs: Pairs = []
+    if timing is not None:
+        ends = interval(timing.low, timing.high, timing.median)
+        samples = counted(timing.samples, "sample")
+        pairs.append(("time", f"{milliseconds(timing.median)} {unit}, 95 % interval {ends}, {samples}"))
+        pairs.append(("warm caches", "" if timing.warm is None else f"{milliseconds(timing.warm)} {unit}"))
+        pairs.append(("device", _state_of_device(timing)))
+    known = {
+        "registers": resources.registers,
+        "spilled": resources.spill_bytes,
+        "shared memory": resources.shared_bytes,
+        "local memory": resources.local_bytes,
+    }
+    pairs += [("roofline", share(evaluation.share))]
+    pairs += [
+        (name, f"{value} a thread" if name == "registers" else f"{value:,} bytes")
+        for name, value in known.items()
+        if value is not None
+    ]
+    if evaluation.error is not None:
+        pairs.append(("deviation", f"{evaluation.error:.2g} of what is allowed"))
+    if evaluation.same_as is not None:
+        candidate, configuration = evaluation.same_as
+        values = ", ".join(f"{name}={tunable_value(value)}" for name, value in configuration.items())
+        pairs.append(("measured as", f"{candidate}, {values}: the same machine code"))
+    took = (("build", evaluation.build_ms), ("verify", evaluation.verify_ms), ("measure", evaluation.measure_ms))
+    pairs.append(("took", ", ".join(f"{name} {value:,.0f} ms" for name, value in took if value)))
+    return pairs
+
+
+def _state_of_device(timing: Timing) -> str:
+    """Clock and temperature at which a time was taken, as in "1755 MHz, 64 °C, held down by power cap"."""
+    parts = [
+        "" if timing.clock_mhz is None else f"{timing.clock_mhz} MHz",
+        "" if timing.temperature_c is None else f"{timing.temperature_c} °C",
+        f"held down by {', '.join(timing.throttled_by)}" if timing.throttled_by else "",
+        f"{timing.dropped} times dropped" if timing.dropped else "",
+    ]
+    return ", ".join(filter(None, parts))
 
 
 PIN = "◆"
