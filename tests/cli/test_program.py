@@ -14,7 +14,7 @@ from tui_tuner.app import showing
 from tui_tuner.app.showing import FrontEnd
 from tui_tuner.cli import session_commands
 from tui_tuner.errors import JournalError
-from tui_tuner.tui.start import Attempt
+from tui_tuner.tui.start import FailedChoice
 
 BEFORE = """
 import os, signal, sys
@@ -85,9 +85,9 @@ def test_a_directory_gets_no_problem_file(tmp_path: Path, place: str) -> None:
 async def test_a_command_that_fails_goes_back_to_the_screen_as_long_as_there_is_a_terminal(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: list[str], has_terminal: bool
 ) -> None:
-    seen: list[Attempt | None] = []
+    seen: list[FailedChoice | None] = []
 
-    async def choose(_directory: Path, before: Attempt | None) -> list[str]:
+    async def choose(_directory: Path, before: FailedChoice | None) -> list[str]:
         seen.append(before)
         return words if before is None else []
 

@@ -23,7 +23,7 @@ from tests.tui.scripted import ScriptedRun
 from tui_tuner.strategies.steps import ModelTrouble
 from tui_tuner.tui import dialogs
 from tui_tuner.tui.dialogs import FORGETS, Dialog, TypingDialog, control_dialog, sources
-from tui_tuner.tui.moving import Choices, JumpScreen, Reading
+from tui_tuner.tui.moving import JumpScreen, LineList, Reading
 from tui_tuner.tui.plan_lines import StepWords
 from tui_tuner.tui.start.how import ModelNameDialog
 from tui_tuner.tui.start.problem_form import ProblemForm
@@ -118,9 +118,9 @@ async def test_every_list_and_text_of_a_dialog_is_moved_through_with_the_same_ke
             await pilot.app.push_screen(open_dialog())
             await settled(pilot)
             for widget in pilot.app.screen.focus_chain:
-                assert not isinstance(widget, OptionList | VerticalScroll) or isinstance(widget, Choices | Reading)
+                assert not isinstance(widget, OptionList | VerticalScroll) or isinstance(widget, LineList | Reading)
                 widget.focus()
-                if isinstance(widget, Choices):
+                if isinstance(widget, LineList):
                     last, places = widget.option_count - 1, []
                     for key in ("k", "j", "G", "j", "k", "g", "down", "up", "up"):
                         await pilot.press(key)

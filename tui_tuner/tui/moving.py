@@ -20,7 +20,7 @@ from textual.widgets.option_list import Option
 from tui_tuner.tui.text import Paragraphs
 
 
-class Choices(OptionList, inherit_bindings=False):
+class LineList(OptionList, inherit_bindings=False):
     """A list of lines, one of them selected; its ends are ends. What Enter does is for whoever has one to say."""
 
     KEYS: ClassVar[list[Binding]] = [
@@ -44,7 +44,7 @@ class Choices(OptionList, inherit_bindings=False):
             super().action_cursor_up()
 
 
-class Menu(Choices):
+class Menu(LineList):
     """A list to choose from: Enter or a click does."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select", "Choose", tooltip="Take the selected one.")]

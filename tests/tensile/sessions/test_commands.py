@@ -15,7 +15,6 @@ from tests.tensile.sessions.replies import DEEPER, STOP
 from tests.tensile.sessions.world import SMALL_SPACE, World, model, played
 
 AUTO = ("--auto", "--repeats", "1", "--no-rehearse")
-NO_REPEATS = ("--auto", "--repeats", "0", "--no-rehearse")
 ANSWERS = [(["This is round 1 of"], DEEPER), (["There are no results yet."], DEEPER), (["This is round 2 of"], STOP)]
 
 
