@@ -14,13 +14,12 @@ from textual.containers import Horizontal
 from textual.content import Content
 from textual.getters import query_one
 
-from tui_tuner.format import brief_duration, cost, counted, factor, factor_interval, thousands, timer
+from tui_tuner.format import brief_duration, cost, counted, factor, thousands, timer
 from tui_tuner.journal.runs import STOPPED
-from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.session.events import SessionFinished, SessionStarted
 from tui_tuner.text import in_line
 from tui_tuner.tui.subject import SubjectView
-from tui_tuner.tui.text import ChangingLine, Pairs, fitting, one_line, pairs_table
+from tui_tuner.tui.text import ChangingLine, fitting, one_line
 from tui_tuner.tui.view_model import ViewModel, time_label
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -219,37 +218,6 @@ _HEADLINES = {
 def result_title(finished: SessionFinished) -> Content:
     """The status with its sign."""
     return Content.styled(*_HEADLINES[finished.status])
-
-
-def result_text(finished: SessionFinished, view_model: ViewModel) -> Content:
-    """What came of the session, where it lies, and how to see it again."""
-    unit = time_label(view_model.device)
-    speedup = "" if finished.speedup is None else f"{factor_interval(finished.speedup)} over the kernel as given"
-    if speedup and unit != "ms":
-        speedup += f", in {unit}"
-    pairs: Pairs = [
-        ("speed-up", speedup),
-        ("reason", in_line(finished.reason)),
-        ("evaluations", f"{finished.evaluations:,}"),
-        ("model", model_effort(finished) if finished.model_calls else ""),
-        ("result", finished.result or ""),
-    ]
-    if view_model.started is not None:
-        pairs.append(("best kernel", best_file(finished, view_model.started)))
-        if finished.status == "finished" and finished.speedup is not None:
-            pairs.append(("take it over", f"tuner-tui best {shlex.quote(view_model.started.run)} --apply"))
-        pairs.append(way_on(finished, view_model.started))
-    return pairs_table(pairs)
-
-
-def best_file(finished: SessionFinished, started: SessionStarted) -> str:
-    """Where the best kernel is; empty where nothing was measured."""
-    if finished.speedup is None:
-        return ""
-    if finished.status == "no_improvement":
-        return "the one as given: nothing faster was accepted"
-    suffix = Path(started.kernel).suffix
-    return f"{started.directory}/best{suffix if suffix in LANGUAGES else '.toml'}"
 
 
 def model_effort(finished: SessionFinished) -> str:
