@@ -168,9 +168,8 @@ class Progress:
                 self._searching = f"#{event.number} {configuration_words(event.configuration, between=' ')}"
             case events.EvaluationFinished():
                 self._evaluations += event.evaluation.is_counted
-                timing = event.evaluation.timing
-                if timing is not None:
-                    self._fastest = min(self._fastest or timing.median, timing.median)
+                if event.evaluation.ms is not None:
+                    self._fastest = min(self._fastest or event.evaluation.ms, event.evaluation.ms)
             case events.PromptSent():
                 self._calls, self._searching = self._calls + 1, f"asking the model ({event.purpose})"
             case events.ComparisonBegun() | events.ProfileBegun():

@@ -189,7 +189,7 @@ def measured_lines(problem: Problem, candidate: Candidate, outcome: SessionOutco
     sizes = kind_named(device.kind).sized(problem).sizes
     of = ", ".join(f"{name} = {value}" for name, value in sizes.items())
     place = ", ".join(filter(None, (device.backend, device.toolchain)))
-    given, best = outcome.paired_times or (_median(outcome.baseline), _median(outcome.best))
+    given, best = outcome.paired_times or (outcome.baseline.ms or math.nan, outcome.best.ms or math.nan)
     yield f"{_TUNED_BY} {outcome.program} on {' '.join(clean(f'{device.name} ({place})').split())}"
     yield f"{time_words(best, unit)} instead of {time_words(given, unit)} at {of or 'its only size'}:"
     yield f"{factor_in_lines(outcome.speedup)} over the kernel as given, {outcome.how_timed}"
@@ -204,10 +204,6 @@ def how_timed(*, confirmed: bool, is_record: bool, nothing_faster: bool) -> str:
     if is_record:
         return "both as recorded"
     return "both timed in turns on fresh data" if confirmed else "not yet timed in turns on fresh data"
-
-
-def _median(evaluation: Evaluation) -> float:
-    return math.nan if evaluation.timing is None else evaluation.timing.median
 
 
 def macro_value(value: Value) -> str:

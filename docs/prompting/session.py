@@ -10,9 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tui_tuner.evaluate.evaluator import MachineReport
-from tui_tuner.evaluate.profiling import Profile
+from tui_tuner.evaluate.profiling import MachineCode, Profile
 from tui_tuner.evaluate.profiling.counters import Counters
-from tui_tuner.evaluate.profiling.machine_code import MachineCode
 from tui_tuner.evaluate.profiling.roofline import Roofline, roofline
 from tui_tuner.evaluate.results import Ceiling, Comparison, DeviceInfo, Evaluation, Resources, Timing
 from tui_tuner.llm import Chunk, Request, Stop, Usage

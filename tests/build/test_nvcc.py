@@ -1,4 +1,4 @@
-"""Building with the real nvcc: names, resources and failures."""
+"""Building with the real nvcc: names, resources and failures; the kernel among the symbols; what is made late."""
 
 import asyncio
 import os
@@ -10,8 +10,10 @@ import pytest
 
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.build.builder import Builder
-from tui_tuner.evaluate.build.compilers.cuda import Nvcc
+from tui_tuner.evaluate.build.compilers.cuda import Nvcc, with_late_warps
+from tui_tuner.evaluate.build.compilers.symbols import find_kernel, symbol_name
 from tui_tuner.evaluate.results import FailureKind
+from tui_tuner.evaluate.toolkit import LATE_WARPS
 
 SEVERAL = """
 namespace a {
@@ -234,3 +236,101 @@ def test_an_ordinary_user_builds_too(nvcc, tmp_path):
         pytest.skip("another user cannot read the package, or the system's Python is too old")
 
     assert done.stdout.startswith("0 True"), done.stdout + done.stderr
+
+
+SCALE_4, SCALE_8 = "_Z5scaleIfLi4EEvPT_", "_Z5scaleIfLi8EEvPT_"
+SCALE_HALF = "_Z5scaleI6__halfLi4EEvPT_"
+ARG_MAX = "_ZN1a3runILi4ENS_5IndexIfEENS_4PairIifEENS_6ArgMaxEEEvT0_T1_PS6_"
+SUM, SUM_8 = "_ZN1a3runILi4ENS_4CastIfdEEdNS_3SumEEEvT0_T1_", "_ZN1a3runILi8ENS_4CastIfdEEdNS_3SumEEEvT0_T1_"
+IN_A, PLAIN_F = "_ZN1a1fEPfi", "_Z1fPi"
+
+
+@pytest.mark.parametrize(
+    ("symbol", "path", "arguments"),
+    [
+        ("plain", ("plain",), None),
+        ("_Z1kPf", ("k",), None),
+        ("_ZL1kPf", ("k",), None),
+        ("_ZN5outer5inner1kEPf", ("outer", "inner", "k"), None),
+        ("_ZN36_GLOBAL__N__6f55a885_4_k_cu_7f8aae9f4anonEPi", ("anon",), None),
+        (SCALE_4, ("scale",), ("float", "4")),
+        ("_Z1kILb1ELin3EjEvv", ("k",), ("1", "-3", "unsigned int")),
+        ("_ZN1a1fI6__halfEEvPKT_PS2_", ("a", "f"), ("__half",)),
+        ("_Z1kIPKfN2ns1TEEvv", ("k",), ("?", "?")),
+        ("_Z1kISt4pairIifEEvv", ("k",), ("?",)),
+        ("_Zxyz", ("_Zxyz",), None),
+        ("_Z99k", ("_Z99k",), None),
+    ],
+)
+def test_a_symbol_is_read_as_namespaces_name_and_template_arguments(symbol, path, arguments):
+    name = symbol_name(symbol)
+
+    assert (name.path, name.arguments) == (path, arguments)
+
+
+@pytest.mark.parametrize(
+    ("name", "symbols", "found"),
+    [
+        ("plain", ["plain", PLAIN_F], ["plain"]),
+        ("f", [IN_A, PLAIN_F], [PLAIN_F]),
+        ("a::f", [IN_A, PLAIN_F], [IN_A]),
+        ("::a :: f", [IN_A, PLAIN_F], [IN_A]),
+        ("f", [IN_A, "plain"], [IN_A]),
+        ("scale<float, 4>", [SCALE_4, SCALE_8, SCALE_HALF], [SCALE_4]),
+        ("scale<float,0x8u>", [SCALE_4, SCALE_8], [SCALE_8]),
+        ("scale<half, 4>", [SCALE_4, SCALE_8, SCALE_HALF], [SCALE_HALF]),
+        ("scale<float, TILE>", [SCALE_4, "plain"], [SCALE_4]),
+        ("scale<element, width>", [SCALE_4], [SCALE_4]),
+        ("scale", [SCALE_4, "_Z5scalePf"], ["_Z5scalePf"]),
+        ("scale", [SCALE_4], [SCALE_4]),
+        ("scale", [SCALE_4, SCALE_8], [SCALE_4, SCALE_8]),
+        ("cale", [SCALE_4], []),
+        ("no name", [SCALE_4], []),
+        ("run<4, a::Cast<float, double>, double, a::Sum>", [ARG_MAX, SUM, SUM_8], [SUM]),
+        ("run<4, a::Index<float>, a::Pair<int, float>, a::ArgMax>", [SUM, ARG_MAX], [ARG_MAX]),
+    ],
+)
+def test_a_written_name_finds_the_symbols_that_answer_to_it(name, symbols, found):
+    assert find_kernel(name, symbols) == found
+
+
+ONCE_AND_LATE = "for (bool tuner_once = true; tuner_once; tuner_once = false, tuner_late()) "
+WAIT = """asm volatile("{\\n.reg .pred p;\\nW:\\nmbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\\n"
+    "@!p bra W;\\n}" :: "r"(b));"""
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        'asm volatile("bar.sync 0;");',
+        'asm volatile("bar.sync %0, %1;" :: "r"(at(name)), "r"(128) : "memory");',
+        '__asm__ __volatile__ ("barrier.cta.sync 3;\\n" ::: "memory");',
+        'asm("barrier.cluster.wait.acquire;");',
+        'asm volatile("\\tbar.red.popc.u32 %0, 1, p;" : "=r"(n));',
+        WAIT,
+    ],
+)
+def test_whoever_comes_from_a_barrier_in_assembler_is_late(candidate, statement):
+    source = f"{LINE}if (x) {statement} else return;\n"
+    late, options = with_late_warps(candidate(source), ["-O3", LATE_WARPS])
+    assert late.source.endswith(f"{LINE}if (x) {ONCE_AND_LATE}{statement} else return;\n")
+    assert options == ["-O3"]
+    assert with_late_warps(candidate(source), ["-O3"]) == (candidate(source), ["-O3"])
+
+
+LINE = 'asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));\n'
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        'asm volatile("bar.arrive 1, 128;");',
+        'asm volatile("{ mbarrier.arrive.shared::cta.b64 s, [%0]; }" :: "r"(b));',
+        'asm volatile("cp.async.wait_group 1;");',
+        'asm volatile("membar.gl;"); __syncwarp();',
+        "int asm_bar = barrier.sync;",
+    ],
+)
+def test_what_waits_for_no_other_warp_stays_as_it_is(candidate, statement):
+    late, _ = with_late_warps(candidate(statement), [LATE_WARPS])
+    assert late.source.endswith(f"\n{statement}")

@@ -11,7 +11,7 @@ import pytest
 from tests.checks.test_mutants import KERNEL, TABLES
 from tests.checks.test_regression import cases
 from tui_tuner.checks import Code, pairs
-from tui_tuner.checks.check import Outcome, Trial, verdict_lines
+from tui_tuner.checks.check import FaultOutcome, Trial, verdict_lines
 from tui_tuner.checks.mutants import Fault, Mutant
 from tui_tuner.cli import main
 from tui_tuner.errors import ExitCode
@@ -99,7 +99,7 @@ def test_a_hole_of_the_check_is_found_and_closed(kernel: Path, capsys: pytest.Ca
 def test_a_fault_that_one_more_test_does_not_notice_either_is_told_so(kernel: Path) -> None:
     given = baseline(load_problem(kernel))
     mutant = Mutant(Fault.TAIL, 6, "rows", "(rows) / 8 * 8", given)
-    trials, test = [Trial(mutant, Outcome.MISSED)], Test(sizes={"rows": 61})
+    trials, test = [Trial(mutant, FaultOutcome.MISSED)], Test(sizes={"rows": 61})
     either = "           (a test at rows=61 does not notice it either)"
     assert either in verdict_lines(trials, test, set())
     assert either not in verdict_lines(trials, test, {given.id})
@@ -110,7 +110,7 @@ def test_a_fault_that_one_more_test_does_not_notice_either_is_told_so(kernel: Pa
 def test_who_has_a_reference_is_not_asked_for_one(kernel: Path) -> None:
     given = baseline(load_problem(kernel))
     for fault in (Fault.LARGE, Fault.PRECISION):
-        trials = [Trial(Mutant(fault, 8, "columns", "columns / 2", given), Outcome.MISSED)]
+        trials = [Trial(Mutant(fault, 8, "columns", "columns / 2", given), FaultOutcome.MISSED)]
         said = ["\n".join(verdict_lines(trials, None, None, has_reference=there)) for there in (False, True)]
         assert [text.count("[tolerance]") for text in said] == [1, 1]
         assert [text.count("[reference]") for text in said] == [1, 0]

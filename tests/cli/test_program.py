@@ -1,4 +1,4 @@
-"""The program around the command line: an interruption before it begins or after it is done leaves no traceback."""
+"""The program around the command line: early and late interruptions, and what comes of a bare start."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ from pathlib import Path
 import pytest
 
 from tests.end_to_end.program import tuner_tui
+from tui_tuner.app import showing
+from tui_tuner.app.showing import FrontEnd
+from tui_tuner.cli import session_commands
+from tui_tuner.errors import JournalError
+from tui_tuner.tui.start import FailedChoice
 
 BEFORE = """
 import os, signal, sys
@@ -73,3 +78,29 @@ def test_a_directory_gets_no_problem_file(tmp_path: Path, place: str) -> None:
     done = tuner_tui("init", place, cwd=tmp_path)
     assert done.code == 1
     assert "says no language\n  known endings: .cu, .cl, .c, .cc, .cpp" in done.err
+
+
+@pytest.mark.parametrize("words", [["attach", "gone"], ["replay", "gone"], ["resume", "gone"]])
+@pytest.mark.parametrize("has_terminal", [True, False])
+async def test_a_command_that_fails_goes_back_to_the_screen_as_long_as_there_is_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: list[str], has_terminal: bool
+) -> None:
+    seen: list[FailedChoice | None] = []
+
+    async def choose(_directory: Path, before: FailedChoice | None) -> list[str]:
+        seen.append(before)
+        return words if before is None else []
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(showing, "chosen_command", choose)
+    monkeypatch.setattr(FrontEnd, "has_terminal", has_terminal)
+    if not has_terminal:
+        with pytest.raises(JournalError):
+            await session_commands._start()
+        return
+    assert await session_commands._start() == 0
+    first, second = seen
+    assert first is None
+    assert second is not None
+    assert second.words == words
+    assert "gone" in str(second.fault)

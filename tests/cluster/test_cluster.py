@@ -16,9 +16,9 @@ from tests.cluster.fake_ray import FakeRay, node
 from tests.session.fakes import PROBLEM, SOURCE
 from tui_tuner.errors import DeviceError, DeviceLost, UserError
 from tui_tuner.evaluate import local, several
-from tui_tuner.evaluate.cluster import BuildMessage, packed, places, unpacked, worker
+from tui_tuner.evaluate.cluster import RayCluster, places, slots_in, worker
 from tui_tuner.evaluate.cluster.places import ClusterOptions
-from tui_tuner.evaluate.cluster.site import RayCluster, slots_in
+from tui_tuner.evaluate.cluster.worker import BuildMessage, packed, unpacked
 from tui_tuner.evaluate.devices.choose import check_cluster, cluster_address
 from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.local import LocalEvaluator

@@ -18,7 +18,7 @@ LOSING_ONE = """
 import asyncio, json, sys
 from pathlib import Path
 from tui_tuner.evaluate.cluster.places import ClusterOptions
-from tui_tuner.evaluate.cluster.site import RayCluster
+from tui_tuner.evaluate.cluster import RayCluster
 from tui_tuner.evaluate.local import LocalEvaluator
 from tui_tuner.evaluate.site import LocalOptions
 from tui_tuner.evaluate.sandbox.run import Policy

@@ -15,7 +15,7 @@ import pytest
 from tests.devices.fake_cuda import FakeDriver
 from tui_tuner.evaluate.devices.base import CannotWatch, DeviceFault, WatchedLaunch
 from tui_tuner.evaluate.devices.choose import compiler_for
-from tui_tuner.evaluate.devices.cuda import driver, sanitized_child, sanitizer
+from tui_tuner.evaluate.devices.cuda import driver, sanitizer
 from tui_tuner.evaluate.devices.cuda.sanitizer import few_blocks, first_finding, launch_under
 from tui_tuner.evaluate.devices.kind import DeviceChoice
 from tui_tuner.evaluate.devices.probe import DeviceReport
@@ -192,7 +192,7 @@ def child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OneContext:
     """What the child finds for a device; it is to launch the job in `tmp_path`, of the kernel in `k.cubin` there."""
     fake = OneContext()
     monkeypatch.setattr(driver, "Driver", lambda: fake)
-    monkeypatch.setattr(sanitized_child, "die_with_parent", lambda: None)
+    monkeypatch.setattr(sanitizer, "die_with_parent", lambda: None)
     monkeypatch.setattr(sys, "argv", ["", str(tmp_path)])
     (tmp_path / "k.cubin").write_bytes(b"cubin")
     return fake
@@ -206,9 +206,9 @@ def test_the_child_launches_what_it_is_told(
     last_start_s = -1.0  # no time but for the first
     sanitizer.write_job(tmp_path, tmp_path / "k.cubin", "k", [launch, launch], "gpu-b", last_start_s)
     assert json.loads((tmp_path / "job.json").read_text())["launches"][0]["unwritten"] == [2]
-    sanitized_child.main()
+    sanitizer.main()
     assert child.launched == [("shared", 7, 8, 60000), (7, 2, 1, 1, 4, 3, 1, 60000)]
-    assert sanitized_child.LAUNCHED in capfd.readouterr().out
+    assert sanitizer.LAUNCHED in capfd.readouterr().out
 
 
 def test_the_child_puts_the_addresses_of_arrays_into_structures(tmp_path: Path, child: OneContext) -> None:
@@ -217,7 +217,7 @@ def test_the_child_puts_the_addresses_of_arrays_into_structures(tmp_path: Path, 
     geometry, placement = Geometry((1, 1, 1), (2, 1, 1)), Placement({}, {2: {0: 0}})
     launch = WatchedLaunch("n=2", arguments, frozenset(), geometry, placement=placement)
     sanitizer.write_job(tmp_path, tmp_path / "k.cubin", "k", [launch], "gpu-b", 1.0)
-    sanitized_child.main()
+    sanitizer.main()
     ((number, address),) = child.given
     assert number == 4
     assert address

@@ -170,3 +170,21 @@ def test_a_cpu_is_no_opencl_device_in_a_process_that_is_not_confined_unless_that
     with pytest.raises(DeviceError, match="could read your files") as caught:
         open_device(DeviceChoice(kind="opencl"))
     assert "--allow-unconfined" in caught.value.hint
+
+
+fault = pytest.importorskip("tui_tuner.evaluate.devices.opencl", exc_type=ImportError).fault
+
+
+@pytest.mark.parametrize(
+    ("code", "name"), [(-5, "OUT_OF_RESOURCES"), (-54, "INVALID_WORK_GROUP_SIZE"), (-6, "OUT_OF_HOST_MEMORY")]
+)
+def test_a_launch_that_is_refused_leaves_the_context_usable(code, name):
+    found = fault(code, waiting=False)
+    assert (found.kind, found.fatal) == (FailureKind.LAUNCH, False)
+    assert name in found.message
+
+
+@pytest.mark.parametrize(("code", "waiting"), [(-5, True), (-9999, True), (-14, False), (-36, False)])
+def test_a_failure_while_a_kernel_runs_loses_the_context(code, waiting):
+    found = fault(code, waiting=waiting)
+    assert (found.kind, found.fatal) == (FailureKind.CRASH, True)

@@ -12,10 +12,9 @@ from tests.evaluate.test_bottleneck import COPY, H200, PRODUCT, kernel, measured
 from tests.evaluate.test_local import evaluator_for, problem_in
 from tui_tuner.evaluate.devices.kind import DeviceChoice
 from tui_tuner.evaluate.local import LocalEvaluator
-from tui_tuner.evaluate.profiling import Profile, profile_facts
+from tui_tuner.evaluate.profiling import MachineCode, Profile, machine_code_facts, profile_facts, read_machine_code
 from tui_tuner.evaluate.profiling.bottleneck import diagnosis
 from tui_tuner.evaluate.profiling.counters import METRICS, Counters, read_counters
-from tui_tuner.evaluate.profiling.machine_code import MachineCode, machine_code_facts, read_machine_code
 from tui_tuner.evaluate.profiling.profiler import Profiler
 from tui_tuner.evaluate.results import DeviceInfo
 from tui_tuner.evaluate.sandbox.run import Policy

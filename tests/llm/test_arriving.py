@@ -12,7 +12,7 @@ REPLY = json.dumps({"analysis": 'a "[" and a {', "configurations": [{"a": 1, "s"
 
 
 def heard(pieces: list[str]) -> list[list[dict[str, object]]]:
-    arriving = ArrivingObjects("configurations")
+    arriving = ArrivingObjects()
     return [arriving.feed(piece) for piece in pieces]
 
 

@@ -11,12 +11,15 @@ import tomli
 from tests.recorded.caches import cache_text, write_cache
 from tests.session.fakes import PROBLEM, SOURCE
 from tui_tuner import tune_async
+from tui_tuner.app import sessions
 from tui_tuner.app.sessions import replayed_session
 from tui_tuner.cli import main
 from tui_tuner.errors import JournalError, SettingsError
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.headless import ApproveAll
 from tui_tuner.session import events
+from tui_tuner.session_options import SessionOptions
+from tui_tuner.settings import Settings
 from tui_tuner.tui.app import TunerApp
 
 BEST = {"block_size_x": 128, "tile": 1, "layout": "column"}
@@ -191,3 +194,18 @@ def test_a_recording_of_no_use_is_told_from_python_too():
 
     with pytest.raises(SettingsError, match="no such recording"):
         asyncio.run(fail())
+
+
+async def test_a_session_that_cannot_be_put_together_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise SettingsError("the memory cannot be used")
+
+    monkeypatch.setattr(sessions, "memory_of", refused)
+    recording = write_cache(tmp_path / "a.json.gz")
+    options = SessionOptions(strategy="search", llm="none")
+    with pytest.raises(SettingsError, match="the memory") as kept:  # its traceback holds what the journal was opened by
+        await sessions.new_session(recording, options, Settings(), tmp_path / "run")
+    assert kept.traceback
+    assert not (tmp_path / "run").exists()

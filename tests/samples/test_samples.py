@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import shutil
 import subprocess
 from pathlib import Path
@@ -7,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tui_tuner.exports import told_run
+from tui_tuner.format import time_words
 from tui_tuner.problem.candidate import geometry
 from tui_tuner.problem.expressions import evaluate
 from tui_tuner.problem.inputs import array_bytes, call_reference, make_arguments
@@ -164,3 +167,21 @@ def test_the_c_function_compiles_without_warnings_and_agrees_with_its_reference(
 
 def macros(problem: Problem) -> list[str]:
     return [f"-D{name}={value}" for name, value in problem.default_configuration.items()]
+
+
+ROOT = Path(__file__).parents[2]
+RUNS = ROOT / "benchmarks/from_a_file"
+
+
+@pytest.mark.parametrize("name", sorted(run.name for run in RUNS.iterdir()))
+def test_a_run_of_a_file_alone_has_the_figures_of_the_documentation(name: str) -> None:
+    told = asyncio.run(told_run(RUNS / name))
+    outcome = told.outcome
+    assert outcome.status == "finished"
+    assert outcome.model_calls == 1
+    assert all(one.dtype == "bfloat16" for one in told.problem.arguments if one.shape is not None)
+    assert outcome.comparison is not None
+    times = [time_words(one.median) for one in (outcome.comparison.incumbent, outcome.comparison.challenger)]
+    (paragraph,) = (one for one in (ROOT / "docs/results.md").read_text("utf-8").split("\n\n") if f"`{name}`" in one)
+    for figure in (*times, f"{outcome.speedup[0]:.2f}x"):
+        assert figure in paragraph.replace("\n", " ")

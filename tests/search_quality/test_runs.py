@@ -1,17 +1,21 @@
 from __future__ import annotations
 
 import json
+import math
+from itertools import permutations
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.end_to_end.program import ModelDouble
 from tests.recorded.caches import write_cache
+from tui_tuner.cli import main
 from tui_tuner.errors import SettingsError, UserError
 from tui_tuner.lab import RANDOM
 from tui_tuner.lab.bench_search import marks, means, space_result
 from tui_tuner.lab.runs import BenchmarkTask, TaskResult, check_strategy, run_all, run_task
-from tui_tuner.lab.scores import RecordedSpace, load, recorded_space
+from tui_tuner.lab.scores import Landscape, RecordedSpace, estimate, load, mean_of, recorded_space
 
 FIRST = 8.0
 """The time of the default configuration."""
@@ -125,3 +129,115 @@ def test_the_usual_numbers_of_evaluations_are_told_as_far_as_they_are_reached():
     assert marks(200) == [25, 55, 85, 200]
     assert marks(60) == [25, 55, 60]
     assert marks(10) == [10]
+
+
+TIMES = [5.0, 1.0, None, 2.0, 2.0, 9.0]
+
+
+def test_a_curve_holds_the_best_so_far_and_begins_with_the_slowest_where_nothing_was_found():
+    landscape = Landscape(TIMES)
+    assert landscape.curve([None, 5.0, 9.0, 2.0], 6).tolist() == [9.0, 5.0, 5.0, 2.0, 2.0, 2.0]
+    assert landscape.curve([1.0, 5.0, 2.0], 2).tolist() == [1.0, 1.0]
+    assert landscape.curve([], 2).tolist() == [9.0, 9.0]
+
+
+def test_the_baseline_is_the_mean_over_all_orders_of_drawing():
+    landscape = Landscape(TIMES)
+    curves = [landscape.curve(order, 6) for order in permutations(TIMES)]
+    assert landscape.baseline(6) == pytest.approx(np.mean(curves, axis=0))
+
+
+def test_the_baseline_stays_at_the_optimum_once_all_are_drawn():
+    assert Landscape([2.0, 1.0]).baseline(5).tolist() == pytest.approx([1.5, 1.0, 1.0, 1.0, 1.0])
+    assert Landscape([3.0]).baseline(2).tolist() == [3.0, 3.0]
+
+
+def test_the_baseline_of_a_large_space_agrees_with_drawing_from_it():
+    rng = np.random.default_rng(1)
+    times = rng.lognormal(size=20_000).tolist()
+    landscape = Landscape(times)
+    drawn = [landscape.curve(rng.choice(times, size=200, replace=False).tolist(), 200) for _ in range(400)]
+    assert landscape.baseline(200)[[9, 49, 199]] == pytest.approx(np.mean(drawn, axis=0)[[9, 49, 199]], rel=0.05)
+
+
+def test_the_score_is_0_for_random_sampling_1_for_the_optimum_at_once_and_linear_between():
+    landscape = Landscape(TIMES)
+    assert landscape.score(landscape.baseline(5)) == pytest.approx(0)
+    assert landscape.score(landscape.curve([1.0], 5)) == pytest.approx(1)
+    assert landscape.score((landscape.baseline(5) + 1.0) / 2) == pytest.approx(0.5)
+    assert landscape.score(landscape.curve([9.0, 9.0, 9.0], 5)) < 0
+    orders = [landscape.score(landscape.curve(order, 6)) for order in permutations(TIMES)]
+    assert np.mean(orders) == pytest.approx(0)
+
+
+def test_a_space_where_nothing_can_be_won_scores_1():
+    landscape = Landscape([2.0, 2.0, 2.0])
+    assert landscape.score(landscape.curve([2.0], 3)) == 1.0
+
+
+def test_the_fraction_is_the_optimum_over_the_best_time():
+    landscape = Landscape(TIMES)
+    curve = landscape.curve([5.0, 2.0, 1.0], 3)
+    assert [landscape.fraction(curve, n) for n in (1, 2, 3)] == [0.2, 0.5, 1.0]
+
+
+def test_a_mean_has_the_standard_error_of_its_repeats():
+    assert estimate([1.0, 3.0]).mean == 2.0
+    assert estimate([1.0, 3.0]).error == pytest.approx(1.0)
+    assert estimate([2.0]).error is None
+    mean = mean_of([estimate([1.0, 3.0]), estimate([4.0, 4.0])])
+    assert (mean.mean, mean.error) == (3.0, pytest.approx(0.5))
+    assert mean_of([estimate([1.0, 3.0]), estimate([2.0])]).error is None
+    assert not math.isnan(mean.mean)
+
+
+@pytest.fixture
+def recordings(tmp_path: Path) -> list[str]:
+    return [str(write_cache(tmp_path / name)) for name in ("one.json", "two.json.gz")]
+
+
+def test_a_table_for_each_data_set_and_their_mean_go_to_standard_output(recordings, capsys):
+    arguments = ["--strategies", "random,surrogate", "--repeats", "1", "--evaluations", "9", "--jobs", "1"]
+    assert main(["bench-search", *recordings, *arguments]) == 0
+    told = capsys.readouterr()
+    assert "one: 11 configurations, best 1 ms (recorded)" in told.out
+    assert "mean of 2 data sets" in told.out
+    assert told.out.count("\n  random") == told.out.count("\n  surrogate") == 3
+    assert "[4/4] " in told.err
+
+
+def test_the_same_as_json_and_the_same_in_several_processes(recordings, capsys):
+    arguments = ["bench-search", recordings[0], "--strategies", "surrogate", "--repeats", "2", "--evaluations", "8"]
+    found = []
+    for jobs in ("1", "2"):
+        assert main([*arguments, "--output", "json", "--jobs", jobs]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    for result in found:
+        (quality,) = result["data"][0]["qualities"]
+        del quality["seconds"], result["means"][0]["seconds"]
+    assert found[0] == found[1]
+    assert found[0]["data"][0]["optimum"] == 1.0
+    assert found[0]["data"][0]["qualities"][0]["runs"] == 2
+    assert set(found[0]["data"][0]["qualities"][0]["fractions"]) == {"8"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["gone.json"], "there is no file gone.json"),
+        (["--strategies", "mels"], "did you mean 'mls'"),
+        (["--strategies", "llm"], "needs a model"),
+        (["--strategies", ","], "names none"),
+    ],
+)
+def test_a_mistake_is_told_before_anything_runs(recordings, capsys, arguments, said):
+    data = [] if arguments[0].startswith("gone") else recordings
+    assert main(["bench-search", *data, *arguments]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_file_that_is_no_recording_is_told_before_anything_runs(tmp_path, capsys):
+    file = tmp_path / "a.json"
+    file.write_text("{}", "utf-8")
+    assert main(["bench-search", str(file)]) != 0
+    assert "no cache file of kernel_tuner" in capsys.readouterr().err

@@ -22,8 +22,7 @@ from tests.session.fakes import (
 )
 from tui_tuner.errors import JournalError, ModelError, UserError
 from tui_tuner.evaluate.library import LibraryTime
-from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
-from tui_tuner.evaluate.profiling.machine_code import MachineCode
+from tui_tuner.evaluate.profiling import NO_PROFILE, MachineCode, Profile
 from tui_tuner.headless import ApproveAll, exit_code_of
 from tui_tuner.llm import Chunk, Request
 from tui_tuner.llm.errors import BrokenOff, Service

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.end_to_end.program import Ended
-from tests.tensile.sessions.calling import TuneHere
 from tests.tensile.stand_in.warm import WarmStart
 from tui_tuner.cli import main
+
+TuneHere = Callable[..., Ended]
+"""The command line inside this process."""
 
 
 @pytest.fixture

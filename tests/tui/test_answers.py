@@ -18,8 +18,8 @@ from tests.tui.scripted import ScriptedRun
 from tui_tuner.evaluate.results import Failure, FailureKind
 from tui_tuner.session import events
 from tui_tuner.strategies.steps import ApprovalLevel, Decision, Proposal, StepState
-from tui_tuner.tui.dialogs import editing
-from tui_tuner.tui.dialogs.editing import EditorDialog, FailedBuild, WhichDialog, line_of
+from tui_tuner.tui.dialogs import sources
+from tui_tuner.tui.dialogs.sources import EditorDialog, FailedBuild, WhichDialog, line_of
 from tui_tuner.tui.panes.kernel_pane import KernelPane
 
 ANSWERS = [
@@ -232,7 +232,7 @@ async def test_what_an_editor_that_fails_wrote_is_left_out_and_that_is_told(
     editor.chmod(0o755)
     monkeypatch.setenv("EDITOR", str(editor))
     monkeypatch.setattr(App, "suspend", lambda _: nullcontext())
-    monkeypatch.setattr(editing, "run_on_terminal", run_alone)
+    monkeypatch.setattr(sources, "run_on_terminal", run_alone)
     run = ScriptedRun(scripted.awaiting(), stays=True)
     async with started(run) as pilot:
         await pilot.press("e")

@@ -17,7 +17,7 @@ from tui_tuner.session.plan import INSTRUCTION, Instruction
 from tui_tuner.story import KernelStory, Story
 from tui_tuner.strategies.steps import ApprovalLevel
 from tui_tuner.tui.dialogs.control_dialog import ControlDialog, choices, raised_budget
-from tui_tuner.tui.texts import way_on
+from tui_tuner.tui.status import way_on
 
 CHANGED = [
     events.PauseChanged(paused=True),

@@ -22,15 +22,15 @@ from tests.tui.looking import notices, screen_text
 from tests.tui.scripted import ScriptedRun
 from tui_tuner.strategies.steps import ModelTrouble
 from tui_tuner.tui import dialogs
-from tui_tuner.tui.dialogs import FORGETS, Dialog, TypingDialog, control_dialog, editing, row_dialog
-from tui_tuner.tui.moving import Choices, JumpScreen, Reading
+from tui_tuner.tui.dialogs import FORGETS, Dialog, TypingDialog, control_dialog, sources
+from tui_tuner.tui.moving import JumpScreen, LineList, Reading
 from tui_tuner.tui.plan_lines import StepWords
 from tui_tuner.tui.start.how import ModelNameDialog
 from tui_tuner.tui.start.problem_form import ProblemForm
 from tui_tuner.tui.view_model import ViewModel
 
 TEXT = Content("words\n" * 60)
-FAILED = editing.FailedBuild("int x", 1, "expected ';'")
+FAILED = sources.FailedBuild("int x", 1, "expected ';'")
 ROW = scripted.TILES
 OPENED: dict[type[ModalScreen[Any]], Callable[[], ModalScreen[Any]]] = {
     dialogs.MessageDialog: lambda: dialogs.MessageDialog(Content("title"), TEXT),
@@ -43,9 +43,9 @@ OPENED: dict[type[ModalScreen[Any]], Callable[[], ModalScreen[Any]]] = {
     ),
     dialogs.ThawDialog: lambda: dialogs.ThawDialog({"tile": 4, "block": 8}),
     control_dialog.ControlDialog: lambda: control_dialog.ControlDialog(ViewModel(), plans=True),
-    editing.WhichDialog: lambda: editing.WhichDialog(FAILED),
-    editing.EditorDialog: lambda: editing.EditorDialog("int x;", "title", "cuda", FAILED),
-    row_dialog.RowDialog: lambda: row_dialog.RowDialog(Content("row"), TEXT, ROW, ROW, "cuda", proposes=True),
+    sources.WhichDialog: lambda: sources.WhichDialog(FAILED),
+    sources.EditorDialog: lambda: sources.EditorDialog("int x;", "title", "cuda", FAILED),
+    sources.RowDialog: lambda: sources.RowDialog(Content("row"), TEXT, ROW, ROW, "cuda", proposes=True),
     ModelNameDialog: lambda: ModelNameDialog(lambda _: ""),
     ProblemForm: lambda: ProblemForm(Path("scale.toml"), "[kernel]\n", ("tried",)),
     JumpScreen: lambda: JumpScreen([]),
@@ -118,9 +118,9 @@ async def test_every_list_and_text_of_a_dialog_is_moved_through_with_the_same_ke
             await pilot.app.push_screen(open_dialog())
             await settled(pilot)
             for widget in pilot.app.screen.focus_chain:
-                assert not isinstance(widget, OptionList | VerticalScroll) or isinstance(widget, Choices | Reading)
+                assert not isinstance(widget, OptionList | VerticalScroll) or isinstance(widget, LineList | Reading)
                 widget.focus()
-                if isinstance(widget, Choices):
+                if isinstance(widget, LineList):
                     last, places = widget.option_count - 1, []
                     for key in ("k", "j", "G", "j", "k", "g", "down", "up", "up"):
                         await pilot.press(key)

@@ -14,7 +14,7 @@ from tests.tui.conftest import Started
 from tests.tui.scripted import ScriptedRun
 from tui_tuner.tui.app import TunerApp
 from tui_tuner.tui.keys import APP_BINDINGS, SCREEN_BINDINGS
-from tui_tuner.tui.moving import Choices, Reading
+from tui_tuner.tui.moving import LineList, Reading
 from tui_tuner.tui.panes.chat_pane import ChatLog
 from tui_tuner.tui.panes.kernel_pane import KernelPane
 from tui_tuner.tui.tables.table import ColumnTable
@@ -163,7 +163,7 @@ def table(*texts: str) -> dict[str, str]:
 
 
 def known_keys() -> list[str]:
-    widgets = [node.__dict__["BINDINGS"] for node in (KernelPane, SourceArea, ColumnTable, ChatLog, Choices, Reading)]
+    widgets = [node.__dict__["BINDINGS"] for node in (KernelPane, SourceArea, ColumnTable, ChatLog, LineList, Reading)]
     bindings = Binding.make_bindings([*APP_BINDINGS, *SCREEN_BINDINGS, *(each for own in widgets for each in own)])
     listed = table(
         EVERYWHERE, ASKED, OF_TYPING, *(text for panes in PANES.values() for each in panes.values() for text in each)

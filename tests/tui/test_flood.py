@@ -22,7 +22,7 @@ from tui_tuner.session import events
 from tui_tuner.session.events import Event
 from tui_tuner.tui import screen
 from tui_tuner.tui.app import TunerApp
-from tui_tuner.tui.dialogs.row_dialog import RowDialog
+from tui_tuner.tui.dialogs.sources import RowDialog
 from tui_tuner.tui.panes import PaneGrid
 from tui_tuner.tui.panes.benchmarks_pane import BenchmarksPane
 from tui_tuner.tui.screen import SessionScreen

@@ -13,7 +13,7 @@ from tests.tui.conftest import Started, settled
 from tests.tui.looking import focused_pane, notices, screen_text, selected_step
 from tests.tui.scripted import ScriptedRun
 from tui_tuner.tui.app import TunerApp
-from tui_tuner.tui.dialogs.row_dialog import RowDialog
+from tui_tuner.tui.dialogs.sources import RowDialog
 from tui_tuner.tui.start import PICKS, Found, GivenFile, StartWorld
 from tui_tuner.tui.start.start_app import StartApp
 from tui_tuner.tui.tables.evaluation_table import EvaluationTable

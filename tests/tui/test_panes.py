@@ -17,7 +17,7 @@ from tui_tuner.session import events
 from tui_tuner.session.plan import AddStep
 from tui_tuner.strategies.steps import Proposal, Step, StepState
 from tui_tuner.tui.dialogs import MessageDialog
-from tui_tuner.tui.dialogs.row_dialog import RowDialog
+from tui_tuner.tui.dialogs.sources import RowDialog
 from tui_tuner.tui.panes.chat_entries import Fold
 from tui_tuner.tui.panes.chat_pane import ChatLog
 from tui_tuner.tui.panes.kernel_pane import KernelPane

@@ -19,7 +19,7 @@ from tui_tuner.tui import kernel_view
 from tui_tuner.tui.app import TunerApp
 from tui_tuner.tui.kernel_view import KernelView
 from tui_tuner.tui.panes.charts import Scatter, over_time
-from tui_tuner.tui.tables.pins import pair_words
+from tui_tuner.tui.tables.rows import pair_words
 
 FIRST, SECOND = (
     Configured(candidate=scripted.TILES.id, configuration=scripted.configuration(number)) for number in (30, 29)

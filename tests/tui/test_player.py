@@ -15,7 +15,7 @@ from tests.tui.scripted import ScriptedRun
 from tests.waiting import reached
 from tui_tuner.session.events import Event, IncumbentChanged, SessionFinished, StepChanged
 from tui_tuner.tui.dialogs import ResultDialog
-from tui_tuner.tui.dialogs.row_dialog import RowDialog
+from tui_tuner.tui.dialogs.sources import RowDialog
 from tui_tuner.tui.player import Player
 from tui_tuner.tui.view_model import ViewModel
 

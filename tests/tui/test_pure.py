@@ -30,10 +30,9 @@ from tui_tuner.tui.tables.evaluation_table import (
     TunableWidths,
     short_names,
 )
-from tui_tuner.tui.tables.row_filter import RowFilter, matches
+from tui_tuner.tui.tables.rows import RowFilter, evaluation_text, matches
 from tui_tuner.tui.text.diff import changed_lines, diff_picture, diff_rows
 from tui_tuner.tui.text.markdown import markdown_text
-from tui_tuner.tui.texts import evaluation_text
 from tui_tuner.tui.view_model import EvaluationRow, time_label
 
 

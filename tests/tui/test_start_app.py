@@ -23,7 +23,7 @@ from tui_tuner.settings import load_settings
 from tui_tuner.subjects import subjects
 from tui_tuner.tui.dialogs import ConfirmDialog, MessageDialog
 from tui_tuner.tui.keys import checked_keymap
-from tui_tuner.tui.start import PICKS, Attempt, Found, RunCard, StartWorld
+from tui_tuner.tui.start import PICKS, FailedChoice, Found, RunCard, StartWorld
 from tui_tuner.tui.start.how import BUDGETS, How
 from tui_tuner.tui.start.lists import RunList
 from tui_tuner.tui.start.problem_form import ProblemForm
@@ -433,7 +433,7 @@ def test_a_key_of_the_start_screen_that_is_wanted_twice_is_refused() -> None:
 async def test_what_came_to_nothing_is_told_and_what_was_chosen_is_chosen_again() -> None:
     Path("gemm.yaml").write_text("BenchmarkProblems: []\n")
     words = ["tensile", "gemm.yaml", "--llm", "ollama:mine", "--max-time", "20m"]
-    before = Attempt(words, SettingsError("there is no Tensile", hint="name [it]"))
+    before = FailedChoice(words, SettingsError("there is no Tensile", hint="name [it]"))
     app = StartApp(overview.files_in(Path()), look, before=before)
     async with app.run_test(size=(80, 24), notifications=True) as pilot:
         await app.workers.wait_for_complete()
@@ -445,7 +445,7 @@ async def test_what_came_to_nothing_is_told_and_what_was_chosen_is_chosen_again(
         await pilot.press("enter")
     assert app.return_value == words
 
-    left = Attempt(["other.cu"], NothingBegun("the draft was left"))
+    left = FailedChoice(["other.cu"], NothingBegun("the draft was left"))
     app = StartApp(overview.files_in(Path()), look, before=left)
     async with app.run_test(size=(80, 24), notifications=True) as pilot:
         await app.workers.wait_for_complete()

@@ -14,8 +14,7 @@ from tests.tui.scripted import ScriptedRun
 from tui_tuner.errors import SettingsError
 from tui_tuner.resources import samples_directory, themes_directory
 from tui_tuner.tui.approval import QuestionLine
-from tui_tuner.tui.dialogs.editing import editor_command
-from tui_tuner.tui.dialogs.row_dialog import RowDialog
+from tui_tuner.tui.dialogs.sources import RowDialog, editor_command
 from tui_tuner.tui.keys import APP_BINDINGS, SCREEN_BINDINGS, checked_keymap
 from tui_tuner.tui.themes import DEFAULT_THEME, chosen_theme, load_theme, load_themes
 

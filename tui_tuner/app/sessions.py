@@ -232,8 +232,8 @@ def _evaluator(run: RunDirectory, settings: Settings) -> Evaluator:
     address = cluster_address(run.options.device)
     if address is None:
         return LocalEvaluator(run.problem, options)
+    from tui_tuner.evaluate.cluster import RayCluster
     from tui_tuner.evaluate.cluster.places import ClusterOptions
-    from tui_tuner.evaluate.cluster.site import RayCluster
 
     build = settings.build
     wanted = ClusterOptions(address, run.builds, options.policy.allow_unconfined, build.jobs, build.cache_mb)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tui_tuner.problem.load import Written
     from tui_tuner.strategies.steps import Approver
     from tui_tuner.tui.app import ScreenBroken, TunerApp
-    from tui_tuner.tui.start import Attempt
+    from tui_tuner.tui.start import FailedChoice
     from tui_tuner.tui.subject import EventSource
 
 _LOG = logging.getLogger(__name__)
@@ -210,7 +210,7 @@ def _keys_placed() -> Iterator[None]:
         raise SettingsError(error.message, hint=error.hint, file=place.file, line=place.line) from None
 
 
-async def chosen_command(directory: Path, before: Attempt | None = None) -> list[str]:
+async def chosen_command(directory: Path, before: FailedChoice | None = None) -> list[str]:
     """Let the user choose on the start screen: the words of a command line, none where they leave.
 
     Args:
@@ -237,9 +237,9 @@ async def chosen_command(directory: Path, before: Attempt | None = None) -> list
 
 async def start(directory: Path, carry_out: Callable[[list[str]], Awaitable[int]]) -> int:
     """Let the user choose on the start screen; where what they chose fails and a terminal is there, choose anew."""
-    from tui_tuner.tui.start import Attempt
+    from tui_tuner.tui.start import FailedChoice
 
-    before: Attempt | None = None
+    before: FailedChoice | None = None
     while words := await chosen_command(directory, before):
         try:
             return await carry_out(words)
@@ -248,7 +248,7 @@ async def start(directory: Path, carry_out: Callable[[list[str]], Awaitable[int]
                 raise
             forget_signals()
             say(f"tuner-tui: {error}")
-            before = Attempt(words, error)
+            before = FailedChoice(words, error)
     return ExitCode.FINISHED
 
 

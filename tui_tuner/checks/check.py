@@ -31,7 +31,7 @@ PRIMES = (37, 53, 67, 83, 101, 127, 149, 173)
 """Sizes that no block, tile or vector divides, another for each name."""
 
 
-class Outcome(StrEnum):
+class FaultOutcome(StrEnum):
     """What came of a fault."""
 
     NOTICED = "noticed"
@@ -49,7 +49,7 @@ class Trial:
     """
 
     mutant: Mutant
-    outcome: Outcome
+    outcome: FaultOutcome
     reason: str = ""
 
 
@@ -80,7 +80,7 @@ async def check(chosen: argparse.Namespace) -> tuple[int, list[Case]]:
     async with opened(problem, chosen.device, allow_unconfined=bool(chosen.allow_unconfined)) as machine:
         given = baseline(machine.problem)
         trials = await _tried(machine, mutants(given, machine.problem, chosen.faults))
-    missed = [trial for trial in trials if trial.outcome is Outcome.MISSED]
+    missed = [trial for trial in trials if trial.outcome is FaultOutcome.MISSED]
     test = uneven_test(machine.problem)
     closed = await _closed_by(test, missed, machine.problem, chosen) if missed and test else None
     if chosen.json:
@@ -97,9 +97,9 @@ def _case(trial: Trial) -> Case:
     """A fault as a test case: what was not built or changed nothing tells nothing."""
     mutant, outcome = trial.mutant, trial.outcome
     name = f"{mutant.fault} ({mutant.place})"
-    if outcome is Outcome.NOTICED:
+    if outcome is FaultOutcome.NOTICED:
         return Case(name, output=trial.reason)
-    return Case(name, "failure" if outcome is Outcome.MISSED else "skipped", str(outcome), _CLOSE[mutant.fault])
+    return Case(name, "failure" if outcome is FaultOutcome.MISSED else "skipped", str(outcome), _CLOSE[mutant.fault])
 
 
 async def _tried(machine: OpenMachine, faulty: Sequence[Mutant]) -> list[Trial]:
@@ -132,15 +132,15 @@ async def _trial(machine: OpenMachine, mutant: Mutant, done: Evaluation) -> Tria
     failure, given = done.failure, baseline(machine.problem)
     if failure is not None:
         built = failure.kind.stage is FailureStage.RUN
-        return Trial(mutant, Outcome.NOTICED if built else Outcome.NOT_BUILT, failure.in_words)
+        return Trial(mutant, FaultOutcome.NOTICED if built else FaultOutcome.NOT_BUILT, failure.in_words)
     if done.same_as is not None:
-        return Trial(mutant, Outcome.NO_CHANGE)  # the machine code of the kernel as given, or of another fault
+        return Trial(mutant, FaultOutcome.NO_CHANGE)  # the machine code of the kernel as given, or of another fault
     changed = (mutant.candidate, mutant.candidate.default_configuration)
     fresh = await machine.evaluator.compare((given, given.default_configuration), changed, DELTA)
     noticed = fresh.failure or await machine.evaluator.accusation(*changed)
     if noticed is not None:
-        return Trial(mutant, Outcome.NOTICED, noticed.in_words)
-    return Trial(mutant, Outcome.MISSED)
+        return Trial(mutant, FaultOutcome.NOTICED, noticed.in_words)
+    return Trial(mutant, FaultOutcome.MISSED)
 
 
 def uneven_test(problem: Problem) -> Test | None:
@@ -207,10 +207,10 @@ def verdict_lines(
         closed: the candidates whose fault it notices; None where it was not tried.
     """
     counts = Counter(trial.outcome for trial in trials)
-    told = ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome if counts[outcome])
+    told = ", ".join(f"{counts[outcome]} {outcome}" for outcome in FaultOutcome if counts[outcome])
     lines = [f"faults     {len(trials)} put into the kernel, one at a time: {told or 'none fits it'}"]
     for trial in trials:
-        if trial.outcome is Outcome.MISSED:
+        if trial.outcome is FaultOutcome.MISSED:
             mutant = trial.mutant
             lines.append(f"MISSED     {mutant.fault} ({mutant.place})")
             if closed and mutant.candidate.id in closed:
@@ -220,7 +220,7 @@ def verdict_lines(
             lines.append(f"           {', '.join((_CLOSE[mutant.fault], *more))}")
             if test is not None and closed is not None:
                 lines.append(f"           (a test at {label_of(test.sizes)} does not notice it either)")
-    if counts[Outcome.MISSED]:
+    if counts[FaultOutcome.MISSED]:
         lines.append("           (what is missed may also do no harm: a needless barrier, a bound that divides anyway)")
     if closed and test is not None:
         sizes = ", ".join(f"{name} = {value}" for name, value in test.sizes.items())
@@ -243,7 +243,7 @@ def _as_json(machine: OpenMachine, trials: Sequence[Trial], test: Test | None, c
 
 
 def _trial_as_json(trial: Trial, closed: set[str]) -> dict[str, object]:
-    mutant, is_missed = trial.mutant, trial.outcome is Outcome.MISSED
+    mutant, is_missed = trial.mutant, trial.outcome is FaultOutcome.MISSED
     place = {"line": mutant.line, "was": mutant.was, "now": mutant.now}
     told = {"fault": mutant.fault.name, "outcome": trial.outcome.name, **place, "reason": trial.reason}
     return (

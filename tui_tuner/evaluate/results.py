@@ -31,8 +31,7 @@ class FailureKind(StrEnum):
     Attributes:
         stage: how far the configuration came.
         advice: what a model is told to look at.
-        is_shared: whether every other configuration of the kernel would fail alike, so that none is tried; a kind
-            says so where it is not.
+        is_shared: whether every other configuration of the kernel would fail alike, so that none is tried.
     """
 
     stage: FailureStage
@@ -149,15 +148,13 @@ class Timing(ResultModel):
 
     Attributes:
         median: of the samples.
-        low: lower end of the median's 95 % confidence interval.
-        high: its upper end.
+        low, high: the ends of the median's 95 % confidence interval.
         samples: how many launches were timed.
         cpu: whether it was taken on a CPU and says nothing about a GPU.
         clock_mhz: clock of the multiprocessors right after the samples; None where the device does not tell.
         throttled_by: what held the clock down then.
         temperature_c: of the device then, degrees Celsius.
-        warm: median where the launch finds the caches as another launch of the same on the same arrays left them; None
-            where that was not timed. Its outputs are not looked at one by one: it is told, and decides nothing.
+        warm: median where the caches are as a launch before left them, which is told only; None where not timed.
         dropped: times that were taken while the device was held down for its heat, and do not count.
     """
 
@@ -283,6 +280,11 @@ class Evaluation(ResultModel):
     def ok(self) -> bool:
         """Whether it was verified and timed."""
         return self.timing is not None
+
+    @property
+    def ms(self) -> float | None:
+        """The median time, ms; None where it failed."""
+        return None if self.timing is None else self.timing.median
 
     @property
     def program(self) -> tuple[str, Configuration]:

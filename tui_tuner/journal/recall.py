@@ -8,10 +8,13 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, TypeVar
 
+from pydantic import BaseModel
+
 from tui_tuner.journal import Journal
 from tui_tuner.journal.reading import Record, key_of
 
 Result = TypeVar("Result")
+Model = TypeVar("Model", bound=BaseModel)
 _READABLE = ("ask", "approve")
 """Effects whose question stands in the journal beside its hash."""
 _TURNS = 20
@@ -167,6 +170,16 @@ class Recall:
         result = await do()
         self.record(kind, content, result)
         return result
+
+    async def once_as(
+        self, model: type[Model], kind: str, content: Mapping[str, Any], do: Callable[[], Awaitable[Model]]
+    ) -> Model:
+        """As `once`, with a result that is a model."""
+
+        async def as_recorded() -> dict[str, Any]:
+            return (await do()).model_dump(mode="json")
+
+        return model.model_validate(await self.once(kind, content, as_recorded))
 
     async def in_time(self, work: Coroutine[Any, Any, Result], ends_s: Callable[[], float]) -> Result | None:
         """The result of `work`; None where the session's time came to an end first, and `work` was cancelled.

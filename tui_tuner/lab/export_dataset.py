@@ -166,7 +166,7 @@ class _SessionFrame:
     @property
     def given_ms(self) -> float | None:
         """Time of the kernel as given, ms."""
-        return None if self.given is None or self.given.timing is None else self.given.timing.median
+        return None if self.given is None else self.given.ms
 
 
 def examples_of(run: RunDirectory, asked: Sequence[RecordedCall], told: Iterable[events.Event]) -> RunExamples:

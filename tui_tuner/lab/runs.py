@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 
 from tui_tuner.api import Choices, prepare
 from tui_tuner.errors import ModelError, SettingsError, UserError
-from tui_tuner.evaluate.results import Evaluation, FailureKind
+from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.headless import ApproveAll
 from tui_tuner.lab import RANDOM
 from tui_tuner.lab.scores import RecordedSpace, load
@@ -188,8 +188,4 @@ def _in_order(told: Sequence[events.Event]) -> list[float | None]:
     given = [event.given for event in told if isinstance(event, events.BaselineMeasured) and event.tuned is None]
     others = [event.evaluation for event in told if isinstance(event, events.EvaluationFinished)]
     costing = [one for one in (*given, *others) if one.failure is None or one.failure.kind is not FailureKind.INVALID]
-    return [_time(evaluation) for evaluation in costing]
-
-
-def _time(evaluation: Evaluation) -> float | None:
-    return None if evaluation.timing is None else evaluation.timing.median
+    return [evaluation.ms for evaluation in costing]

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tui_tuner.errors import ModelError
-from tui_tuner.llm import Chunk, ModelSettings, Request, Stop, Way, is_loopback, shown
+from tui_tuner.llm import Chunk, ModelSettings, Request, Stop, Way, shown
 from tui_tuner.llm.errors import Service, TransportError, connection_fault, status_fault
 from tui_tuner.llm.prices import Counts, usage
 from tui_tuner.llm.streams import Pace
-from tui_tuner.llm.typed import TOOL, TOOL_DESCRIPTION, Calls, HttpBackend, Ladder, worded
+from tui_tuner.llm.typed import TOOL, TOOL_DESCRIPTION, Calls, HttpBackend, Ladder, reached, worded
 
 if TYPE_CHECKING:
     from anthropic import AsyncStream
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 _URL = "https://api.anthropic.com"
 _PACE = Pace(first_s=600, between_s=90)
-_CONNECT_S = 5
 _STOPS = {
     "end_turn": Stop.COMPLETE,
     "stop_sequence": Stop.COMPLETE,
@@ -72,11 +71,7 @@ class AnthropicBackend(HttpBackend):
             api_key=key,
             base_url=url,
             max_retries=0,
-            http_client=anthropic.DefaultAsyncHttpxClient(
-                timeout=httpx2.Timeout(pace.first_s, connect=_CONNECT_S),
-                follow_redirects=False,
-                trust_env=not is_loopback(url),
-            ),
+            http_client=anthropic.DefaultAsyncHttpxClient(**reached(url, pace, httpx2.Timeout)),
         )
 
     async def aclose(self) -> None:

@@ -16,14 +16,13 @@ from tui_tuner.llm import Chunk, Message, ModelSettings, Request, Stop, Usage, W
 from tui_tuner.llm.errors import ContextTooLong, Service, TransportError, connection_fault, status_fault
 from tui_tuner.llm.prices import Counts, estimate, estimate_messages, estimated_usage, fewest, usage
 from tui_tuner.llm.streams import Pace, closing
-from tui_tuner.llm.typed import Calls, HttpBackend, Ladder, function_tool, worded
+from tui_tuner.llm.typed import CONNECT_S, Calls, HttpBackend, Ladder, function_tool, reached, worded
 
 if TYPE_CHECKING:
     import ollama
 
 
 _PACE = Pace(first_s=600, between_s=120)  # a cold model loads for minutes; a schema restarts it after thinking
-_CONNECT_S = 5
 _LEAST_REPLY = 1024  # tokens that must be left for a reply
 _STOPS = {"stop": Stop.COMPLETE, "length": Stop.LENGTH}
 
@@ -48,12 +47,7 @@ class OllamaBackend(HttpBackend):
         self.context_tokens = self._num_ctx
         self._model, self._temperature = model, settings.temperature
         self._loaded_checked = False
-        self._client = ollama.AsyncClient(
-            host=url,
-            timeout=httpx.Timeout(pace.first_s, connect=_CONNECT_S),
-            follow_redirects=False,
-            trust_env=not is_loopback(url),  # a proxy cannot reach this machine's server
-        )
+        self._client = ollama.AsyncClient(host=url, **reached(url, pace, httpx.Timeout))
 
     async def aclose(self) -> None:
         """Close connections."""
@@ -115,7 +109,7 @@ class OllamaBackend(HttpBackend):
 
         self._loaded_checked = True
         try:
-            async with asyncio.timeout(_CONNECT_S):
+            async with asyncio.timeout(CONNECT_S):
                 running = (await self._client.ps()).models
         except (ollama.ResponseError, httpx.HTTPError, OSError, ValueError, TypeError):
             return  # the reply is here; an unanswered question about the server must not lose it

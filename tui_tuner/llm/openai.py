@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from tui_tuner.errors import ModelError
-from tui_tuner.llm import Chunk, ModelSettings, Request, Stop, Usage, Way, host_of, is_loopback, shown
+from tui_tuner.llm import Chunk, ModelSettings, Request, Stop, Usage, Way, host_of, shown
 from tui_tuner.llm.errors import Service, TransportError, connection_fault, status_fault
 from tui_tuner.llm.prices import Counts, estimated_usage, usage
 from tui_tuner.llm.streams import Pace
-from tui_tuner.llm.typed import Calls, HttpBackend, Ladder, function_tool, worded
+from tui_tuner.llm.typed import Calls, HttpBackend, Ladder, function_tool, reached, worded
 
 if TYPE_CHECKING:
     from openai import AsyncStream
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from openai.types.chat.chat_completion_chunk import ChoiceDelta
 
 _PACE = Pace(first_s=600, between_s=90)  # a reasoning model may think for minutes before its first word
-_CONNECT_S = 5
 _STOPS = {
     "stop": Stop.COMPLETE,
     "tool_calls": Stop.COMPLETE,
@@ -77,14 +76,11 @@ class OpenAIBackend(HttpBackend):
         super().__init__(service, pace, Ladder(settings.structured))
         self.name = dialect.name(model)
         self._model, self._dialect, self._temperature = model, dialect, settings.temperature
-        local = is_loopback(dialect.base_url)
         self._client = openai.AsyncOpenAI(
             api_key=key or "none",
             base_url=dialect.base_url,
             max_retries=0,
-            http_client=openai.DefaultAsyncHttpxClient(
-                timeout=httpx2.Timeout(pace.first_s, connect=_CONNECT_S), follow_redirects=False, trust_env=not local
-            ),
+            http_client=openai.DefaultAsyncHttpxClient(**reached(dialect.base_url, pace, httpx2.Timeout)),
         )
 
     async def aclose(self) -> None:

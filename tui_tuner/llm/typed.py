@@ -11,13 +11,14 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from tui_tuner.llm import CODE, Chunk, Message, Request, Structured, Way, steps
+from tui_tuner.llm import CODE, Chunk, Message, Request, Structured, Way, is_loopback, steps
 from tui_tuner.llm.errors import RequestRefused, Service, TransportError
 from tui_tuner.llm.streams import Pace, closing, guarded
 
 Send = Callable[[Request, Way], AsyncIterator[Chunk]]
 """One request, asked in one way."""
 
+CONNECT_S = 5
 _ASKED_BY = {
     Way.SCHEMA: "JSON by schema",
     Way.FORCED_TOOL: "tool calls",
@@ -78,6 +79,12 @@ class Ladder:
             return chunk
         notice, self._untold = self._untold, ""
         return replace(chunk, notice=notice)
+
+
+def reached(url: str, pace: Pace, timeout: Callable[..., object]) -> dict[str, Any]:
+    """How a client reaches its server: it follows no redirect, and asks no proxy, which cannot reach this machine's."""
+    limits = timeout(pace.first_s, connect=CONNECT_S)
+    return {"timeout": limits, "follow_redirects": False, "trust_env": not is_loopback(url)}
 
 
 class HttpBackend(ABC):

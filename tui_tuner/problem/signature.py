@@ -147,13 +147,13 @@ def find_kernel(source: str, language: Language, name: str) -> KernelSignature:
 
 
 @lru_cache(maxsize=32)  # a kernel has one text and many configurations
-def in_namespaces(name: str, source: str, language: Language) -> str:
-    """A kernel's name with the namespaces that it stands in, where it is written without; template arguments stay."""
+def in_namespaces(name: str, source: str) -> str:
+    """A CUDA kernel's name with the namespaces around it, where it is written without; template arguments stay."""
     code = code_only(source)
     if "::" in name.partition("<")[0] or "namespace" not in code:
         return name
-    for function in functions(parse_code(code, language), code, language):
-        if _signature(function, code, language, {}).name == name.partition("<")[0].strip():
+    for function in functions(parse_code(code, "cuda"), code, "cuda"):
+        if _signature(function, code, "cuda", {}).name == name.partition("<")[0].strip():
             return "".join(f"{space}::" for space in reversed(list(_namespaces(function, code)))) + name
     return name
 

@@ -10,6 +10,7 @@ from string import Template
 
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.library import LibraryTime
+from tui_tuner.evaluate.measure import fastest_first
 from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
 from tui_tuner.evaluate.profiling.bottleneck import diagnosis
 from tui_tuner.evaluate.profiling.roofline import Roofline, moved_once, roofline
@@ -219,22 +220,21 @@ def measurement_facts(
         profile: of the fastest that is known of it.
         library: what a library needs for the same.
     """
-    lines = [f"the kernel as given, {configuration_facts(given.configuration)}: {evaluation_facts(given)}"]
+    lines = [f"the kernel as given, {configuration_words(given.configuration)}: {evaluation_facts(given)}"]
     if best != given:
-        lines.append(f"the best so far, {configuration_facts(best.configuration)}: {evaluation_facts(best)}")
+        lines.append(f"the best so far, {configuration_words(best.configuration)}: {evaluation_facts(best)}")
     limits = roofline(problem, device)
     if limits is not None:
         lines.append(_roofline(limits) if device.peaks else _roofline_as_recorded(limits))
     if library is not None:
         lines.append(f"a library computes the same: {library.in_words}")
-    timed = sorted((e for e in known if e.timing is not None), key=_milliseconds)
-    failed = [e for e in known if e.failure is not None]
+    timed, failed = fastest_first(known), [e for e in known if e.failure is not None]
     for what, evaluations in (("fastest", timed), ("failed", failed)):
         if evaluations:
             lines.append(f"configurations of the kernel above, {what} ({_shown(evaluations)}):")
-        lines += [f"  {configuration_facts(e.configuration)}: {evaluation_facts(e)}" for e in evaluations[:SHOWN]]
+        lines += [f"  {configuration_words(e.configuration)}: {evaluation_facts(e)}" for e in evaluations[:SHOWN]]
     if timed and (found := diagnosis(problem, device, candidate, timed[0], profile)) is not None:
-        lines.append(f"what holds the kernel above back, with {configuration_facts(timed[0].configuration)}:")
+        lines.append(f"what holds the kernel above back, with {configuration_words(timed[0].configuration)}:")
         lines += [f"  {fact}" for fact in (*found.facts, f"bottleneck: {found.cause}")]
     return "\n".join(lines)
 
@@ -296,12 +296,3 @@ def _roofline_as_recorded(limits: Roofline) -> str:
         f"no launch can take less than {bound} on this device: {memory} for the bytes that must move, {compute} for "
         f"the float32 operations; the limit is {limits.limiter}"
     )
-
-
-def configuration_facts(configuration: Configuration) -> str:
-    """A configuration in one line, as in "block_size_x=64, tile=4"."""
-    return configuration_words(configuration)
-
-
-def _milliseconds(evaluation: Evaluation) -> float:
-    return float("inf") if evaluation.timing is None else evaluation.timing.median

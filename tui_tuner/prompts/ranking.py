@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice, pairwise
 
+from tui_tuner.evaluate.measure import fastest_first
 from tui_tuner.evaluate.profiling.occupancy import Occupancy, Waves
 from tui_tuner.evaluate.results import Evaluation, Timing
 from tui_tuner.format import count, share
@@ -144,9 +145,9 @@ def _alike(name: str, evaluations: Sequence[Evaluation]) -> Collection[Mapping[V
     """For each group of configurations that differ in one tunable alone, the time of each of its values."""
     alike: defaultdict[object, dict[Value, float]] = defaultdict(dict)
     for evaluation in evaluations:
-        if evaluation.timing is not None:
+        if evaluation.ms is not None:
             rest = {other: value for other, value in evaluation.configuration.items() if other != name}
-            alike[exact_key(rest)][evaluation.configuration[name]] = evaluation.timing.median
+            alike[exact_key(rest)][evaluation.configuration[name]] = evaluation.ms
     return alike.values()
 
 
@@ -157,9 +158,9 @@ def _geometric_mean(ratios: Sequence[float]) -> float:
 def _best_by_value(name: str, evaluations: Sequence[Evaluation]) -> dict[Value, float]:
     best: defaultdict[Value, float] = defaultdict(lambda: math.inf)
     for evaluation in evaluations:
-        if evaluation.timing is not None:
+        if evaluation.ms is not None:
             value = evaluation.configuration[name]
-            best[value] = min(best[value], evaluation.timing.median)
+            best[value] = min(best[value], evaluation.ms)
     return dict(best)
 
 
@@ -187,8 +188,7 @@ def _good(name: str, evaluations: Sequence[Evaluation]) -> set[Value]:
 
 
 def _fastest(evaluations: Sequence[Evaluation]) -> list[Configuration]:
-    timed = [(e.timing.median, e.configuration) for e in evaluations if e.timing is not None]
-    return [configuration for _, configuration in sorted(timed, key=lambda pair: pair[0])]
+    return [evaluation.configuration for evaluation in fastest_first(evaluations)]
 
 
 _EXAMPLES = 3
@@ -212,8 +212,7 @@ class RankedEvaluation:
     @property
     def milliseconds(self) -> float:
         """Its time, infinite if it failed."""
-        timing = self.evaluation.timing
-        return float("inf") if timing is None else timing.median
+        return float("inf") if self.evaluation.ms is None else self.evaluation.ms
 
 
 def ranking(measured: Sequence[RankedEvaluation], names: Sequence[str], most: int) -> str:

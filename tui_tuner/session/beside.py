@@ -18,6 +18,7 @@ from pydantic import TypeAdapter
 
 from tui_tuner.errors import ModelError, UserError
 from tui_tuner.evaluate.evaluator import verdict
+from tui_tuner.evaluate.measure import fastest_first
 from tui_tuner.evaluate.results import Comparison, Evaluation
 from tui_tuner.format import configuration_words, factor_in_lines
 from tui_tuner.journal.recall import Recall
@@ -294,10 +295,8 @@ class Situation:
         )
 
     def _measurements(self) -> list[str]:
-        timed = [(each.timing.median, each) for each in self.measured if each.timing is not None]
-        fastest = sorted(timed, key=lambda pair: pair[0])[:_SHOWN]
         lines = [self.best] if self.best else []
-        lines += [f"{median:.5g} ms: {_words(each)}" for median, each in fastest]
+        lines += [f"{each.ms:.5g} ms: {_words(each)}" for each in fastest_first(self.measured)[:_SHOWN]]
         failed = [each for each in self.measured if each.failure is not None][-_SHOWN:]
         return lines + [f"failed: {_words(each)}: {each.failure.message}" for each in failed if each.failure]
 

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from tui_tuner.errors import SettingsError
+from tui_tuner.evaluate.measure import fastest_first
 from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.format import configuration_words, factor_interval
@@ -262,8 +263,7 @@ class SessionEffects(Talk):
         self.note(f"strategy {self._successor.name} goes on once the present step is done")
 
     def _best_ms(self) -> float | None:
-        timing = self.incumbent.evaluation.timing
-        return None if timing is None else timing.median
+        return self.incumbent.evaluation.ms
 
 
 class SessionMemory:
@@ -284,14 +284,13 @@ class SessionMemory:
         if not (self._run.options.memory or self._run.options.cache_replies):
             return Recollection()
 
-        async def live() -> dict[str, Any]:
-            found = Recollection() if self._memory is None else await self._memory.recall(problem, device, candidate)
-            return found.model_dump(mode="json")
+        async def live() -> Recollection:
+            return Recollection() if self._memory is None else await self._memory.recall(problem, device, candidate)
 
         content = {"candidate": candidate.id}
         if not self._recall.writable and self._recall.known("memory", content) is None:
             return Recollection()  # an earlier version did not ask here
-        return Recollection.model_validate(await self._recall.once("memory", content, live))
+        return await self._recall.once_as(Recollection, "memory", content, live)
 
     def news_of(self, found: Recollection) -> Iterator[tuple[str, bool]]:
         """What people should know of a recollection and were not told yet, and whether it is a warning."""
@@ -334,9 +333,8 @@ class SessionMemory:
 
 
 def _measured(evaluations: list[Evaluation]) -> list[TimedConfiguration]:
-    timed = [(e.timing.median, e.configuration) for e in evaluations if e.timing is not None]
-    fastest = sorted(timed, key=lambda pair: pair[0])[:MOST_OTHERS]
-    return [TimedConfiguration(configuration=configuration, ms=milliseconds) for milliseconds, configuration in fastest]
+    fastest = fastest_first(evaluations)[:MOST_OTHERS]
+    return [TimedConfiguration(configuration=e.configuration, ms=e.ms) for e in fastest if e.ms is not None]
 
 
 def _helped(step: Step) -> HelpfulStep:

@@ -216,14 +216,13 @@ class KernelBench:
             **self._machine.context,
         }
 
-        async def live() -> dict[str, Any]:
+        async def live() -> Comparison:
             evaluator = await self._machine.evaluator()
             comparing = evaluator.compare((incumbent.candidate, old), (candidate, new), self._delta)
-            comparison = await self._machine.watched(comparing)
-            return comparison.model_dump(mode="json")
+            return await self._machine.watched(comparing)
 
         self._emit(events.ComparisonBegun(candidate=candidate.id, configuration=new))
-        comparison = Comparison.model_validate(await self._recall.once("compare", content, live))
+        comparison = await self._recall.once_as(Comparison, "compare", content, live)
         self._emit(events.Compared(candidate=candidate.id, configuration=new, comparison=comparison))
         return comparison
 
@@ -233,15 +232,13 @@ class KernelBench:
         if name in self._profiles:
             return self._profiles[name]
 
-        async def live() -> dict[str, Any]:
+        async def live() -> Profile:
             evaluator = await self._machine.evaluator()
-            profile = await self._machine.watched(evaluator.profile(candidate, configuration))
-            return profile.model_dump(mode="json")
+            return await self._machine.watched(evaluator.profile(candidate, configuration))
 
         self._emit(events.ProfileBegun(candidate=candidate.id, configuration=configuration))
         content = self._content(name[0], configuration)
-        profile = Profile.model_validate(await self._recall.once("profile", content, live))
-        self._profiles[name] = profile
+        self._profiles[name] = profile = await self._recall.once_as(Profile, "profile", content, live)
         measured = self._by_candidate[candidate.id][name[1]]
         found = diagnosis(self.problem, self.device, candidate, measured, profile)
         self._emit(events.Profiled(candidate=name[0], configuration=configuration, profile=profile, diagnosis=found))
@@ -302,7 +299,7 @@ class KernelBench:
         evaluation = Evaluation.model_validate(result)
         if evaluation.is_counted:
             self._budget.evaluations += 1
-        if evaluation.timing is not None and evaluation.timing.median < (self._fastest_ms or math.inf):
+        if evaluation.ms is not None and evaluation.ms < (self._fastest_ms or math.inf):
             self.fastest = candidate, evaluation
         held_by = diagnosis(self.problem, self.device, candidate, evaluation)
         self._emit(events.EvaluationFinished(number=number, evaluation=evaluation, diagnosis=held_by))
@@ -315,8 +312,7 @@ class KernelBench:
 
     @property
     def _fastest_ms(self) -> float | None:
-        timing = None if self.fastest is None else self.fastest[1].timing
-        return None if timing is None else timing.median
+        return None if self.fastest is None else self.fastest[1].ms
 
     def _begun(
         self, candidate: Candidate, configuration: Configuration

@@ -7,11 +7,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from tui_tuner.evaluate.measure import fastest_first
 from tui_tuner.evaluate.results import Evaluation, Timing
-from tui_tuner.format import factor_in_prompts
+from tui_tuner.format import configuration_words, factor_in_prompts
 from tui_tuner.memory import Recollection
 from tui_tuner.problem.candidate import Candidate
-from tui_tuner.prompts import configuration_facts, evaluation_facts
+from tui_tuner.prompts import evaluation_facts
 from tui_tuner.strategies.base import Effects, Incumbent
 from tui_tuner.strategies.steps import UNCHANGED, Step, StepState
 
@@ -20,11 +21,7 @@ MOST_FINALISTS = 3
 
 def best_of(evaluations: Sequence[Evaluation]) -> Evaluation | None:
     """The fastest that passed all checks."""
-    return min(
-        (e for e in evaluations if e.timing is not None),
-        key=lambda e: e.timing.median if e.timing is not None else float("inf"),
-        default=None,
-    )
+    return next(iter(fastest_first(evaluations)), None)
 
 
 async def best_of_finalists(session: Effects, candidate: Candidate) -> Evaluation | None:
@@ -45,12 +42,8 @@ async def best_of_finalists(session: Effects, candidate: Candidate) -> Evaluatio
 
 def _finalists(best: Evaluation, time: Timing, evaluations: Sequence[Evaluation]) -> list[Evaluation]:
     """The evaluations whose interval reaches into that of the best, the fastest first."""
-    near = [
-        (e.timing.median, e)
-        for e in evaluations
-        if e.timing is not None and e is not best and e.timing.low <= time.high
-    ]
-    return [evaluation for _, evaluation in sorted(near, key=lambda pair: pair[0])][:MOST_FINALISTS]
+    near = [e for e in evaluations if e.timing is not None and e is not best and e.timing.low <= time.high]
+    return fastest_first(near)[:MOST_FINALISTS]
 
 
 UNANSWERED = "there was no usable answer"
@@ -133,7 +126,7 @@ def _lines(outcome: Outcome, to_build_on: bool, code: Mapping[int, Sequence[str]
     reason = (step.reason if outcome.told is None else outcome.told)[:_REASON]
     yield f"{fate_of(step)}{': ' + reason if reason else ''}"
     if outcome.best is not None:
-        yield f"its best: {configuration_facts(outcome.best.configuration)}: {evaluation_facts(outcome.best)}"
+        yield f"its best: {configuration_words(outcome.best.configuration)}: {evaluation_facts(outcome.best)}"
     if to_build_on and outcome.is_right and step.state in (StepState.REJECTED, StepState.NEUTRAL):
         yield f"its kernel is right and can be built on (builds_on {step.id})"
     yield from code.get(step.id, ())

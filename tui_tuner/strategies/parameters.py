@@ -146,7 +146,7 @@ async def _search_locally(session: Effects, candidate: Candidate, most: int, met
     async with session.proposals(search, content) as batches:
         async for batch in batches:
             evaluations = await session.evaluate(candidate, batch)
-            await batches.tell([_milliseconds(evaluation) for evaluation in evaluations])
+            await batches.tell([evaluation.ms for evaluation in evaluations])
 
 
 async def _offered(session: Effects, candidate: Candidate, method: str) -> list[Configuration]:
@@ -172,7 +172,7 @@ def _local_search(
     measured = session.bench.evaluations_of(candidate)
     known: list[tuple[Configuration, float | None]] = []
     if methods.rounds or method == SURROGATE:
-        known = [(e.configuration, _milliseconds(e)) for e in measured if space.contains(e.configuration)]
+        known = [(e.configuration, e.ms) for e in measured if space.contains(e.configuration)]
     elif again:
         most += len(measured)  # what it proposes of these costs nothing
     elif any(e.configuration == start for e in measured):
@@ -190,10 +190,6 @@ def _local_search(
         offered=offered,
     )
     return search, content
-
-
-def _milliseconds(evaluation: Evaluation) -> float | None:
-    return None if evaluation.timing is None else evaluation.timing.median
 
 
 MOST_CONFIGURATIONS = 5000
@@ -235,9 +231,9 @@ def spreads(evaluations: Sequence[Evaluation]) -> dict[str, float]:
     """
     best: defaultdict[str, dict[Value, float]] = defaultdict(dict)
     for evaluation in evaluations:
-        if evaluation.timing is not None:
+        if evaluation.ms is not None:
             for name, value in evaluation.configuration.items():
-                best[name][value] = min(evaluation.timing.median, best[name].get(value, math.inf))
+                best[name][value] = min(evaluation.ms, best[name].get(value, math.inf))
     return {name: max(times.values()) / min(times.values()) for name, times in best.items() if len(times) > 1}
 
 

@@ -152,7 +152,7 @@ class Portfolio(Rounds):
             if reason := self._ended():
                 break
             own, models = await part(chosen)
-            await batches.tell([_time(one) for one in own], [(one.configuration, _time(one)) for one in models])
+            await batches.tell([one.ms for one in own], [(one.configuration, one.ms) for one in models])
             part = self._shared
         self._close_round()
         return reason or "the evaluations are made"
@@ -196,7 +196,7 @@ class Portfolio(Rounds):
             evaluations = await self._measure([*own, *models], 0)
         finally:
             await self._session.bench.cancel_speculation()
-        self._book(None if best is None else _time(best), evaluations, len(own))
+        self._book(None if best is None else best.ms, evaluations, len(own))
         return evaluations[: len(own)], evaluations[len(own) :]
 
     def _divided(self, chosen: Sequence[Configuration], size: int) -> tuple[list[Configuration], list[Configuration]]:
@@ -211,7 +211,7 @@ class Portfolio(Rounds):
         return own, models
 
     def _book(self, best: float | None, evaluations: Sequence[Evaluation], of_search: int) -> None:
-        times = [_time(evaluation) for evaluation in evaluations]
+        times = [evaluation.ms for evaluation in evaluations]
         self._earned.book(best, times[of_search:], times[:of_search])
         self._without_gain = 0 if gain(best, times) > GAIN else self._without_gain + len(times)
         if self._question_open is not None:
@@ -278,7 +278,3 @@ class _OpenQuestion:
     line: Step | None
     measured: int
     least: int = 0
-
-
-def _time(evaluation: Evaluation) -> float | None:
-    return None if evaluation.timing is None else evaluation.timing.median

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, WithJsonSchema, create_model
 
-from tui_tuner.format import counted_in_lines
+from tui_tuner.format import configuration_words, counted_in_lines
 from tui_tuner.llm.prices import estimate
 from tui_tuner.llm.streams import split_thinking
 from tui_tuner.llm.structured import CutReply
@@ -20,7 +20,6 @@ from tui_tuner.problem.model import Configuration, Value
 from tui_tuner.problem.nearby import nearest_valid
 from tui_tuner.problem.space import SearchSpace
 from tui_tuner.problem.tunables import exact_key
-from tui_tuner.prompts import configuration_facts
 from tui_tuner.strategies.base import ATTEMPTS, Effects, FaultyReply, ModelFailed, ModelGone, ask_and_read
 from tui_tuner.strategies.round_prompt import Round, SearchKnowledge, first_prompt, next_prompt
 
@@ -104,7 +103,7 @@ class RoundQuestion:
         return Chooser(self.known.space, self.best, self.taken, self.wanted.count)
 
     def _listener(self) -> Callable[[str], None]:
-        arriving, chooser = ArrivingObjects("configurations"), self._chooser()
+        arriving, chooser = ArrivingObjects(), self._chooser()
 
         def listen(piece: str) -> None:
             for proposal in arriving.feed(piece):
@@ -115,22 +114,18 @@ class RoundQuestion:
         return listen
 
 
+_LIST = re.compile(r'"configurations"\s*:\s*\[')
 _DECODER = json.JSONDecoder()
 _BETWEEN = re.compile(r"[\s,]*")
 
 
 class ArrivingObjects:
-    """The objects of the array that stands under a key of a JSON reply.
+    """The configurations that a reply lists, as it arrives.
 
-    Where the reply turns out to be no such JSON, nothing more is found; whether it can be used is decided
-    when it is whole.
-
-    Args:
-        key: of the array, as in "configurations".
+    Where it turns out to be no such JSON, nothing more is found; whether it can be used is decided when it is whole.
     """
 
-    def __init__(self, key: str) -> None:
-        self._begin = re.compile(rf'"{re.escape(key)}"\s*:\s*\[')
+    def __init__(self) -> None:
         self._text = ""
         self._at: int | None = None
 
@@ -144,7 +139,7 @@ class ArrivingObjects:
     def _array(self) -> int | None:
         """Where the array begins; a draft among a model's thoughts is none."""
         answer, thoughts = split_thinking(self._text)
-        found = self._begin.search(answer)
+        found = _LIST.search(answer)
         if thoughts and found is not None:
             self._text = answer
         return None if found is None else found.end()
@@ -166,7 +161,7 @@ class ArrivingObjects:
 
 def _arrived(text: str) -> list[dict[str, Any]]:
     """The configurations that are complete in a reply."""
-    return ArrivingObjects("configurations").feed(text)
+    return ArrivingObjects().feed(text)
 
 
 def _end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
@@ -291,7 +286,7 @@ class Chooser:
         if near is None:
             self.remarks.append(f"{self._words(wanted)}: {fault}; nothing valid is near")
             return None
-        changed = configuration_facts({name: value for name, value in near.items() if value != wanted.get(name)})
+        changed = configuration_words({name: value for name, value in near.items() if value != wanted.get(name)})
         if exact_key(near) in self._known:
             self.remarks.append(f"{self._words(wanted)}: {fault}; with {changed} it is known, so it was left out")
             return None
@@ -315,7 +310,7 @@ class Chooser:
 
     def _words(self, configuration: Configuration) -> str:
         free = {name: value for name, value in configuration.items() if len(self._space.tunables[name]) > 1}
-        return configuration_facts(free)
+        return configuration_words(free)
 
 
 def _means(value: Value, listed: Value) -> bool:

@@ -91,7 +91,7 @@ async def tensile(chosen: argparse.Namespace) -> int:
 
         return logic(chosen)
     if chosen.config == Path(_BENCH):
-        from tui_tuner.tensile.library.bench import bench
+        from tui_tuner.tensile.library.command import bench
 
         return bench(chosen)
     file, sizes = _named(chosen)
@@ -112,8 +112,7 @@ async def tensile(chosen: argparse.Namespace) -> int:
 async def _advise(chosen: argparse.Namespace, file: Path, sizes: Path | None) -> int:
     """Write advice, and measure nothing."""
     from tui_tuner.settings import load_settings
-    from tui_tuner.tensile.advice import write_advice
-    from tui_tuner.tensile.sessions import given_in
+    from tui_tuner.tensile.sessions import given_in, write_advice
 
     settings = load_settings(beside=file)
     options, own = changed(settings.session, chosen, rounds=False), _changed(settings.table("tensile"), chosen)

@@ -150,12 +150,12 @@ class TensileEffects(Talk):
     async def refusal(self, configuration: BenchmarkConfiguration) -> str:
         """Why the installed Tensile would not take a configuration; empty if it would, or cannot be asked."""
         content = {"text": _digest(configuration.text), "sizes": _digest(self._run.sizes_text or "")}
-
-        async def live() -> dict[str, Any]:
-            verdict = await check_installed(self._have_bench().tensile, configuration.text, self._run.sizes_text)
-            return verdict.model_dump(mode="json")
-
-        verdict = Verdict.model_validate(await self._recall.once("installed", content, live))
+        verdict = await self._recall.once_as(
+            Verdict,
+            "installed",
+            content,
+            lambda: check_installed(self._have_bench().tensile, configuration.text, self._run.sizes_text),
+        )
         self._tell_of(verdict, configuration)
         return _refused(verdict)
 
@@ -169,12 +169,9 @@ class TensileEffects(Talk):
         content = {"text": _digest(configuration.text), "sizes": _digest(self._run.sizes_text or "")}
         if self._recall.recorded("rehearsal", content) is None and not self._recall.is_live:
             return None
-
-        async def live() -> dict[str, Any]:
-            outcome = await rehearse(self._have_bench(), configuration)
-            return outcome.model_dump(mode="json")
-
-        return RoundOutcome.model_validate(await self._recall.once("rehearsal", content, live))
+        return await self._recall.once_as(
+            RoundOutcome, "rehearsal", content, lambda: rehearse(self._have_bench(), configuration)
+        )
 
     async def starting_points(self, gpu: str, words: Callable[[], str]) -> str:
         """Where to begin on a GPU, computed once, so that prompts stay as they were; empty in older recordings."""

@@ -39,10 +39,10 @@ from tui_tuner.tensile.screen_table import (
 from tui_tuner.text import in_line
 from tui_tuner.tui.panes.charts import best_chart
 from tui_tuner.tui.panes.chat_entries import Fold, note_entry
+from tui_tuner.tui.status import model_effort, way_on
 from tui_tuner.tui.subject import BenchmarkContents, SubjectView, shown_of
 from tui_tuner.tui.tables import RowOrder
 from tui_tuner.tui.text import one_line, pairs_table, plain
-from tui_tuner.tui.texts import model_effort, way_on
 from tui_tuner.tui.view_model import ViewModel
 
 _CHANGE = re.compile(r"([\d,]+) -> ([\d,]+) permutations")

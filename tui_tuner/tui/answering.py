@@ -17,15 +17,15 @@ from tui_tuner.text import in_line
 from tui_tuner.tui.approval import ABOUT_A_SOURCE, ApprovalDesk, QuestionLine
 from tui_tuner.tui.dialogs import ModelDialog, tell_once, withdraw
 from tui_tuner.tui.dialogs.control_dialog import ControlDialog
-from tui_tuner.tui.dialogs.editing import FailedBuild, edited, failed_before, failed_build
+from tui_tuner.tui.dialogs.sources import FailedBuild, edited, failed_before, failed_build
 from tui_tuner.tui.frame import TabLine
 from tui_tuner.tui.panes import PaneGrid
 from tui_tuner.tui.panes.benchmarks_pane import BenchmarksPane
 from tui_tuner.tui.panes.chat_pane import ChatPane
 from tui_tuner.tui.panes.kernel_pane import KernelPane
 from tui_tuner.tui.plan_lines import ReviewFacts, proposal_facts
+from tui_tuner.tui.status import resume_command
 from tui_tuner.tui.subject import SubjectView
-from tui_tuner.tui.texts import resume_command
 from tui_tuner.tui.view_model import ViewModel
 
 if TYPE_CHECKING:

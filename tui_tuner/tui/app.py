@@ -330,7 +330,7 @@ class TunerApp(InTurn[str]):
     async def action_quit(self) -> None:
         """Leave at once when the session is over; else ask, and take a second ctrl+c for a yes."""
         from tui_tuner.tui.dialogs import QuitDialog
-        from tui_tuner.tui.texts import resume_command
+        from tui_tuner.tui.status import resume_command
 
         if self._starting:
             await self._leave(True)

@@ -6,15 +6,14 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 
 from tui_tuner.tui.keys import ANSWERING, APP_BINDINGS, HELPING, SCREEN_BINDINGS, KeyNames
-from tui_tuner.tui.moving import Reading
+from tui_tuner.tui.moving import Page
 from tui_tuner.tui.panes import Pane
-from tui_tuner.tui.text import Paragraphs, hanging, plain
+from tui_tuner.tui.text import hanging, plain
 from tui_tuner.tui.text.markdown import markdown_text
 
 _WIDTH = 16
@@ -93,7 +92,7 @@ def key_lines(bindings: Sequence[Binding], key_names: KeyNames) -> Iterator[Cont
         yield hanging(label) + plain(binding.tooltip)
 
 
-class HelpPage(Reading):
+class HelpPage(Page):
     """Stands in the place of the panes; header, question and keys stay where they are."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -105,15 +104,6 @@ class HelpPage(Reading):
 
     def __init__(self) -> None:
         super().__init__(id="help")
-
-    def compose(self) -> ComposeResult:
-        """The text."""
-        yield Paragraphs()
-
-    def show(self, content: Content) -> None:
-        """Show the page from its top."""
-        self.query_one(Paragraphs).show(content)
-        self.scroll_home(animate=False)
 
     def action_close(self) -> None:
         """Say so."""

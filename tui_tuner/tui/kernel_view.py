@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import math
+import shlex
 from collections.abc import Mapping, Sequence
 from itertools import islice
+from pathlib import Path
 
 from textual.content import Content
 
-from tui_tuner.format import counted, factor, timer, tunable_value
+from tui_tuner.format import counted, factor, factor_interval, timer, tunable_value
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.expressions import ExpressionError
-from tui_tuner.problem.languages import COMPILED_LANGUAGES
+from tui_tuner.problem.languages import COMPILED_LANGUAGES, LANGUAGES
 from tui_tuner.session import events
-from tui_tuner.session.events import Event, SessionFinished
+from tui_tuner.session.events import Event, SessionFinished, SessionStarted
 from tui_tuner.subjects import KERNEL, Source
-from tui_tuner.text import clean
+from tui_tuner.text import clean, in_line
 from tui_tuner.tui.copying import in_csv
 from tui_tuner.tui.panes.charts import Scatter, best_chart, over_time
-from tui_tuner.tui.status import bar
+from tui_tuner.tui.status import bar, model_effort, way_on
 from tui_tuner.tui.subject import BenchmarkContents, SubjectView, shown_of
 from tui_tuner.tui.tables import OrderedRows, RowOrder
 from tui_tuner.tui.tables.evaluation_table import (
@@ -29,10 +31,8 @@ from tui_tuner.tui.tables.evaluation_table import (
     by_tunable,
     short_names,
 )
-from tui_tuner.tui.tables.pins import pairs_about
-from tui_tuner.tui.tables.row_filter import RowFilter
-from tui_tuner.tui.text import one_line
-from tui_tuner.tui.texts import evaluation_text, result_text
+from tui_tuner.tui.tables.rows import RowFilter, evaluation_text, pairs_about
+from tui_tuner.tui.text import Pairs, one_line, pairs_table
 from tui_tuner.tui.view_model import EvaluationRow, ViewModel, time_label
 
 
@@ -78,7 +78,38 @@ class KernelView(SubjectView):
 
     def result(self, finished: SessionFinished, view_model: ViewModel) -> Content:
         """Speed-up, effort, and where the best kernel is."""
-        return result_text(finished, view_model)
+        return _result_text(finished, view_model)
+
+
+def _result_text(finished: SessionFinished, view_model: ViewModel) -> Content:
+    """What came of the session, where it lies, and how to see it again."""
+    unit = time_label(view_model.device)
+    speedup = "" if finished.speedup is None else f"{factor_interval(finished.speedup)} over the kernel as given"
+    if speedup and unit != "ms":
+        speedup += f", in {unit}"
+    pairs: Pairs = [
+        ("speed-up", speedup),
+        ("reason", in_line(finished.reason)),
+        ("evaluations", f"{finished.evaluations:,}"),
+        ("model", model_effort(finished) if finished.model_calls else ""),
+        ("result", finished.result or ""),
+    ]
+    if view_model.started is not None:
+        pairs.append(("best kernel", _best_file(finished, view_model.started)))
+        if finished.status == "finished" and finished.speedup is not None:
+            pairs.append(("take it over", f"tuner-tui best {shlex.quote(view_model.started.run)} --apply"))
+        pairs.append(way_on(finished, view_model.started))
+    return pairs_table(pairs)
+
+
+def _best_file(finished: SessionFinished, started: SessionStarted) -> str:
+    """Where the best kernel is; empty where nothing was measured."""
+    if finished.speedup is None:
+        return ""
+    if finished.status == "no_improvement":
+        return "the one as given: nothing faster was accepted"
+    suffix = Path(started.kernel).suffix
+    return f"{started.directory}/best{suffix if suffix in LANGUAGES else '.toml'}"
 
 
 def evaluations_csv(view_model: ViewModel) -> str:
@@ -161,7 +192,7 @@ class EvaluationContents(BenchmarkContents):
 
     def _filter_of(self, view_model: ViewModel, text: str) -> RowFilter:
         wanted, given = RowFilter(text, short=self._short), view_model.given
-        wanted.given_ms = None if given is None or given.timing is None else given.timing.median
+        wanted.given_ms = None if given is None else given.ms
         return wanted
 
     def draw(self, view_model: ViewModel, text: str, order: RowOrder[EvaluationRow]) -> str:

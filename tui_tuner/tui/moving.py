@@ -17,8 +17,10 @@ from textual.widget import Widget
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from tui_tuner.tui.text import Paragraphs
 
-class Choices(OptionList, inherit_bindings=False):
+
+class LineList(OptionList, inherit_bindings=False):
     """A list of lines, one of them selected; its ends are ends. What Enter does is for whoever has one to say."""
 
     KEYS: ClassVar[list[Binding]] = [
@@ -42,7 +44,7 @@ class Choices(OptionList, inherit_bindings=False):
             super().action_cursor_up()
 
 
-class Menu(Choices):
+class Menu(LineList):
     """A list to choose from: Enter or a click does."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select", "Choose", tooltip="Take the selected one.")]
@@ -63,6 +65,19 @@ class Reading(VerticalScroll, can_focus=True):
         Binding("ctrl+d", "page_down", "Page down", show=False, tooltip="Go down a page."),
         Binding("ctrl+u", "page_up", "Page up", show=False, tooltip="Go up a page."),
     ]
+
+
+class Page(Reading):
+    """One that is broken into lines as wide as there is room."""
+
+    def compose(self) -> ComposeResult:
+        """The text."""
+        yield Paragraphs()
+
+    def show(self, content: Content) -> None:
+        """Show another text from its top."""
+        self.query_one(Paragraphs).show(content)
+        self.scroll_home(animate=False)
 
 
 LETTERS = "".join(dict.fromkeys("asdfghjklwertyuiopzxcvbnm" + ascii_letters)).replace("q", "")

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from textual.app import ComposeResult
 from textual.content import Content
 
 from tui_tuner.format import counted, factor_interval, tunable_value
@@ -16,8 +15,8 @@ from tui_tuner.session.plan import AddStep, MoveStep
 from tui_tuner.strategies.steps import Proposal, Step, StepState
 from tui_tuner.subjects import Source
 from tui_tuner.text import in_line
-from tui_tuner.tui.moving import Reading
-from tui_tuner.tui.text import Pairs, Paragraphs, one_line, pairs_table, plain
+from tui_tuner.tui.moving import Page
+from tui_tuner.tui.text import Pairs, one_line, pairs_table, plain
 from tui_tuner.tui.text.markdown import markdown_text, table_lines
 
 Direction = Literal["up", "down"]
@@ -176,21 +175,12 @@ def frozen_text(frozen: Configuration, key: str, width: int) -> Content:
     return one_line(f"held: {values}", "$foreground-muted").truncate(space, ellipsis=True) + way_out
 
 
-class ReviewFacts(Reading):
+class ReviewFacts(Page):
     """Summary, rationale and what is to be measured of the source that awaits the user."""
 
     def __init__(self) -> None:
         super().__init__(id="facts")
         self.border_title = Content("Review")
-
-    def compose(self) -> ComposeResult:
-        """The text."""
-        yield Paragraphs()
-
-    def show(self, content: Content) -> None:
-        """Show another text from its top."""
-        self.query_one(Paragraphs).show(content)
-        self.scroll_home(animate=False)
 
 
 def proposal_facts(

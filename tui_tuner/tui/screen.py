@@ -18,7 +18,7 @@ from tui_tuner.tui.answering import AnsweringScreen
 from tui_tuner.tui.approval import ANSWERS, ApprovalDesk, QuestionLine
 from tui_tuner.tui.copying import copied, exported_table
 from tui_tuner.tui.dialogs import ResultDialog
-from tui_tuner.tui.dialogs.row_dialog import RowDialog
+from tui_tuner.tui.dialogs.sources import RowDialog
 from tui_tuner.tui.frame import BREAKPOINTS, HEIGHTS, KeyLine, TabLine, know_size
 from tui_tuner.tui.help import HelpPage, help_text
 from tui_tuner.tui.keys import SCREEN_BINDINGS, KeyNames, first_key
@@ -29,9 +29,8 @@ from tui_tuner.tui.panes.chat_pane import ChatInput, ChatPane
 from tui_tuner.tui.panes.kernel_pane import KernelPane, SourceView
 from tui_tuner.tui.panes.plan_pane import PlanPane
 from tui_tuner.tui.plan_lines import PlanChange
-from tui_tuner.tui.status import HeaderLine, StatusLine
+from tui_tuner.tui.status import HeaderLine, StatusLine, result_title, resume_command
 from tui_tuner.tui.subject import SubjectView
-from tui_tuner.tui.texts import result_title, resume_command
 
 _TICK_S = 1 / 8
 _IN_THE_TABLE = ("filter", "pin")

@@ -1,7 +1,11 @@
-"""Two lines that are always there: the header says what is tuned, the status line where the session stands."""
+"""Two lines that are always there: the header says what is tuned, the status line where the session stands.
+
+And the words in which it ends.
+"""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,7 +14,10 @@ from textual.containers import Horizontal
 from textual.content import Content
 from textual.getters import query_one
 
-from tui_tuner.format import brief_duration, counted, factor, thousands, timer
+from tui_tuner.format import brief_duration, cost, counted, factor, thousands, timer
+from tui_tuner.journal.runs import STOPPED
+from tui_tuner.session.events import SessionFinished, SessionStarted
+from tui_tuner.text import in_line
 from tui_tuner.tui.subject import SubjectView
 from tui_tuner.tui.text import ChangingLine, fitting, one_line
 from tui_tuner.tui.view_model import ViewModel, time_label
@@ -198,3 +205,34 @@ class StatusLine(Horizontal):
         self._words.parts = status_parts(view_model, view, elapsed, spin)
         self._words.follow()
         self._clock.show("" if view_model.started is None else clock_words(view_model, elapsed))
+
+
+_HEADLINES = {
+    "finished": ("✓ finished", "bold $text-success"),
+    "no_improvement": ("· finished without an improvement", "bold $text-warning"),
+    "failed": ("✗ failed", "bold $text-error"),
+    "interrupted": ("· interrupted", "bold $text-warning"),
+}
+
+
+def result_title(finished: SessionFinished) -> Content:
+    """The status with its sign."""
+    return Content.styled(*_HEADLINES[finished.status])
+
+
+def model_effort(finished: SessionFinished) -> str:
+    """Calls of the model and their price."""
+    fault = f"; was of no use: {in_line(finished.model_fault)}" if finished.model_fault else ""
+    return f"{counted(finished.model_calls, 'call')}, {cost(finished.cost)}{fault}"
+
+
+def resume_command(started: SessionStarted | None) -> str:
+    """What goes on with the run, as far as one is known."""
+    return "tuner-tui resume" if started is None else f"tuner-tui resume {shlex.quote(started.run)}"
+
+
+def way_on(finished: SessionFinished, started: SessionStarted) -> tuple[str, str]:
+    """The command that goes on with the session, or shows it again where it is over, after what it does."""
+    if finished.status == "interrupted" or finished.reason == STOPPED:
+        return "go on", resume_command(started)
+    return "see it again", f"tuner-tui replay {shlex.quote(started.run)}"

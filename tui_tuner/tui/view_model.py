@@ -31,8 +31,7 @@ class EvaluationRow:
     @property
     def time(self) -> float:
         """Median time in ms; infinite while it runs and if it failed."""
-        timing = None if self.evaluation is None else self.evaluation.timing
-        return float("inf") if timing is None else timing.median
+        return float("inf") if self.evaluation is None or self.evaluation.ms is None else self.evaluation.ms
 
 
 @dataclass(frozen=True)
@@ -273,7 +272,7 @@ class ViewModel:
     @property
     def _incumbent_ms(self) -> float | None:
         best = self.given if self.incumbent is None else self.incumbent.evaluation
-        return None if best is None or best.timing is None else best.timing.median
+        return None if best is None else best.ms
 
     def _settle_best(self) -> None:
         """What was compared with the incumbent is it now, or is not better and never was: the best only falls."""

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.tensile.conftest import TuneHere
 from tests.tensile.library.logics import parts, plain, solution, write
 from tests.tensile.running.programs import python_program
-from tests.tensile.sessions.calling import TuneHere
 from tests.tensile.sessions.world import SMALL_SPACE
 from tui_tuner.errors import SettingsError
 from tui_tuner.tensile.library import read_logic
-from tui_tuner.tensile.library.bench import find_client, speed_in, words_of
+from tui_tuner.tensile.library.command import find_client, speed_in, words_of
 from tui_tuner.tensile.library.files import find_logic
 
 A, B = (256, 128, 1, 4096), (512, 512, 4, 1024)

@@ -1,8 +1,10 @@
-"""The screen of a Tensile session: the configuration, the problem sizes, the question, the end."""
+"""The screen of a Tensile session: the configuration, the sizes, the question, the end; attached, the same."""
 
 from __future__ import annotations
 
+import asyncio
 import csv
+from contextlib import aclosing
 from pathlib import Path
 
 import pytest
@@ -10,17 +12,25 @@ from textual.widgets import Static, TextArea
 
 from tests.tensile.screen import script as tensile_script
 from tests.tensile.screen.script import tensile_run
+from tests.tensile.sessions.replies import DEEPER, STOP
+from tests.tensile.sessions.world import Told, World, model
 from tests.tui.conftest import Started, settled
 from tests.tui.looking import focused_pane, notices, screen_text, view_model_of
 from tests.tui.test_snapshots import MEDIUM, SMALL, Compare, after
+from tests.waiting import reached
+from tui_tuner.app.attaching import AnswersElsewhere
+from tui_tuner.journal.runs import is_driven
+from tui_tuner.session.events import ApprovalGiven, Event
+from tui_tuner.session.live import WatchedRun
 from tui_tuner.session.plan import Say
 from tui_tuner.strategies.steps import Decision
 from tui_tuner.tensile.events import BenchmarkFinished, BenchmarkOutput
 from tui_tuner.tensile.screen import TensileView
 from tui_tuner.tensile.screen_table import SizeTable
+from tui_tuner.tensile.session import TensileSession
 from tui_tuner.tui.app import TunerApp
 from tui_tuner.tui.dialogs.control_dialog import choices
-from tui_tuner.tui.dialogs.editing import EditorDialog
+from tui_tuner.tui.dialogs.sources import EditorDialog
 from tui_tuner.tui.help import HelpPage
 from tui_tuner.tui.panes.kernel_pane import KernelPane
 from tui_tuner.tui.plan_lines import proposal_facts
@@ -229,3 +239,41 @@ async def test_what_tells_the_winners_apart_is_in_view_at_every_size(started: St
         await settled(pilot)
         lines = [line for line in screen_text(pilot.app).split("\n") if "256x128x1x4096" in line]
         assert any("GlobalSplitU 8 Matrix" in line for line in lines)
+
+
+async def driven(session: TensileSession, told: list[str], story: list[Event]) -> None:
+    """The session to its end, with nobody who answers here."""
+    async with aclosing(session.events(AnswersElsewhere(told.append))) as stream:
+        async for event in stream:
+            story.append(event)
+
+
+async def test_the_edits_that_await_are_reviewed_and_approved_from_a_terminal_that_is_attached(
+    tmp_path: Path, started: Started
+) -> None:
+    world, told, story = World(tmp_path), list[str](), list[Event]()
+    driving = asyncio.create_task(driven(world.begin(model(DEEPER, STOP)), told, story))
+    await reached(lambda: bool(told), driving)
+    async with started(WatchedRun(world.path)) as pilot:
+        screen = pilot.app.session_screen
+        await reached(lambda: screen.is_mounted and "awaits you" in screen_text(pilot.app), driving)
+        await settled(pilot)
+        assert " gemm.yaml │ attached │ " in screen_text(pilot.app).splitlines()[0]
+        shown = screen_text(pilot.app)
+        assert "─ Review ─" in shown
+        assert "step 2: Round 1" in shown
+        await pilot.press("a")
+        await driving
+    (given,) = [event for event in story if isinstance(event, ApprovalGiven)]
+    assert given.decision.action == "approve"
+
+
+async def test_a_watcher_hears_of_configurations_as_what_they_are(tmp_path: Path) -> None:
+    world, here, there = World(tmp_path), list[Event](), Told()
+    driving = asyncio.create_task(driven(world.begin(model(DEEPER, STOP)), [], here))
+    await reached(lambda: is_driven(world.path), driving)
+    async with aclosing(WatchedRun(world.path).events(there)) as stream:
+        heard = [event async for event in stream]
+    await driving
+    assert heard == here
+    assert [type(each.candidate).__name__ for each in there.proposals] == ["ConfigurationText"]

@@ -11,7 +11,7 @@ from typing import NoReturn
 import pytest
 
 from tests.end_to_end.program import ModelDouble
-from tests.tensile.sessions.calling import TuneHere
+from tests.tensile.conftest import TuneHere
 from tests.tensile.sessions.replies import BEST, DEEPER, INSTRUCTION, STOP, advice, drop, try_value
 from tests.tensile.sessions.test_shapes import ALTERNATE, SEVERAL
 from tests.tensile.sessions.world import SMALL_SPACE, A, B, World
@@ -191,7 +191,7 @@ def test_a_model_that_fails_is_an_error_with_a_way_out(
     async def fails(*_: object) -> NoReturn:
         raise failure("it went wrong", Service("fake", "model"))
 
-    monkeypatch.setattr("tui_tuner.tensile.advice.complete", fails)
+    monkeypatch.setattr("tui_tuner.tensile.sessions.complete", fails)
     ended = here("tensile", "gemm.yaml", "--advice", "advice.md", "--llm", says(tmp_path, STOP).name)
     assert ended.code == 1
     assert "there is no advice: fake: it went wrong" in ended.err

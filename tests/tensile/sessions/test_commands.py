@@ -10,12 +10,11 @@ import pytest
 
 from tests.end_to_end.program import ModelDouble, kinds
 from tests.schemas import keep_to_the_schemas
-from tests.tensile.sessions.calling import TuneHere
+from tests.tensile.conftest import TuneHere
 from tests.tensile.sessions.replies import DEEPER, STOP
 from tests.tensile.sessions.world import SMALL_SPACE, World, model, played
 
 AUTO = ("--auto", "--repeats", "1", "--no-rehearse")
-NO_REPEATS = ("--auto", "--repeats", "0", "--no-rehearse")
 ANSWERS = [(["This is round 1 of"], DEEPER), (["There are no results yet."], DEEPER), (["This is round 2 of"], STOP)]
 
 

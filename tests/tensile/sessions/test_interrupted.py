@@ -1,8 +1,11 @@
-"""Interrupted sessions go on where they stopped, nothing that is recorded is done again, and replays show the same."""
+"""Interrupted sessions, by the user or by `kill -9`, go on where they stopped; what is recorded is not done again.
+
+Nobody is left behind, and replays show the same."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 from collections.abc import Callable, Sequence
@@ -10,7 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.program import kinds
+from tests.end_to_end.program import (
+    ModelDouble,
+    end_of,
+    kinds,
+    orphans_come_here,
+    start,
+    tuner_tui,
+    wait_until,
+)
 from tests.llm.fakes import said
 from tests.tensile.sessions.replies import BEST, DEEPER, INSTRUCTION, MORE_TILES, SPLIT, STOP, advice, drop
 from tests.tensile.sessions.world import (
@@ -30,10 +41,12 @@ from tests.tensile.sessions.world import (
 )
 from tests.waiting import reached, running_in
 from tui_tuner.errors import JournalError
+from tui_tuner.resources import samples_directory
 from tui_tuner.session import events
 from tui_tuner.session.plan import Say
 from tui_tuner.strategies.steps import Approver, Decision, Proposal, StepState
 from tui_tuner.tensile.events import BenchmarkFinished, BenchmarkOutput
+from tui_tuner.tensile.run_directory import open_run
 from tui_tuner.tensile.session import TensileSession
 
 _LIVE_ONLY = (BenchmarkOutput, events.ModelText, events.ApprovalAsked)
@@ -191,3 +204,58 @@ async def test_a_record_that_was_cut_off_is_done_again(tmp_path: Path) -> None:
     story = await played(world.resume(backend))
     assert (world.runs, len(backend.requests)) == (3, 1)
     assert winners(story) == {A: (48_000, 1), B: (72_000, 1)}
+
+
+def test_a_run_whose_header_cannot_be_used_is_given_back(tmp_path: Path) -> None:
+    first, _, rest = (samples_directory() / "tensile/recorded/journal.jsonl").read_text("utf-8").partition("\n")
+    header = json.loads(first)
+    whole = header.pop("tensile")
+    journal = tmp_path / "journal.jsonl"
+    journal.write_text(f"{json.dumps(header)}\n{rest}", "utf-8")
+    with pytest.raises(JournalError, match="its header lacks 'tensile'") as refused:
+        open_run(tmp_path, resume=True)
+    assert refused.value.line == 1
+
+    journal.write_text(f"{json.dumps({**header, 'tensile': whole})}\n{rest}", "utf-8")
+    run = open_run(tmp_path, resume=True)  # and not: another process is at work on this run
+    run.journal.close()
+
+
+ANSWERS = [([f"This is round {number} of"], reply) for number, reply in enumerate((DEEPER, SPLIT, STOP), start=1)]
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=lambda number: number.name)
+def test_a_program_that_is_killed_leaves_no_tensile_behind_and_is_gone_on_with(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    world, double = World(tmp_path, fault="3:hang"), ModelDouble(tmp_path / "model", ANSWERS)
+    path = f"{world.program.parent}{os.pathsep}{os.environ['PATH']}"
+    arguments = ("--auto", "--repeats", 1, "--no-rehearse", "--llm", double.name, "--run-dir", "run")
+    with orphans_come_here() as descendants:
+        process = start("tensile", "gemm.yaml", *arguments, cwd=tmp_path, PATH=path)
+        wait_until(lambda: world.runs == 3 or process.poll() is not None, "the third run of Tensile")
+        assert process.poll() is None, end_of(process).err
+        log = world.path / "rounds" / "02" / "tensile.log"
+        wait_until(lambda: log.exists() and b"Contraction" in log.read_bytes(), "kernels that run")
+        os.kill(process.pid, number)
+        if number is signal.SIGTERM:
+            ended = end_of(process)
+            assert ended.code == 143
+            assert "interrupted; go on with: tuner-tui resume run" in ended.err
+        process.communicate()
+        try:
+            wait_until(lambda: not descendants(), "the end of all that the program had started")
+        finally:
+            for pid in descendants():
+                os.kill(pid, signal.SIGKILL)
+    assert kinds(world.path).count("benchmark") == 2
+
+    resumed = tuner_tui("resume", "run", "--auto", cwd=tmp_path, PATH=path)
+    assert resumed.code == 0, resumed.err
+    assert "resumed: gemm.yaml, strategy tensile" in resumed.err
+    assert world.runs == 3 + 2, "the run under way again, and the last one"
+    assert len(double.prompts) == 3
+    result = json.loads((world.path / "result.json").read_text())
+    assert [winner["gflops"] for winner in result["winners"]] == [72_000, 72_000]
+    assert result["model_calls"] == 3
+    assert kinds(world.path).count("ask") == 3

@@ -16,7 +16,7 @@ from typing import Any
 
 from tui_tuner.errors import DeviceError, MachineError, UserError
 from tui_tuner.evaluate.build.kept_builds import BuildCache
-from tui_tuner.evaluate.cluster import (
+from tui_tuner.evaluate.cluster.worker import (
     REPLIES,
     AnsweredReply,
     AskMessage,

@@ -1,38 +1,144 @@
 """What runs on a machine of a cluster for one of its devices: the same builder and the same supervised runner as here.
 
-Ray starts it as an actor and gives it its GPU through `CUDA_VISIBLE_DEVICES`. It knows parcels and no objects of Ray.
-"""
+Ray starts it as an actor and gives it its GPU through `CUDA_VISIBLE_DEVICES`. It knows no objects of Ray, only parcels:
+our own messages as JSON, and files beside them."""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import struct
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, TypeAdapter
 
 from tui_tuner.errors import DeviceError, MachineError, UserError
 from tui_tuner.evaluate.build.builder import Builder
 from tui_tuner.evaluate.build.kept_builds import MIB, KeptBuilds, write_once
-from tui_tuner.evaluate.cluster import (
-    MESSAGES,
-    AnsweredReply,
-    AskMessage,
-    BuildMessage,
-    BuiltReply,
-    DiedReply,
-    RefusedReply,
-    Reply,
-    ToolsMessage,
-    ToolsReply,
-    packed,
-    unpacked,
-)
 from tui_tuner.evaluate.devices.choose import compiler_for, device_named
-from tui_tuner.evaluate.runner.protocol import PreparationRequest, RehearsalRequest, RunnerRequest
+from tui_tuner.evaluate.results import Build, DeviceInfo, Failure
+from tui_tuner.evaluate.runner.protocol import (
+    DeviceAnswer,
+    Frame,
+    PreparationRequest,
+    RehearsalRequest,
+    RunnerAnswer,
+    RunnerRequest,
+)
 from tui_tuner.evaluate.runner.supervisor import RunnerDied, Supervisor
 from tui_tuner.evaluate.sandbox.run import Policy
-from tui_tuner.problem.model import Problem
+from tui_tuner.problem.candidate import Candidate
+from tui_tuner.problem.model import Configuration, Problem
 from tui_tuner.resources import __version__, cache_directory
+
+_LENGTH = struct.Struct("!I")
+
+
+class AskMessage(Frame):
+    """A request for the runner; with `keep` also of every runner that follows a crash. Artifacts go by their names."""
+
+    type: Literal["ask"] = "ask"
+    request: RunnerRequest
+    keep: bool = False
+
+
+class ToolsMessage(Frame):
+    """Find the compiler for a device and prove the sandbox.
+
+    Attributes:
+        jobs: builds at once.
+        cache_mb: size of the builds that the machine keeps for later runs, MiB; 0 keeps none.
+    """
+
+    type: Literal["tools"] = "tools"
+    device: str
+    info: DeviceInfo
+    problem: Problem
+    allow_unconfined: bool
+    jobs: int
+    cache_mb: int
+
+
+class BuildMessage(Frame):
+    """Build a configuration."""
+
+    type: Literal["build"] = "build"
+    candidate: Candidate
+    configuration: Configuration
+    options: list[str]
+
+
+Message = Annotated[AskMessage | ToolsMessage | BuildMessage, Field(discriminator="type")]
+
+
+class AnsweredReply(Frame):
+    """What the runner answered."""
+
+    type: Literal["answered"] = "answered"
+    answer: RunnerAnswer | DeviceAnswer
+
+
+class ToolsReply(Frame):
+    """Compiler and version, and how it is confined."""
+
+    type: Literal["tools"] = "tools"
+    toolchain: str
+    sandbox: str
+
+
+class BuiltReply(Frame):
+    """A build; its artifact is a file of the parcel."""
+
+    type: Literal["built"] = "built"
+    build: Build
+
+
+class DiedReply(Frame):
+    """The request ended the runner."""
+
+    type: Literal["died"] = "died"
+    failure: Failure
+
+
+class RefusedReply(Frame):
+    """A UserError; with `unwell` a DeviceError: the device does not come back; with `machine` a MachineError."""
+
+    type: Literal["refused"] = "refused"
+    message: str
+    hint: str | None = None
+    unwell: bool = False
+    machine: bool = False
+
+
+Reply = Annotated[
+    AnsweredReply | ToolsReply | BuiltReply | DiedReply | RefusedReply,
+    Field(discriminator="type"),
+]
+MESSAGES: TypeAdapter[Message] = TypeAdapter(Message)
+REPLIES: TypeAdapter[Reply] = TypeAdapter(Reply)
+
+
+def packed(message: Frame, files: Mapping[str, bytes] | None = None) -> bytes:
+    """A parcel."""
+    files = files or {}
+    listed = {name: len(content) for name, content in files.items()}
+    text = json.dumps({"message": message.model_dump(mode="json"), "files": listed}).encode()
+    return b"".join((_LENGTH.pack(len(text)), text, *files.values()))
+
+
+def unpacked(parcel: bytes) -> tuple[Any, dict[str, bytes]]:
+    """The message as JSON has it, which is still to be checked, and the files of a parcel."""
+    (length,) = _LENGTH.unpack_from(parcel)
+    place = _LENGTH.size + length
+    content = json.loads(parcel[_LENGTH.size : place])
+    files: dict[str, bytes] = {}
+    for name, size in content["files"].items():
+        files[name] = parcel[place : place + size]
+        place += size
+    return content["message"], files
 
 
 class Worker:

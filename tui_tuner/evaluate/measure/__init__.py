@@ -1,16 +1,20 @@
 """How long a launch takes, and how sure that is.
 
-Here: medians with their intervals, resampled for a time, by order statistics for ratios and when to stop.
+Here: medians with their intervals, resampled for a time, by order statistics for ratios and when to stop; and which is
+fastest.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from statistics import median
 from typing import Literal
 
 import numpy as np
+
+from tui_tuner.evaluate.results import Evaluation
 
 RESAMPLES = 1000
 CONFIDENCE = 0.95
@@ -80,3 +84,9 @@ def settled(samples: Sequence[float], precision: float) -> bool:
     """Whether the interval's half width is below `precision`, relative to the median."""
     middle, low, high = quick_interval(samples)
     return (high - low) / 2 <= precision * middle
+
+
+def fastest_first(evaluations: Iterable[Evaluation]) -> list[Evaluation]:
+    """Those that were verified and timed, by their times."""
+    timed = ((one.ms, one) for one in evaluations if one.ms is not None)
+    return [one for _, one in sorted(timed, key=itemgetter(0))]

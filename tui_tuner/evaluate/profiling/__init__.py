@@ -1,16 +1,166 @@
-"""What is known of a configuration beside its time: a profile of it, and the diagnosis that is made of all of that."""
+"""What is known of a configuration beside its time: a profile, and the diagnosis that is made of all of that.
+
+A profile has what the hardware counted (`counters.py`) and what the compiler made of the kernel: the instructions of
+its innermost loop and of all of it, by what they do. These are read from the listing of nvdisasm, whose mnemonics
+NVIDIA lists in "CUDA Binary Utilities", instruction set reference.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pydantic import Field
 
 from tui_tuner.evaluate.profiling.counters import Counters, counter_facts
-from tui_tuner.evaluate.profiling.machine_code import MachineCode, machine_code_facts
 from tui_tuner.evaluate.results import ResultModel
 from tui_tuner.problem.tuning_step import Bottleneck
+
+_INTEGER = "integer, address or move"
+_LOCAL, _ASYNC, _TENSOR = "access to local memory", "asynchronous copy", "tensor-core instruction"
+_MATRIX, _ATOMIC = "matrix load from shared memory", "atomic operation"
+_WIDE = ("global load", "global store", "shared load", "shared store")
+"""Kinds that are told by the bytes that a thread moves at once."""
+_RARE = (_ASYNC, _TENSOR, _LOCAL, _MATRIX, _ATOMIC)
+"""What says something outside of a loop, too, as all that moves data does."""
+_KINDS = (
+    (_ASYNC, r"LDGSTS|UBLKCP|UTMALDG|UTMASTG|UBLKPF"),
+    (_TENSOR, r"[HIDBQO]G?MMA|UTC\w*MMA"),
+    (_MATRIX, r"LDSM"),
+    ("global load", r"LDG|LD"),
+    ("global store", r"STG|ST"),
+    ("shared load", r"LDS"),
+    ("shared store", r"STSM?"),
+    (_LOCAL, r"LDL|STL"),
+    (_ATOMIC, r"ATOM[GS]?|RED(?:G|S|AS)?|UTMAREDG"),
+    ("special function", r"MUFU"),
+    ("conversion", r"F2F|F2I|I2F|F2FP|I2FP|I2IP|FRND"),
+    ("shuffle or vote", r"SHFL|VOTEU?|MATCH|C?REDUX"),
+    ("barrier or wait", r"BAR|SYNCS|WARPSYNC|MEMBAR|DEPBAR|LDGDEPBAR|WARPGROUP|ERRBAR|UCGABAR\w*"),
+    ("load of a constant", r"U?LDC|LDCU"),
+    ("jump", r"BRA|BRX|JMP|CALL|RET|EXIT|BSSY|BSYNC|BREAK|KILL|NANOSLEEP"),
+    ("floating-point operation", r"F(?:FMA|ADD|MUL|MNMX|SEL|SET|SETP|CHK)\d?|H(?:FMA|ADD|MUL|MNMX|SETP?)2|D\w+"),
+)
+_PATTERNS = tuple((kind, re.compile(pattern)) for kind, pattern in _KINDS)
+_INSTRUCTION = re.compile(r"\s*/\*[0-9a-f]+\*/\s+\{?\s*(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_]*(?:\.\w+)*)([^;]*)")
+_LABEL = re.compile(r"(\.L\w*):")
+_TARGET = re.compile(r"`\((\.L\w+)\)")
+_SECTION = re.compile(r"\s*\.section\s+\.text\.([^,\s]+)")
+_BITS = re.compile(r"\.[US]?(8|16|64|128)(?:\.|$)")
+_CONSTANT = re.compile(r"\s*R\d+, -RZ, RZ,")  # HFMA2.MMA and the like, which put a constant into a register
+_SHORT_LOOP = 6
+"""A loop of fewer instructions waits for something, as for a barrier in shared memory."""
+
+
+class MachineCode(ResultModel):
+    """The instructions of a kernel, counted by what they do; what only fills up is not counted.
+
+    Attributes:
+        instructions: of the whole kernel.
+        mix: how many do what, each named in words.
+        loop_instructions: of the innermost loop, the longest where there are several; 0 where there is none.
+        loop: how many of these do what.
+    """
+
+    instructions: int
+    mix: dict[str, int]
+    loop_instructions: int = 0
+    loop: dict[str, int] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Instruction:
+    name: str
+    operands: str
+
+    @property
+    def kind(self) -> str:
+        base = self.name.split(".")[0]
+        if base.startswith("HFMA2") and _CONSTANT.match(self.operands):
+            return _INTEGER
+        kind = next((kind for kind, pattern in _PATTERNS if pattern.fullmatch(base)), _INTEGER)
+        if kind not in _WIDE:
+            return kind
+        bits = _BITS.search(self.name)
+        count = int(bits[1]) // 8 if bits else 4
+        return f"{kind} of {count} byte{'s' if count > 1 else ''}"
+
+
+def read_machine_code(listing: str, symbol: str) -> MachineCode | None:
+    """Count the instructions of one kernel.
+
+    Args:
+        listing: what `nvdisasm -c` prints.
+        symbol: the kernel's mangled name.
+
+    Returns:
+        None where the listing has no such kernel.
+    """
+    instructions, labels = _parsed(_section(listing, symbol))
+    if not instructions:
+        return None
+    start, end = _innermost(instructions, labels)
+    counted = [one for one in instructions if one.name != "NOP"]
+    return MachineCode(
+        instructions=len(counted), mix=_mix(counted), loop_instructions=end - start, loop=_mix(instructions[start:end])
+    )
+
+
+def _section(listing: str, symbol: str) -> Iterator[str]:
+    inside = False
+    for line in listing.splitlines():
+        if section := _SECTION.match(line):
+            inside = section[1] == symbol
+        elif inside:
+            yield line
+
+
+def _parsed(lines: Iterator[str]) -> tuple[list[_Instruction], dict[str, int]]:
+    """The instructions, and for each label the index of the one behind it."""
+    instructions: list[_Instruction] = []
+    labels: dict[str, int] = {}
+    for line in lines:
+        if label := _LABEL.match(line):
+            labels[label[1]] = len(instructions)
+        elif found := _INSTRUCTION.match(line):
+            instructions.append(_Instruction(found[1], found[2]))
+    return instructions, labels
+
+
+def _innermost(instructions: Sequence[_Instruction], labels: dict[str, int]) -> tuple[int, int]:
+    """Where the longest loop begins and ends that has no other in it; nowhere for a kernel without one."""
+    loops: list[tuple[int, int]] = []
+    for index, instruction in enumerate(instructions):
+        target = _TARGET.search(instruction.operands) if instruction.name.startswith("BRA") else None
+        start = index if target is None else labels.get(target[1], index)
+        if index - start >= _SHORT_LOOP - 1:
+            loops.append((start, index + 1))
+    inner = [loop for loop in loops if not any(_holds(loop, other) for other in loops)]
+    return max(inner, key=lambda loop: loop[1] - loop[0], default=(0, 0))
+
+
+def _holds(loop: tuple[int, int], other: tuple[int, int]) -> bool:
+    return loop != other and loop[0] <= other[0] and other[1] <= loop[1]
+
+
+def _mix(instructions: Sequence[_Instruction]) -> dict[str, int]:
+    return dict(Counter(one.kind for one in instructions).most_common())
+
+
+def machine_code_facts(code: MachineCode) -> Iterator[str]:
+    """The machine code in words, a line or two."""
+    if code.loop:
+        yield f"machine code of the innermost loop, {code.loop_instructions} instructions: {_counted(code.loop)}"
+    told = {kind: count for kind, count in code.mix.items() if kind.startswith(_WIDE) or kind in _RARE}
+    unused = "".join(f"; no {kind}" for kind in (_ASYNC, _TENSOR, _LOCAL) if kind not in code.mix)
+    said = _counted(told) or "nothing is loaded or stored"
+    yield f"machine code of the whole kernel, {code.instructions} instructions, of these: {said}{unused}"
+
+
+def _counted(mix: dict[str, int]) -> str:
+    return ", ".join(f"{count} x {kind}" for kind, count in mix.items())
 
 
 class Profile(ResultModel):

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tui_tuner.errors import UserError
-from tui_tuner.evaluate.profiling import Profile
+from tui_tuner.evaluate.profiling import MachineCode, Profile, read_machine_code
 from tui_tuner.evaluate.profiling.counters import METRICS, Counters, read_counters
-from tui_tuner.evaluate.profiling.machine_code import MachineCode, read_machine_code
 from tui_tuner.evaluate.runner.protocol import EvaluationAnswer, Executable, OpenRequest, ProfileRequest
 from tui_tuner.evaluate.runner.supervisor import RunnerDied, RunnerProcess
 from tui_tuner.evaluate.sandbox.run import Policy, run_confined

@@ -158,7 +158,7 @@ def _attempts(lines: Iterable[Line]) -> Iterable[Attempt]:
 
 def _milliseconds(line: Line) -> float:
     best = line.outcome.best
-    return float("inf") if best is None or best.timing is None else best.timing.median
+    return float("inf") if best is None or best.ms is None else best.ms
 
 
 def _time(line: Line) -> str:

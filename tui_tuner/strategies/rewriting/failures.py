@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from tui_tuner.evaluate.results import Evaluation, FailureKind, FailureStage
-from tui_tuner.prompts import configuration_facts, evaluation_facts, render
+from tui_tuner.format import configuration_words
+from tui_tuner.prompts import evaluation_facts, render
 from tui_tuner.strategies.base import ATTEMPTS
 from tui_tuner.strategies.steps import Factor
 
@@ -65,7 +66,7 @@ class EvaluationFailed(CandidateFailed):
         failure = evaluation.failure
         if failure is None:
             raise ValueError("the evaluation did not fail")
-        configuration = f"configuration: {configuration_facts(evaluation.configuration)}"
+        configuration = f"configuration: {configuration_words(evaluation.configuration)}"
         super().__init__(failure.in_words, f"{configuration}\n{failure.in_words}\n{failure.detail}".strip())
         self.kind, self.advice = failure.kind, failure.kind.advice
         self.evaluation = evaluation
@@ -166,7 +167,7 @@ class NotFaster(CandidateFailed):
 
     def __init__(self, reason: str, best: Evaluation, factor: Factor) -> None:
         times = "{:.3g} times the speed of the best so far, interval [{:.3g}, {:.3g}]".format(*factor)
-        told = f"It is right, but {reason}: {times}. Its best: {configuration_facts(best.configuration)}: "
+        told = f"It is right, but {reason}: {times}. Its best: {configuration_words(best.configuration)}: "
         super().__init__(reason, told + evaluation_facts(best))
         self.best = best
         self.factor = factor

@@ -50,6 +50,10 @@ class Dialog(ModalScreen[ScreenResultType]):
         """Show what its keys do in the place of the keys behind it."""
         self.mount(KeyLine())
 
+    def action_give_up(self) -> None:
+        """Close without a result."""
+        self.dismiss(None)
+
 
 class TypingDialog(Dialog[ScreenResultType | None]):
     """A dialog with fields that say something at first; what is changed there is forgotten by a second Esc only.
@@ -90,7 +94,7 @@ class MessageDialog(Dialog[None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,enter,q", "close", "Close", tooltip="Go back to the panes.")
+        Binding("escape,enter,q", "give_up", "Close", tooltip="Go back to the panes.")
     ]
 
     def __init__(self, title: Content, body: Content | Paragraphs, *, large: bool = False) -> None:
@@ -105,10 +109,6 @@ class MessageDialog(Dialog[None]):
             yield Static(self._title, markup=False, classes="dialog-title")
             with Reading(classes="dialog-body"):
                 yield self._body
-
-    def action_close(self) -> None:
-        """Close."""
-        self.dismiss(None)
 
 
 class ResultDialog(MessageDialog):
@@ -280,10 +280,6 @@ class ModelDialog(Dialog[str | None]):
         if message.value.strip():
             self.dismiss(message.value.strip())
 
-    def action_give_up(self) -> None:
-        """Close without a name."""
-        self.dismiss(None)
-
 
 class ThawDialog(Dialog[str | None]):
     """A list over the screen; the result is the chosen tunable's name, or None if the user gave up."""
@@ -307,7 +303,3 @@ class ThawDialog(Dialog[str | None]):
     @on(OptionList.OptionSelected)
     def _thaw(self, message: OptionList.OptionSelected) -> None:
         self.dismiss(list(self._frozen)[message.option_index])
-
-    def action_give_up(self) -> None:
-        """Close without a choice."""
-        self.dismiss(None)

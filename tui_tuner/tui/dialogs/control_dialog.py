@@ -183,7 +183,3 @@ class ControlDialog(Dialog[Instruction | None]):
             fault = self.query_one("#control-fault", Static)
             fault.update(Content("\n").join(plain(line.strip(), "$text-error") for line in str(error).splitlines()))
             fault.display = True
-
-    def action_give_up(self) -> None:
-        """Close without a choice."""
-        self.dismiss(None)

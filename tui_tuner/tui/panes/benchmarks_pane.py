@@ -25,7 +25,7 @@ from tui_tuner.tui.moving import Target
 from tui_tuner.tui.panes import Look, Pane
 from tui_tuner.tui.subject import SubjectView
 from tui_tuner.tui.tables import FilterLine, RowOrder, columns_help
-from tui_tuner.tui.tables.pins import PinLines, Pins, configured
+from tui_tuner.tui.tables.rows import PinLines, Pins, configured
 from tui_tuner.tui.tables.table import ColumnTable
 from tui_tuner.tui.text import clickable, one_line
 from tui_tuner.tui.view_model import EvaluationRow, ViewModel

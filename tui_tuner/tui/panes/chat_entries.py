@@ -46,7 +46,7 @@ _STEER = Content.styled("steer> ", "bold $text-warning")
 _MODEL = Content.styled("model> ", "bold $text-primary")
 
 
-class Conversation:
+class ChatEntries:
     """What events add to the chat; a reply grows where it began, whatever comes after it.
 
     What does not stand right below what it replies to says what that is: a question does not wait for a call under way.

@@ -28,7 +28,7 @@ from tui_tuner.session.plan import AddStep, Ask, Say
 from tui_tuner.strategies.steps import StepState
 from tui_tuner.tui.moving import Reading, Target
 from tui_tuner.tui.panes import Pane
-from tui_tuner.tui.panes.chat_entries import Conversation, Fold
+from tui_tuner.tui.panes.chat_entries import ChatEntries, Fold
 from tui_tuner.tui.subject import SubjectView
 from tui_tuner.tui.view_model import ViewModel
 
@@ -184,7 +184,7 @@ resumed.
         super().__init__(4, "Chat")
         self._view, self._replayed = view, replayed
         self._steers = ["/hint", *(["/try"] if view.plans else []), "/stop"]
-        self._conversation = Conversation(view)
+        self._entries = ChatEntries(view)
         self._next: int | None = None
         asked = f"a question, or {' '.join(self._steers)}"
         self._say = SayInput(placeholder=asked, id="say", select_on_focus=False, compact=True)
@@ -293,7 +293,7 @@ resumed.
         if view_model.finished is not None and not self._say.disabled:
             self._close("the session is over")
         self._next = next((step.id for step in view_model.plan if step.state is StepState.PROPOSED), None)
-        entries = self._conversation.entries(news, "" if best is None else best.source)
+        entries = self._entries.entries(news, "" if best is None else best.source)
         if entries:
             self._append(entries)
 

@@ -25,7 +25,7 @@ from tui_tuner.strategies.steps import Step, StepState
 from tui_tuner.text import clean
 from tui_tuner.tui.dialogs import MessageDialog, StepDialog, ThawDialog
 from tui_tuner.tui.keys import CHANGING, key_of
-from tui_tuner.tui.moving import Choices, Target, option_targets
+from tui_tuner.tui.moving import LineList, Target, option_targets
 from tui_tuner.tui.panes import Pane
 from tui_tuner.tui.plan_lines import (
     Direction,
@@ -77,7 +77,7 @@ class FrozenTunablesLine(Widget):
         self.post_message(self.Clicked())
 
 
-class StepList(SelectableLines, Choices):
+class StepList(SelectableLines, LineList):
     """A step an option; Enter is left to the screen, which knows what to do with the selected step.
 
     Attributes:

@@ -100,7 +100,7 @@ def _minute(time: str) -> str:
     return time[:16].replace("T", " ")
 
 
-class Attempt(NamedTuple):
+class FailedChoice(NamedTuple):
     """A command that was chosen before, by its words, and what kept it from being carried out."""
 
     words: Sequence[str]

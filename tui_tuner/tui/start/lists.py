@@ -16,7 +16,7 @@ from textual.widgets.option_list import Option
 
 from tui_tuner.format import counted
 from tui_tuner.problem.languages import LANGUAGES
-from tui_tuner.tui.moving import Choices
+from tui_tuner.tui.moving import LineList
 from tui_tuner.tui.start import GivenFile, RunCard
 from tui_tuner.tui.text import Paragraphs, hanging, laid_out, one_line
 
@@ -25,7 +25,7 @@ _AROUND = 6
 """Cells of a line that are the list's frame, its padding and its scroll bar."""
 
 
-class ChoiceList(Choices):
+class ChoiceList(LineList):
     """A list of which Enter takes what is selected."""
 
     OWN: ClassVar[list[Binding]] = [

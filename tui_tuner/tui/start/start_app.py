@@ -34,7 +34,7 @@ from tui_tuner.tui.frame import BREAKPOINTS, HEIGHTS, KeyLine, know_size
 from tui_tuner.tui.in_turn import InTurn
 from tui_tuner.tui.keys import START_BINDINGS, SUSPEND, TEXTUALS, checked_keymap, command_words, names_of_keys
 from tui_tuner.tui.moving import JumpScreen, Target, gone_to, option_targets
-from tui_tuner.tui.start import Attempt, GivenFile, StartWorld
+from tui_tuner.tui.start import FailedChoice, GivenFile, StartWorld
 from tui_tuner.tui.start.how import How
 from tui_tuner.tui.start.lists import ChoiceList, RunList, RunsCompared, file_line, file_list, numbers, select
 from tui_tuner.tui.text import plain
@@ -86,7 +86,7 @@ class StartApp(InTurn[list[str]]):
         look: Callable[[], Awaitable[StartWorld]],
         theme: str | None = None,
         keymap: Mapping[str, str] | None = None,
-        before: Attempt | None = None,
+        before: FailedChoice | None = None,
     ) -> None:
         super().__init__()
         self._files = list(files)

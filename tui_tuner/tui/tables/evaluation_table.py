@@ -12,8 +12,7 @@ from tui_tuner.evaluate.results import Evaluation, FailureKind, Timing
 from tui_tuner.format import count, interval, milliseconds, share, tunable_value
 from tui_tuner.problem.model import Configuration, Value
 from tui_tuner.tui.tables import Column, RowOrder
-from tui_tuner.tui.tables.pins import PIN
-from tui_tuner.tui.tables.row_filter import state_words
+from tui_tuner.tui.tables.rows import PIN, state_words
 from tui_tuner.tui.tables.table import ColumnTable
 from tui_tuner.tui.view_model import EvaluationRow
 

@@ -102,7 +102,7 @@ class Nvcc:
         """Compile to a cubin; a template is instantiated from a file of its own."""
         candidate, options = with_late_warps(candidate, options)
         files, main = {SOURCE: candidate.source}, SOURCE
-        kernel = in_namespaces(checked_name(candidate.kernel), candidate.source, "cuda")
+        kernel = in_namespaces(checked_name(candidate.kernel), candidate.source)
         if "<" in kernel:
             files[INSTANCE], main = _instantiation(kernel), INSTANCE
         host = () if self.host_compiler is None else ("-ccbin", str(self.host_compiler))
@@ -226,7 +226,7 @@ class Nvrtc:
         command = (
             *(sys.executable, "-I", str(_CHILD), str(self.packages), self.release),
             *(
-                in_namespaces(checked_name(candidate.kernel), candidate.source, "cuda"),
+                in_namespaces(checked_name(candidate.kernel), candidate.source),
                 NVRTC_SOURCE,
                 NVRTC_ARTIFACT,
                 "--",

@@ -110,7 +110,7 @@ class EmulatorCompiler:
         others = [option.removeprefix("-U") for option in options if option.startswith("-U")]
         source = rewritten(without_own_values(candidate.source, others))
         given = [option for option in options if option.startswith("-D")]
-        kernel = in_namespaces(checked_name(candidate.kernel), source, "cuda")
+        kernel = in_namespaces(checked_name(candidate.kernel), source)
         launch = _launch(kernel, source, definitions([*given, *macros(configuration)]))
         files = {SOURCE: source, LAUNCH: launch}
         understood = [option for option in options if option.startswith(_UNDERSTOOD)]

@@ -1,1 +1,0 @@
-"""CUDA on one CPU core: headers and a runtime that g++ compiles a kernel with."""
