@@ -21,7 +21,7 @@ from tui_tuner.llm import Message
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.dtypes import dtype_named, is_floating
 from tui_tuner.problem.inputs import fill_in_words, fill_of, label_of, poisoned
-from tui_tuner.problem.model import Argument, Configuration, Problem, Value
+from tui_tuner.problem.model import Argument, Problem, Value
 from tui_tuner.problem.textures import ALL_BUT_NOISE, Texture, occurring
 
 WORDING = 10
