@@ -156,6 +156,11 @@ class Phase(Frame):
     notice: bool = False
 
 
+INCUMBENT, AS_GIVEN = "incumbent against challenger", "the kernel as given"
+FRESH, EXPECTED = "fresh inputs", "the expected outputs"
+"""How the phases of a comparison begin in which nothing of the challenger runs."""
+
+
 class DeviceAnswer(Frame):
     """The device is taken.
 
