@@ -15,6 +15,7 @@ from pathlib import Path
 from tui_tuner.errors import DeviceError, MachineError, UserError
 from tui_tuner.evaluate.results import DeviceInfo, Failure, FailureKind, Timing
 from tui_tuner.evaluate.runner.protocol import (
+    BESIDE_CHALLENGER,
     ComparisonAnswer,
     DeviceAnswer,
     EvaluationAnswer,
@@ -49,8 +50,6 @@ REPEATS = 3
 """How often the kernel as given is timed on a device that seems to deviate, and on the first; the fastest counts."""
 MOST_LOST = 2
 """After a request has cost so many places, the candidate is to blame."""
-_OF_OTHERS = ("incumbent against challenger", "the kernel as given at ", "fresh inputs", "the expected outputs")
-"""What a runner says while nothing of the challenger runs that it compares."""
 
 
 @dataclass(frozen=True)
@@ -345,6 +344,6 @@ def of_the_challenger(died: RunnerDied) -> Failure:
     Raises:
         MachineError: not of the challenger.
     """
-    if died.failure.message.startswith(_OF_OTHERS):
+    if died.failure.message.startswith(BESIDE_CHALLENGER):
         raise MachineError(died.failure.message) from died
     return died.failure

@@ -158,6 +158,7 @@ class Phase(Frame):
 
 INCUMBENT, AS_GIVEN = "incumbent against challenger", "the kernel as given"
 FRESH, EXPECTED = "fresh inputs", "the expected outputs"
+BESIDE_CHALLENGER = (INCUMBENT, AS_GIVEN, FRESH, EXPECTED)
 """How the phases of a comparison begin in which nothing of the challenger runs."""
 
 

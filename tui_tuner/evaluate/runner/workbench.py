@@ -14,7 +14,17 @@ from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, Inspec
 from tui_tuner.evaluate.measure.timing import CPU_PATIENCE, Cooling, Patience, TimeLaunches, interleaved, measure
 from tui_tuner.evaluate.results import Comparison, Timing
 from tui_tuner.evaluate.runner.checked_launches import DATA_LIMIT_S, CheckedLaunches, ResultMismatch, failure_of
-from tui_tuner.evaluate.runner.protocol import ComparisonAnswer, EvaluationAnswer, Executable, LaunchShape, SayPhase
+from tui_tuner.evaluate.runner.protocol import (
+    AS_GIVEN,
+    EXPECTED,
+    FRESH,
+    INCUMBENT,
+    ComparisonAnswer,
+    EvaluationAnswer,
+    Executable,
+    LaunchShape,
+    SayPhase,
+)
 from tui_tuner.evaluate.toolkit import ORDERCHECK
 from tui_tuner.evaluate.verify import LaunchData, with_leftovers
 from tui_tuner.evaluate.verify.datasets import DataSets
@@ -216,7 +226,7 @@ class Workbench:
             with self._launches.buffers(data) as buffers:
                 inspection = Inspection(lambda: self._launches.check(data, buffers))
                 alike = Inspection(lambda: None, beside=inspection)
-                old_launches = self._timer(old, buffers, incumbent.shapes[-1], "incumbent against challenger", alike)
+                old_launches = self._timer(old, buffers, incumbent.shapes[-1], INCUMBENT, alike)
                 new_launches = self._timer(new, buffers, shape, "challenger against incumbent", inspection)
                 alone = [self._alone_ms.get(one.timed, 0.0) for one in (incumbent, challenger)]
                 with BESIDE.at_rest():
@@ -311,7 +321,7 @@ class Workbench:
 
     def _fresh(self, index: int, textures: Sequence[Texture] = ()) -> list[LaunchData]:
         reference = self._problem.reference
-        self._say(f"fresh inputs{f', and the reference {reference.python}' if reference else ''}", DATA_LIMIT_S)
+        self._say(f"{FRESH}{f', and the reference {reference.python}' if reference else ''}", DATA_LIMIT_S)
         return self._datasets.make(index, textures)
 
     def _run_baseline(self, arguments: list[KernelArgument], index: int, label: str) -> dict[int, np.ndarray]:
@@ -320,8 +330,8 @@ class Workbench:
         buffers = self._device.allocate(arguments, frozenset(self._outputs))
         try:
             with self._launches.loaded(self._baseline) as kernel:
-                self._launches.launch(kernel, buffers, self._baseline.shapes[index], f"the kernel as given at {label}")
-                self._say("the expected outputs", DATA_LIMIT_S)
+                self._launches.launch(kernel, buffers, self._baseline.shapes[index], f"{AS_GIVEN} at {label}")
+                self._say(EXPECTED, DATA_LIMIT_S)
                 return {i: self._device.download(buffers, i) for i in self._outputs}
         finally:
             self._device.free(buffers)
