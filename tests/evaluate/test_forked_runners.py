@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import signal
 import threading
@@ -18,6 +19,7 @@ from tui_tuner.evaluate import runner
 from tui_tuner.evaluate.runner import send_home, start_ahead
 from tui_tuner.evaluate.runner.protocol import OpenRequest
 from tui_tuner.evaluate.runner.supervisor import RunnerDied, RunnerProcess
+from tui_tuner.processes.child import Child
 from tui_tuner.processes.server import ForkedChild
 
 
@@ -144,3 +146,20 @@ async def test_a_confined_runner_is_one_of_its_own(tmp_path: Path) -> None:
     process = await RunnerProcess.start(tmp_path / "log", read=())
     await process.kill()
     assert len(runner._ours.ahead) == 1
+
+
+async def test_where_the_system_does_not_tell_when_forks_end_a_runner_is_a_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(_: int) -> int:
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr(os, "pidfd_open", missing)
+    start_ahead("cuda:0")
+    process = await RunnerProcess.start(tmp_path / "log")
+    try:
+        assert isinstance(process._child, Child)
+        await serves(process)
+    finally:
+        await process.kill()
+    assert runner._ours.server is None

@@ -162,6 +162,15 @@ def _number(answer: bytes) -> int:
     return number
 
 
+def can_watch_forks() -> bool:
+    """Whether the system tells when a process ends that is no child of ours: Linux from 5.3 on."""
+    try:
+        os.close(os.pidfd_open(os.getpid()))
+    except (AttributeError, OSError):
+        return False
+    return True
+
+
 class ForkedChild:
     """A process that a server forked, for an event loop: it is waited for like a `Child`, and reaped when it ends.
 

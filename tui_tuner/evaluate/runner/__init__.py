@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from tui_tuner.processes import driver_environment
-from tui_tuner.processes.server import AS_STARTED, ForkedChild, ServerProcess, asked_to_fork
+from tui_tuner.processes.server import AS_STARTED, ForkedChild, ServerProcess, asked_to_fork, can_watch_forks
 
 _CONTROL = Path("/dev/nvidiactl")
 """There where an NVIDIA driver is loaded."""
@@ -48,7 +48,7 @@ def start_ahead(device: str) -> None:
     Args:
         device: as the user names it, "auto", "cuda:0".
     """
-    if device.startswith("cuda") or (device == "auto" and _CONTROL.exists()):
+    if can_watch_forks() and (device.startswith("cuda") or (device == "auto" and _CONTROL.exists())):
         runner = _asked()
         runner.channel.send(AHEAD)
         _ours.ahead.append(runner)

@@ -39,7 +39,7 @@ from tui_tuner.format import brief_duration
 from tui_tuner.log import fields
 from tui_tuner.processes import driver_environment, end_in_words
 from tui_tuner.processes.child import Child, Program, start
-from tui_tuner.processes.server import PACKAGES, ForkedChild
+from tui_tuner.processes.server import PACKAGES, ForkedChild, can_watch_forks
 from tui_tuner.processes.time_limit import time_limit
 
 _LOG = logging.getLogger(__name__)
@@ -105,7 +105,7 @@ class RunnerProcess:
             UserError: the log is a link, or cannot be written.
         """
         with _appended(log) as output, ExitStack() as failed:
-            if read is None and not under and sys.platform == "linux":
+            if read is None and not under and can_watch_forks():
                 forked_child, reader, writer = await forked(output)
                 writer.write(encode(driver_environment()))
                 return cls(forked_child, None, reader, writer)
