@@ -26,6 +26,7 @@ from tui_tuner.evaluate.build.compilers.gnu import (
     definitions,
     find_gnu,
     fingerprint,
+    quick_linker,
     runtime_sources,
 )
 from tui_tuner.evaluate.results import Failure, FailureKind, Resources
@@ -115,7 +116,7 @@ class EmulatorCompiler:
         files = {SOURCE: source, LAUNCH: launch}
         understood = [option for option in options if option.startswith(_UNDERSTOOD)]
         command = (
-            *(str(self.program), *_OPTIONS, *understood, f"-I{INCLUDE}"),
+            *(str(self.program), *_OPTIONS, *quick_linker(self.program), *understood, f"-I{INCLUDE}"),
             *(LAUNCH, *map(str, runtime_sources()), "-o", ARTIFACT),
         )
         read = (INCLUDE, RUNTIME, WATCHING, *include_paths(understood))
@@ -151,7 +152,8 @@ class EmulatorCompiler:
     def _quick(self, shared: SharedPart, options: Sequence[str], sources: Sequence[Path]) -> tuple[str, ...]:
         objects = [str(shared.directory / name) for name in _objects(sources)]
         header = ("-include", str(shared.directory / _HEADER))
-        return (str(self.program), *options, f"-I{INCLUDE}", *header, LAUNCH, *objects, "-o", ARTIFACT)
+        linked = (*quick_linker(self.program), *objects, "-o", ARTIFACT)
+        return (str(self.program), *options, f"-I{INCLUDE}", *header, LAUNCH, *linked)
 
     def _shared(self, sources: Sequence[Path], options: Sequence[str]) -> SharedPart:
         """The runtime's objects, and the emulator's headers, precompiled with the options of the kernel."""

@@ -57,7 +57,7 @@ class CCompiler:
         exported = f'{tunables}#include "{source}"\nvoid* {SYMBOL} = (void*)&{checked_name(candidate.kernel)};\n'
         files = {source: candidate.source, export: exported}
         command = (
-            *(str(self.program), *_OPTIONS, *options),
+            *(str(self.program), *_OPTIONS, *quick_linker(self.program), *options),
             *(export, str(FAULTS), "-o", ARTIFACT, "-lm"),
         )
         read = (FAULTS.parent, *include_paths(options))
@@ -139,6 +139,11 @@ def find_gnu(command: str) -> Gnu:
     if int(version.split(".")[0]) < _OLDEST:
         raise DeviceError(f"{program} is {line!r}: version {_OLDEST} is needed", hint=f"apt install {command}")
     return Gnu(Path(program), f"{command} {'.'.join(version.split('.')[:2])}", line)
+
+
+def quick_linker(program: Path) -> tuple[str, ...]:
+    """The option for the linker that takes a third of the time, where it stands beside the compiler."""
+    return ("-fuse-ld=gold",) if program.with_name("ld.gold").exists() else ()
 
 
 def definitions(options: Iterable[str]) -> str:
