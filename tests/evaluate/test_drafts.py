@@ -166,3 +166,18 @@ def test_times_are_taken_while_nothing_is_made(tmp_path: Path) -> None:
     work.compare(executable("given"), executable("fast"), 0.01)
     assert resting.count(True) > 2 * 10
     assert resting.count(False) < 20, "launches that are checked and not timed"
+
+
+@pytest.mark.parametrize("fill", ["arange", "offsets"])
+def test_what_is_about_to_be_accepted_has_a_long_part_at_the_timed_size_where_there_are_parts(
+    tmp_path: Path, fill: str
+) -> None:
+    one = problem(tmp_path)
+    parts = one.arguments[1].model_copy(update={"name": "p", "dtype": "int32", "fill": fill, "high": "n"})
+    made = Drafts(one.model_copy(update={"arguments": [*one.arguments, parts]}))
+    rest = made.rest({Texture.NOISE, Texture.SPIKES, Texture.TINY})
+    assert rest == ([Texture.LONE] if fill == "offsets" else []) + [Texture.TINY]
+    (lone,) = (draft for draft in made.take(TIMED, [Texture.LONE]) if draft.texture is Texture.LONE)
+    offsets = (lone.arguments() or [])[-1]
+    assert isinstance(offsets, np.ndarray)
+    assert bool(np.diff(offsets).max() >= TIMED_SIZE // 2 - 1) == (fill == "offsets")

@@ -23,7 +23,7 @@ from tui_tuner.evaluate.devices.base import KernelArgument
 from tui_tuner.problem.blocks import memory_bytes
 from tui_tuner.problem.dtypes import dtype_named, is_floating
 from tui_tuner.problem.expressions import evaluate
-from tui_tuner.problem.inputs import array_bytes, call_reference, make_arguments
+from tui_tuner.problem.inputs import array_bytes, call_reference, fill_of, make_arguments
 from tui_tuner.problem.model import Problem, Test
 from tui_tuner.problem.textures import ALL_BUT_NOISE, STRUCTURED, Texture, occurring, textured
 
@@ -120,8 +120,11 @@ class Drafts:
         return self._wanted(index)[: self._room(index)]
 
     def rest(self, checked: Collection[Texture]) -> Sequence[Texture]:
-        """Those that the timed size has for what is about to be accepted only, of what is checked at tests."""
-        return [texture for texture in _REST if texture in checked][: self._room(len(self.problem.tests))]
+        """Those that the timed size has for what is about to be accepted only: of those checked, and a long part."""
+        has_parts = any(fill_of(one) == "offsets" for one in self.problem.arguments if one.members is None)
+        also = [Texture.LONE] if has_parts else []  # at tests a part that has half of all is not as long
+        rest = [*also, *(texture for texture in _REST if texture in checked)]
+        return rest[: self._room(len(self.problem.tests))]
 
     def _room(self, index: int) -> int:
         return max(0, MOST_BYTES // (len(self.problem.tests) + 1) // max(1, self._bytes(index)) - 1)
@@ -204,7 +207,7 @@ class Drafts:
         if index < len(self.problem.tests) or not self.problem.tests:
             return True
         is_quick = self._timed_reference_s < QUICK_REFERENCE_S
-        return (in_doubt and texture not in _REST) or (texture in (*STRUCTURED, *_REST) and is_quick)
+        return (in_doubt and texture not in _REST) or (texture in (*STRUCTURED, *_REST, Texture.LONE) and is_quick)
 
     def asked(self, index: int, arguments: Sequence[KernelArgument]) -> Mapping[str, np.ndarray] | None:
         """What the reference says of a launch; None where it would take far too long."""
