@@ -24,6 +24,7 @@ from tui_tuner.problem.draft.guesses import (
     outputs,
     size_names,
 )
+from tui_tuner.problem.draft.host_memory import LIST
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.order import said_where
 from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL, ProposedFacts, ProposedFill
@@ -104,7 +105,9 @@ def _arguments(draft: Draft) -> Iterator[str]:
 
 def _array(parameter: KernelParameter, written: Mapping[str, bool], draft: Draft) -> Iterator[str]:
     extents, said = _shape(parameter, draft)
-    yield f"shape = {json.dumps(extents)}{said}"
+    counted = [_parts(parameter, draft)] if parameter.is_list else []
+    yield f"shape = {json.dumps([*counted, *extents])}{said}"
+    yield from ["addresses = true  # a list of the addresses of so many arrays"] * len(counted)
     proposed = draft.facts.fills.get(parameter.name)
     if counts_blocks(parameter.name, draft.signature):
         yield 'fill = "zeros"  # blocks count in it, and the last one sets it back: no output'
@@ -263,6 +266,14 @@ def _shape(parameter: KernelParameter, draft: Draft) -> tuple[list[str], str]:
     if launch is not None and "problem_size" in launch.keys and not in_blocks:
         elements = " * ".join(as_factor(_in_elements(one, launch), "*") for one in launch.keys["problem_size"])
     return array_shape(draft.signature, parameter, elements), CHECK
+
+
+def _parts(parameter: KernelParameter, draft: Draft) -> str:
+    """How many addresses a list holds: as the host has it, else as many as there are blocks in the last axis."""
+    known = {} if draft.launch is None else {**draft.launch.shapes, **draft.amendments.shapes}
+    axes = [] if draft.launch is None else draft.launch.keys.get("problem_size", ())
+    names = [name for name in size_names(draft.signature) if re.search(r"(?i)batch|count|num|lists", name)]
+    return known.get(LIST.format(parameter.name)) or next(iter([*names, *axes[::-1], *size_names(draft.signature)]))
 
 
 def _declared(parameter: KernelParameter, draft: Draft) -> list[str]:

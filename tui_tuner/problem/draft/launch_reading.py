@@ -333,11 +333,9 @@ class LaunchReading:
     def _extents(self) -> Iterator[tuple[str, ast.expr]]:
         """The elements of each array, where the memory that the host takes is so many of them."""
         for given, parameter in zip(self.launch.arguments, self.signature.parameters, strict=False):
-            taken = self.memory.taken(given, self.launch.place) if parameter.is_array else None
-            of_member = parameter.behind or "." in given
-            if taken is not None and not (of_member and self.memory.is_divided(given, self.launch.place)):
+            for name, taken, one in self.memory.arrays(given, self.launch.place, parameter):
                 with suppress(NotArithmetic):
-                    yield parameter.name, in_elements(self.program, self.known, taken, parameter)
+                    yield name, in_elements(self.program, self.known, taken, one)
 
 
 def _elements_of(name: str, count: int | None) -> list[str]:

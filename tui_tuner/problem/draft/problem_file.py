@@ -293,13 +293,6 @@ def _refuse_any_order(signature: KernelSignature, file: Path, code: str) -> None
         )
 
 
-_LISTED = (
-    "take the pointers by value, in a structure that has so many of them as the host lists:"
-    " struct List {{ {element} *at[8]; }}; with List {name} among the arguments, and {name}.at[i] for {name}[i]"
-)
-"""What to write instead of a list of pointers in the device's memory."""
-
-
 def _refuse_unusable(signature: KernelSignature, file: Path, code: str, language: Language) -> None:
     def refused(parameter: KernelParameter, reason: str, hint: str) -> ProblemError:
         message = f"argument '{parameter.name}' of {signature.name}() {reason}"
@@ -319,10 +312,7 @@ def _refuse_unusable(signature: KernelSignature, file: Path, code: str, language
             hint = "make the kernel a template of this type, so that it can be tuned for half or float"
             raise refused(parameter, f"is of {written}, a type of numbers that no problem file has", hint)
         if fault := why_not_passable(parameter):
-            hint = "write a kernel around it that takes arrays and scalars"
-            if "pointers" in fault and language == "cuda":
-                hint = _LISTED.format(name=parameter.name, element=parameter.type_text.partition("*")[0].strip())
-            raise refused(parameter, fault, hint)
+            raise refused(parameter, fault, "write a kernel around it that takes arrays and scalars")
     _refuse_barriers_of_the_grid(signature, file)
     _refuse_any_order(signature, file, code)
     if not outputs(signature):

@@ -10,6 +10,7 @@ from typing import Literal
 
 from tui_tuner.problem.draft.drafted import DraftedLaunch
 from tui_tuner.problem.draft.guesses import SMALL, is_guarded, scaled
+from tui_tuner.problem.draft.host_memory import LIST
 from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.signature import KernelSignature
 
@@ -228,7 +229,10 @@ def _is_large(launch: DraftedLaunch, sizes: Mapping[str, int], threads: float, e
 
 
 def _elements(launch: DraftedLaunch, sizes: Mapping[str, int]) -> float:
-    return sum(_value(text, sizes) for text in launch.shapes.values())
+    counted = launch.shapes
+    return sum(
+        _value(text, sizes) * _value(counted.get(LIST.format(name), "1"), sizes) for name, text in counted.items()
+    )
 
 
 def _value(text: str, sizes: Mapping[str, int]) -> float:

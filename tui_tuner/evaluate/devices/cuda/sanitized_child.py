@@ -54,12 +54,16 @@ def _launch(driver: Any, function: int, launch: dict[str, Any], values: list[np.
             allocated[index] = driver.allocate(max(values[index].nbytes, 1))
             if values[index].nbytes and index not in launch["unwritten"]:
                 driver.upload(allocated[index], values[index])
+    listed_at = {
+        int(index): _list_of(driver, allocated[int(index)], offsets) for index, offsets in launch["lists"].items()
+    }
     slots: list[Any] = []
     for index, value in enumerate(values):
         if index in launch["aside"]:
             continue
         if index in allocated:
-            slots.append(ctypes.c_uint64(allocated[index]))
+            listed = listed_at.get(index)
+            slots.append(ctypes.c_uint64(allocated[index] if listed is None else listed))
             continue
         content = bytearray(value.tobytes())
         for offset, array in launch["pointers"].get(str(index), ()):
@@ -71,8 +75,16 @@ def _launch(driver: Any, function: int, launch: dict[str, Any], values: list[np.
     pointers = (ctypes.c_void_p * len(slots))(*map(ctypes.addressof, slots))
     driver.call("cuLaunchKernel", function, *launch["grid"], *launch["block"], shared, None, pointers, None)
     driver.synchronize()
-    for address in allocated.values():
+    for address in (*allocated.values(), *listed_at.values()):
         driver.free(address)
+
+
+def _list_of(driver: Any, array: int, offsets: list[int]) -> int:  # noqa: ANN401
+    """Where the addresses of an array's parts lie."""
+    addresses = np.array(offsets, np.uint64) + np.uint64(array)
+    listed: int = driver.allocate(addresses.nbytes)
+    driver.upload(listed, addresses)
+    return listed
 
 
 if __name__ == "__main__":

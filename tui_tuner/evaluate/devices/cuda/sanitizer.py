@@ -17,11 +17,12 @@ from pathlib import Path
 
 import numpy as np
 
-from tui_tuner.evaluate.devices.base import CannotWatch, DeviceFault, WatchedLaunch
+from tui_tuner.evaluate.devices.base import CannotWatch, DeviceFault, KernelArgument, WatchedLaunch
 from tui_tuner.evaluate.devices.constants import constant_symbols
 from tui_tuner.evaluate.devices.cuda.sanitized_child import LAUNCHED
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.toolkit import toolkit_program
+from tui_tuner.problem.placement import addresses_of_parts
 from tui_tuner.processes import driver_environment
 from tui_tuner.processes.child import run_program
 from tui_tuner.text import clean
@@ -112,11 +113,18 @@ def write_job(
                 "constants": {str(index): constant_symbols(name) for index, name in constants.items()},
                 "pointers": {str(index): [*held.items()] for index, held in launch.placement.pointers.items()},
                 "aside": sorted(launch.placement.aside),
+                "lists": {str(index): _offsets(launch.arguments[index]) for index in launch.placement.lists},
             }
         )
     cubin = str(artifact.resolve())
     job = {"unit": unit, "cubin": cubin, "symbol": symbol, "launches": jobs, "last_start_s": last_start_s}
     (directory / "job.json").write_text(json.dumps(job))
+
+
+def _offsets(array: KernelArgument) -> list[int]:
+    """Where the parts of an array begin that a kernel reaches by their addresses, bytes."""
+    offsets: list[int] = addresses_of_parts(0, array.nbytes, array.shape[0]).tolist()
+    return offsets
 
 
 _HEADLINE = re.compile(
