@@ -20,6 +20,7 @@ from tui_tuner.problem.draft.guesses import (
     dimensions,
     divided_by,
     indexed_by,
+    is_asked_alone,
     is_written,
     outputs,
     size_names,
@@ -36,6 +37,7 @@ from tui_tuner.problem.syntax import code_only
 
 CHECK = "  # a guess: check"
 _OF_USUAL = "  # as the host makes it of usual sizes: check"
+_POSITIVE = "  # between 0 and 1, since negative numbers gave what is no number"
 _USUAL_FRACTIONS = {
     r"(?i:eps(?:ilon)?|tol(?:erance)?)": "1e-5",
     r"(?i:min|low).*|.*(?:_min|Min|_low|Low)": "-2.0",
@@ -128,6 +130,8 @@ def _array(parameter: KernelParameter, written: Mapping[str, bool], draft: Draft
         yield f'fill = "integers"\nlow = {low}\nhigh = {json.dumps(high)}  # as the host fills it'
     elif proposed is not None:
         yield from _proposed_fill(proposed)
+    elif is_asked_alone(parameter.name, draft.signature) and _fill(parameter, draft) == "integers":
+        yield 'fill = "integers"\nhigh = 2  # a guess, for the kernel only asks whether it is zero: check'
     elif parameter.name in arrays_of_offsets(draft.signature):
         yield from _offsets(parameter, draft)
     elif parameter.name in said_where(draft.signature):
@@ -136,7 +140,7 @@ def _array(parameter: KernelParameter, written: Mapping[str, bool], draft: Draft
         elements = " * ".join(as_factor(one, among[1:]) for one in among)
         yield f'fill = "integers"\nhigh = {json.dumps(elements)}  # a guess, for it says where the kernel reads: check'
     elif _fill(parameter, draft) == "uniform":
-        yield 'fill = "uniform"  # between 0 and 1, since negative numbers gave what is no number'
+        yield f'fill = "uniform"{_POSITIVE}'
 
 
 def _local(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
@@ -201,6 +205,8 @@ def _constants(draft: Draft) -> Iterator[str]:
         yield "constant = true"
         if one.drawn is not None:
             yield f'fill = "integers"\nlow = {one.drawn[0]}\nhigh = {one.drawn[1]}  # as the host fills it'
+        elif draft.amendments.positive and is_floating(dtype_named(one.dtype)):
+            yield f'fill = "uniform"{_POSITIVE}'
 
 
 def _proposed_fill(proposed: ProposedFill) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from tui_tuner.problem.by_value import structure_bytes
 from tui_tuner.problem.c_types import dtype_of
-from tui_tuner.problem.draft.c_expressions import SIZEOF, factors
+from tui_tuner.problem.draft.c_expressions import SIZEOF, factors, product
 from tui_tuner.problem.draft.host_loops import appended
 from tui_tuner.problem.draft.host_members import put_in
 from tui_tuner.problem.draft.host_objects import ELEMENT, HostObjects, Taken
@@ -276,17 +276,28 @@ def in_elements(
         text, place = meaning
     if parameter.is_list:
         text = _ADDRESS.sub(str(ADDRESS_BYTES), text)
-    parts = factors(program.resolved(text, place, known))
-    sized = [one for one in parts if isinstance(one, ast.Name) and one.id.startswith(SIZEOF)]
+    sized, parts = _without_bytes(program.resolved(text, place, known))
     of_number = parameter.width * dtype_named(parameter.dtype or "float32").itemsize
     of_number = ADDRESS_BYTES if parameter.is_list else of_number
     element = structure_bytes(parameter.members) if parameter.members else of_number
-    if sized:
-        parts.remove(sized[0])
-        dtype, width = dtype_of(sized[0].id.removeprefix(SIZEOF).replace("_", " "), "cuda", {})
+    if sized is not None:
+        dtype, width = dtype_of(sized.id.removeprefix(SIZEOF).replace("_", " "), "cuda", {})
         host = width * dtype_named(dtype).itemsize if dtype is not None and parameter.dtype is not None else element
         return scaled(parts, host, element)
     return scaled(parts, 1, element)
+
+
+def _without_bytes(node: ast.expr) -> tuple[ast.Name | None, list[ast.expr]]:
+    """The bytes of an element that a product has as a factor, also of what is divided in it, and the other factors."""
+    parts = factors(node)
+    for at, one in enumerate(parts):
+        if isinstance(one, ast.Name) and one.id.startswith(SIZEOF):
+            return one, parts[:at] + parts[at + 1 :]
+        if isinstance(one, ast.BinOp) and isinstance(one.op, ast.FloorDiv):
+            sized, above = _without_bytes(one.left)
+            if sized is not None:
+                return sized, [*parts[:at], ast.BinOp(product(above), ast.FloorDiv(), one.right), *parts[at + 1 :]]
+    return None, parts
 
 
 def named(pointer: str) -> str:

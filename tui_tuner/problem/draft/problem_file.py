@@ -18,6 +18,7 @@ from tui_tuner.problem.draft.drafted import DraftedLaunch
 from tui_tuner.problem.draft.guesses import (
     dimensions,
     extents_of,
+    is_guarded,
     loops_of,
     outputs,
     size_names,
@@ -29,10 +30,10 @@ from tui_tuner.problem.draft.opencl_options import BuildOptions, build_options
 from tui_tuner.problem.draft.order import in_any_order
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts, completed
 from tui_tuner.problem.draft.reach import reached_by
-from tui_tuner.problem.draft.sizes import Amendments, DraftedSizes, drafted_sizes
+from tui_tuner.problem.draft.sizes import Amendments, DraftedSizes, apart, drafted_sizes
 from tui_tuner.problem.draft.text import lines_of
 from tui_tuner.problem.draft.understood import understood
-from tui_tuner.problem.host_code import device_code
+from tui_tuner.problem.host_code import device_code, refuse_text
 from tui_tuner.problem.languages import COMPILED_LANGUAGES, LANGUAGES
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import KernelParameter, KernelSignature, find_kernel, find_kernels
@@ -64,6 +65,7 @@ def scaffold(
     """
     language = language_of(source_path)
     if language is None:
+        refuse_text(source_path)
         hint = f"known endings: {', '.join(LANGUAGES)}"
         raise ProblemError(f"the ending of {source_path} says no language", hint=hint)
     source = _source_of(source_path)
@@ -182,7 +184,11 @@ def _sizes_of(
         timed = max(16, timed >> halvings)
         tested = timed if amendments.tested == "same" else max(15, tested >> halvings)
     values = (timed, tested, emulated, max(15, extents.emulated_test >> amendments.halvings))
-    return DraftedSizes(*({name: min(value, given.get(name, value)) for name in names} for value in values))
+    found = [{name: min(value, given.get(name, value)) for name in names} for value in values]
+    if amendments.tested == "apart":
+        halved = () if is_guarded(signature) else names
+        found[1::2] = (apart(one, given, halved) for one in found[1::2])
+    return DraftedSizes(*found)
 
 
 def _chosen_name(source: str, language: Language, kernel: str | None, file: Path) -> str:
