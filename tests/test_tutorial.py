@@ -66,9 +66,7 @@ def test_every_command_of_the_tutorial_does_what_is_told_of_it(tmp_path, monkeyp
     shown = next(block for block in blocks(TEXT, "text") if "wrote rmsnorm.toml" in block)
     assert set(shown.splitlines()) <= set(told)
     drafted = Path("rmsnorm.toml").read_text("utf-8")
-    missed = done("check", code=10)
-    assert "16 put into the kernel, one at a time: 8 noticed, 8 not noticed" in missed, missed
-    assert missed.endswith("[[tests]]\nsizes = { rows = 37, columns = 53 }\n")
+    assert "16 put into the kernel, one at a time: 16 noticed" in done("check")
 
     for name in ("rmsnorm.toml", "reference.py"):
         shutil.copy(f"../docs/tutorial/{name}", here)

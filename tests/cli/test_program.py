@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,10 +13,12 @@ import pytest
 from tests.end_to_end.program import tuner_tui
 from tui_tuner.app import showing
 from tui_tuner.app.showing import FrontEnd
-from tui_tuner.cli import session_commands
-from tui_tuner.errors import JournalError
+from tui_tuner.cli import main, session_commands
+from tui_tuner.errors import ExitCode, JournalError
+from tui_tuner.journal.runs import last_run
 from tui_tuner.tui.start import FailedChoice
 
+SAMPLES = Path(__file__).parents[2] / "sample_kernels"
 BEFORE = """
 import os, signal, sys
 
@@ -104,3 +107,19 @@ async def test_a_command_that_fails_goes_back_to_the_screen_as_long_as_there_is_
     assert second is not None
     assert second.words == words
     assert "gone" in str(second.fault)
+
+
+@pytest.mark.parametrize("command", ["attach", "watch"])
+def test_a_run_that_is_watched_may_be_the_last_at_work_and_has_to_be_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main([command]) == ExitCode.USAGE
+    assert "name a RUN, or --last for the one last at work" in capsys.readouterr().err
+    for name in ("one-prompt", "autonomous"):
+        run = tmp_path / "tuner-runs" / name
+        run.mkdir(parents=True)
+        shutil.copy(SAMPLES / f"recorded/{name.replace('-', '_')}-matmul/journal.jsonl", run)
+    monkeypatch.setattr(FrontEnd, "has_terminal", True)
+    assert main([command, "--last"]) == ExitCode.FAILED
+    assert str(last_run(Path("tuner-runs"))) in capsys.readouterr().err

@@ -1,3 +1,4 @@
+import ctypes
 import re
 import weakref
 from types import SimpleNamespace
@@ -111,6 +112,27 @@ def test_a_structure_holds_the_addresses_of_its_arrays_which_are_no_arguments(de
     assert device.download(buffers, 1).tolist() == [5, 5]
     assert device.changed(buffers, [3]) is None
     assert device.guard_violation(buffers) is None
+
+
+def test_a_kernel_that_takes_a_list_of_addresses_finds_the_parts_of_its_array_by_it(device, backend, tmp_path):
+    def doubled(listed, others):
+        for address in np.frombuffer((ctypes.c_uint64 * 2).from_address(listed), np.uint64):
+            floats(int(address), 3)[:] *= 2
+        seen.append(floats(int((ctypes.c_uint64 * 2).from_address(listed)[0]), 3).tolist())
+        seen.append(floats(others, 1).tolist())
+
+    seen = []
+    backend.kernels["run"] = doubled
+    device.placement = Placement(lists=frozenset({0}))
+    buffers = device.allocate([np.float32([[1, 2, 3], [4, 5, 6]]), np.float32([7])], frozenset({0}))
+    kernel = device.load(cubin(tmp_path), "run")
+    for _ in range(2):  # what it wrote is restored
+        device.launch(kernel, buffers, ONE, 1.0)
+    assert seen == [[8, 10, 12], [7]] * 2
+    assert device.download(buffers, 0).tolist() == [[2, 4, 6], [8, 10, 12]]
+    assert device.guard_violation(buffers) is None
+    (ctypes.c_uint64 * 2).from_address(buffers.handle.arrays[0].given)[1] = 0
+    assert device.guard_violation(buffers) == "argument 1: wrote to its list of addresses, which can only be read"
 
 
 @pytest.mark.parametrize(

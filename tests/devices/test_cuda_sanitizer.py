@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -165,6 +166,7 @@ class OneContext(FakeDriver):
         self.launched: list[tuple[object, ...]] = []
         self.given: list[list[int]] = []
         self.behind: list[list[float]] = []
+        self.read: Callable[[int], object] = lambda _: None
 
     def load_module(self, image: bytes) -> int:
         return 5
@@ -180,6 +182,7 @@ class OneContext(FakeDriver):
             self.launched.append(arguments[:8])
             slots = [ctypes.string_at(one, 16) for one in arguments[9]]  # type: ignore[attr-defined]
             self.given.append([int.from_bytes(slot[:8], "little") for slot in slots])
+            self.read(self.given[-1][-1])
             self.behind = [np.frombuffer(ctypes.string_at(self.given[-1][-1], 8), np.float32).tolist()]
         elif name == "cuFuncSetAttribute":
             self.launched.append(("shared", *arguments))
@@ -222,6 +225,20 @@ def test_the_child_puts_the_addresses_of_arrays_into_structures(tmp_path: Path, 
     assert number == 4
     assert address
     assert child.behind == [[3, 4]]
+
+
+def test_the_child_gives_a_list_of_the_addresses_of_an_arrays_parts(tmp_path: Path, child: OneContext) -> None:
+    arguments, placement = [np.float32([[3, 4], [5, 6]])], Placement(lists=frozenset({0}))
+    launch = WatchedLaunch("n=2", arguments, frozenset(), Geometry((1, 1, 1), (2, 1, 1)), placement=placement)
+    seen: list[list[float]] = []
+    child.read = lambda listed: seen.extend(
+        np.frombuffer(ctypes.string_at(address, 8), np.float32).tolist()
+        for address in np.frombuffer(ctypes.string_at(listed, 16), np.uint64).tolist()
+    )
+    sanitizer.write_job(tmp_path, tmp_path / "k.cubin", "k", [launch], "gpu-b", 1.0)
+    sanitizer.main()
+    assert seen == [[5, 6], [3, 4]]
+    assert child.blocks == {}
 
 
 def test_racecheck_gets_the_two_smallest_launches_and_those_of_few_blocks() -> None:

@@ -98,12 +98,44 @@ def test_a_write_one_byte_past_an_array_is_noticed(virtual_memory):
     assert memory.violation({0: whole, 2: damaged}) == (2, "wrote past its end (first damaged byte +0)")
 
 
+@pytest.mark.parametrize("virtual_memory", [True, False])
+def test_a_list_of_the_addresses_of_an_arrays_parts_is_guarded_and_only_read(virtual_memory):
+    driver = FakeDriver(virtual_memory=virtual_memory)
+    memory = GuardedMemory(driver, 0)
+    plain, array = (memory.allocate(24, guard_end=True, parts=parts) for parts in (0, 3))
+    assert (plain.given, array.given) == (plain.address, array.listed.address)
+    listed = (ctypes.c_uint64 * 3).from_address(array.given)
+    assert list(listed) == [array.address + 16, array.address + 8, array.address]
+    assert memory.violation({0: plain, 1: array}) is None
+    listed[1] += 8
+    words = "wrote to its list of addresses, which can only be read"
+    assert memory.violation({0: plain, 1: array}) == (1, words)
+    ctypes.memset(array.given + 24, 0, 1)
+    words = "its list of addresses: wrote past its end (first damaged byte +0)"
+    assert memory.violation({0: plain, 1: array}) == (1, words)
+    plain.release()
+    array.release()
+    assert driver.blocks == {}
+
+
 def test_pages_are_mapped_between_addresses_that_are_not():
     driver = FakeDriver()
     array = GuardedMemory(driver, 0).allocate(GRANULARITY, guard_end=True)
     (reserved,) = driver.blocks
     assert array.base == reserved + GRANULARITY
     assert driver._mapped == {array.base}
+
+
+def test_a_list_that_cannot_be_written_leaves_nothing_behind(monkeypatch):
+    driver = FakeDriver()
+
+    def lost(*_):
+        raise CudaError(2, "cuMemcpyHtoD_v2")
+
+    monkeypatch.setattr(driver, "upload", lost)
+    with pytest.raises(CudaError, match="out of memory"):
+        GuardedMemory(driver, 0).allocate(100, guard_end=True, parts=2)
+    assert driver.blocks == {}
 
 
 @pytest.mark.parametrize("step", ["cuMemCreate", "cuMemMap", "cuMemSetAccess"])

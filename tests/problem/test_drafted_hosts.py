@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.problem.examples import drafted
+from tui_tuner.app.named import check_kernel
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.by_value import alignment_of, layout
 from tui_tuner.problem.c_types import dtype_of, type_aliases
-from tui_tuner.problem.draft.problem_file import ranked_kernels
+from tui_tuner.problem.draft.problem_file import ranked_kernels, scaffold
 from tui_tuner.problem.draft.sizes import Amendments
 from tui_tuner.problem.load import load_problem
 
@@ -477,7 +478,52 @@ CASES = {
     "an axis that an option may set": (
         SCALE + 'int main() { dim3 shape(4096, 2); if (asked("x")) shape.x = option("x"); cudaMalloc(&to, shape.x * 4);'
         " k<<<shape.x / 64, 64>>>(to, from, shape.x); }",
-        {"problem_size": ["4096"], "to": ["4096"], "n": 4096},
+        {"sizes": {"n": 4096}, "problem_size": ["n"], "to": ["n"], "n": "n"},
+    ),
+    "the bytes of structures in what is divided": (
+        "typedef struct { half d; signed char q[32]; } block;\n"
+        f"__global__ void k(float *to, const void *from, int n) {{ const block *b = (const block *)from; {ONE}"
+        " if (i < n) to[i] = b[i / 32].q[i % 32]; }\n"
+        "int main() { const int n = 8192, m = 64; cudaMalloc(&to, n * m * 4);"
+        " cudaMalloc(&from, sizeof(block) * n / 32 * m); k<<<n * m / 256, 256>>>(to, from, n * m); }",
+        {"sizes": {"n": 8192, "m": 64}, "from": ["n // 32 * m", 34], "n": "n * m"},
+    ),
+    "a step at which a kernel does more than at others": (
+        f"__global__ void k(int *to, int n, bool more, bool less) {{ {ONE} if (more && !less && i < n) to[i] = i; }}\n"
+        "int main() { int n = 4096; cudaMalloc(&to, n * 4); for (int s = 0; s < 900; s++) {"
+        " bool save = (s + 1) % 100 == 0; k<<<n / 64, 64>>>(to, n, save, false); } }",
+        {"sizes": {"n": 4096}, "more": 1.0, "less": 0.0},
+    ),
+    "an element of sums": (
+        f"__global__ void k(float *to, int n, int least) {{ {ONE} if (i < n) to[i] = i - least; }}\n"
+        "int main() { int n = 4096, all[9], sum = 0; for (int i = 0; i < 9; i++) { sum += i * i; all[i] = sum; }"
+        " cudaMalloc(&to, n * 4); k<<<n / 64, 64>>>(to, n, all[0]); }",
+        {"sizes": {"n": 4096}, "least": 1},
+    ),
+    "members that a constructor sets before its body": (
+        f"__global__ void k({SCALED}, int m) {{ {ONE} if (i < n) to[i] = from[i % m]; }}\n"
+        "struct Layer { int rows, cols; float *from; Layer(int r, int c) : rows(r), cols(c) {"
+        " cudaMalloc(&from, size_t(r) * c * 4); }\n"
+        "void run(float *to, int n) { k<<<n / 64, 64>>>(to, from, n, cols); } };\n"
+        "int main() { const int a = 4096, b = 96; Layer one(a, b); float *to; cudaMalloc(&to, a * 4);"
+        " one.run(to, a); }",
+        {"sizes": {"n": 4096, "m": 96}, "from": ["n * m"], "to": ["n"]},
+    ),
+    "a function with a default that counts blocks, and a tensor of which nothing is known": (
+        "int blocks(const int n, const int threads = 512) { int all = (n + threads - 1) / threads; int most = 4096;"
+        " return std::min(all, most); }\n"
+        f"__global__ void k({SCALED}, int classes) {{ {ONE} if (i < n) to[i] = from[i / classes] * (i % classes); }}\n"
+        "torch::Tensor run(torch::Tensor x) { auto y = torch::zeros_like(x); int all = y.numel(), classes = x.size(1);"
+        " k<<<blocks(all), 512>>>(y.data_ptr<float>(), x.data_ptr<float>(), all, classes); return y; }",
+        {"sizes": {"n": 1 << 20, "classes": 64}, "problem_size": ["n"], "to": ["n"], "from": ["ceil_div(n, classes)"]},
+    ),
+    "elements that a kernel only asks for, and what it writes into an array of a structure": (
+        "struct Four { unsigned h[4]; };\n"
+        "__global__ void k(Four *to, const unsigned char *solid, int n)"
+        f" {{ {ONE} if (i >= n || solid[i]) return; to[i].h[0] = 2; to[i].h[3] = i; }}\n"
+        "int main() { int n = 4096; cudaMalloc(&to, n * sizeof(Four)); cudaMalloc(&solid, n);"
+        " k<<<n / 64, 64>>>(to, solid, n); }",
+        {"fill solid": ("integers", None, 2), "to": ["4 * n"], "outputs": ["to"]},
     ),
     "a loop's first turn, where a function is called in it": (
         f"__global__ void k(int turn, float *to, int n) {{ {ONE} to[i] = turn; }}\n"
@@ -575,6 +621,47 @@ def test_the_hosts_code_says(tmp_path, case):
         **{f"dtype {name}": one.dtype for name, one in arguments.items()},
     }
     assert {key: said[key] for key in expected} == expected, text
+
+
+@pytest.mark.parametrize(
+    ("guard", "smaller"), [("if (i < a && j < b)", lambda size: size * 3 // 4), ("", lambda size: size // 2)]
+)
+def test_sizes_of_tests_may_be_apart_so_that_one_taken_for_another_shows(tmp_path, guard, smaller):
+    source = (
+        "__global__ void k(float *to, int a, int b) { int i = blockIdx.x * blockDim.x + threadIdx.x,"
+        f" j = blockIdx.y * blockDim.y + threadIdx.y; {guard} to[j * a + i] = 1; }}\n"
+        "int main() { int a = 1024, b = 1024; cudaMalloc(&to, a * b * 4); dim3 t(16, 16), g(a / 16, b / 16);"
+        " k<<<g, t>>>(to, a, b); }"
+    )
+    alike, apart = (drafted(tmp_path, source, Amendments(tested=way))[0] for way in ("", "apart"))
+    assert apart.sizes == alike.sizes == {"a": 1024, "b": 1024}
+    for one, other in zip(alike.tests, apart.tests, strict=True):
+        size = one.sizes["a"]
+        assert one.sizes == {"a": size, "b": size}
+        assert other.sizes["a"] == size
+        assert abs(other.sizes["b"] - smaller(size)) < 16  # which its block divides
+
+
+def test_constant_memory_holds_no_negative_numbers_where_these_made_what_is_no_number(tmp_path):
+    source = (
+        "__constant__ float by[8];\n"
+        f"__global__ void k(float *to, int n) {{ {ONE} if (i < n) to[i] = sqrtf(by[i % 8]); }}\n"
+        "int main() { int n = 4096; cudaMemcpyToSymbol(by, h, 32); cudaMalloc(&to, n * 4); k<<<n / 64, 64>>>(to, n); }"
+    )
+    found = [drafted(tmp_path, source, Amendments(positive=positive))[0].arguments[-1] for positive in (False, True)]
+    assert [(one.name, one.constant, one.fill) for one in found] == [("by", True, None), ("by", True, "uniform")]
+
+
+def test_a_kernel_in_a_text_of_python_is_refused_with_what_to_do(tmp_path):
+    file = tmp_path / "blur.py"
+    file.write_text("import cupy\nblur = cupy.RawKernel(r'''\nextern \"C\" __global__\nvoid blur(float *to) {}\n''')\n")
+    for refuses in (lambda: scaffold(file, None), lambda: check_kernel(file)):
+        with pytest.raises(ProblemError, match=r"blur\(\) is CUDA in a text of Python") as caught:
+            refuses()
+        assert caught.value.line == 3
+        assert caught.value.hint == f"write that text into blur.cu, and run: tuner-tui {tmp_path / 'blur.cu'}"
+    file.write_text(f"import triton\n# instead of __global__ void blur()\n{'@triton.jit'}\ndef blur(): pass\n")
+    check_kernel(file)
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,10 @@ def test_a_mistake_is_told_with_its_line_and_a_way_out(tmp_path, old, new, line,
         ("const float *in, float *out, float factor, int n", "not in the kernel's order: 'out' stands for 'in'"),
         ("const float *out, const float *in, float factor, int n", "is const in the kernel and cannot be an output"),
         ("float *out, const float *in, const float &factor, int n", "is a reference in the kernel"),
-        ("float *out, const float **in, float factor, int n", "is a pointer to pointers"),
+        (
+            "float *out, const float **in, float factor, int n",
+            "is a list of addresses in the kernel: it needs addresses = true",
+        ),
         (
             "float *out, const float *in, float2 factor, int n",
             'is a float2 by value: it needs dtype = "struct" with members x, y',

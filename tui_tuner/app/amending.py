@@ -179,11 +179,13 @@ class Amending:
         Args:
             no_numbers: outputs with elements that are no number at the first size already.
         """
-        ways: tuple[Tested, ...] = ("", "half", "same")
+        ways: tuple[Tested, ...] = ("apart", "", "half", "same")
         reason = ""
         for way in ways:
             self._made = replace(self._made, tested=way)
             trial_of = self._draft(self._made)
+            if way == "apart" and trial_of.text == self._draft(replace(self._made, tested="")).text:
+                continue
             problem = trial_of.problem.on_emulator()
             trial = await self._trials.outcome(problem, problem.tests)
             if trial.reason is None and way != "same" and (lost := sorted(trial.no_numbers - no_numbers)):
@@ -194,11 +196,11 @@ class Amending:
             if trial.reason is None:
                 where = f"at {_sizes(problem.sizes)} and {_sizes(problem.tests[0].sizes)}"
                 doubts = self._said(problem, where, trial)
-                if way:
+                if reason:
                     holds = "at these sizes and at half of them" if way == "half" else "at these sizes alone"
                     doubts += (f"it holds {holds}; at others: {reason}",)
                 return await self._with_tests(replace(trial_of, doubts=doubts))
-            reason = reason or trial.reason
+            reason = "" if way == "apart" else reason or trial.reason
         if is_late(reason):
             return replace(trial_of, doubts=(self._late(reason),))
         amended = amended_for(self._made, reason, problem)

@@ -14,6 +14,7 @@ from tui_tuner.evaluate.devices.choose import recorded_file
 from tui_tuner.evaluate.recorded.problem import problem_beside, problem_of_recording
 from tui_tuner.evaluate.recorded.reading import check_file, is_cache_name, read_recording
 from tui_tuner.problem.draft.problem_file import file_of_kernels, language_of
+from tui_tuner.problem.host_code import refuse_text
 from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.problem.load import Written, written_in_file
 from tui_tuner.problem.model import Problem
@@ -131,6 +132,7 @@ def check_kernel(kernel: Path) -> None:
         near = nearest(kernel.name, others)
         hint = "name a .cu, .cl, .c or .py file" if near is None else f"did you mean {others[near]}?"
         raise ProblemError(f"there is no kernel file {kernel}", hint=hint)
+    refuse_text(kernel)
 
 
 def check_source(kernel: Path, problem: Problem) -> None:

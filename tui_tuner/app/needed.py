@@ -113,7 +113,12 @@ def _all_grown(made: Amendments, argument: Argument, problem: Problem) -> Amendm
 
 
 def _grown(argument: Argument, beyond: int, problem: Problem) -> str | None:
-    """The least product of sizes, times a small number, that holds what was touched behind an array."""
+    """The least product of sizes, times a small number, that holds what was touched behind an array.
+
+    Of an array behind a list of addresses nothing is known: what is beside one part may be another.
+    """
+    if argument.addresses:
+        return None
     sizes = problem.sizes
     elements = math.prod(shape_of(argument, sizes))
     needed = elements + beyond // _width(argument) + 1

@@ -39,7 +39,7 @@ def run_of(chosen: argparse.Namespace, *, to_resume: bool = False) -> Path:
 
 def add_attach(parser: argparse.ArgumentParser) -> None:
     """The options of watching a run on the screen."""
-    parser.add_argument("run", type=Path, metavar="RUN", help="the run's directory")
+    add_run(parser)
     parser.add_argument("--theme", metavar="NAME", help="theme of the screen")
     parser.set_defaults(command=attach)
 
@@ -52,14 +52,15 @@ async def attach(chosen: argparse.Namespace) -> int:
     """
     from tui_tuner.app.showing import FrontEnd, attach
 
-    header_of(chosen.run)  # as for a replay
+    run = run_of(chosen)
+    header_of(run)  # as for a replay
     FrontEnd(auto=False).check("`tuner-tui watch` prints lines")
-    return await attach(chosen.run, chosen.theme)
+    return await attach(run, chosen.theme)
 
 
 def add_watch(parser: argparse.ArgumentParser) -> None:
     """The options of printing a run as it comes."""
-    parser.add_argument("run", type=Path, metavar="RUN", help="the run's directory")
+    add_run(parser)
     parser.add_argument("--output", choices=("text", "json"), help="default text")
     parser.add_argument("--answer", action="store_true", help="put its questions to you, a line each")
     parser.set_defaults(command=watch)
@@ -73,7 +74,7 @@ async def watch(chosen: argparse.Namespace) -> int:
     """
     from tui_tuner.app.attaching import watch
 
-    return await watch(chosen.run, json=chosen.output == "json", answer=chosen.answer)
+    return await watch(run_of(chosen), json=chosen.output == "json", answer=chosen.answer)
 
 
 async def _told(chosen: argparse.Namespace) -> ToldRun:

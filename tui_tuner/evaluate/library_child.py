@@ -29,6 +29,7 @@ from tui_tuner.problem.dtypes import dtype_named, is_narrow
 from tui_tuner.problem.expressions import evaluate
 from tui_tuner.problem.inputs import call_reference, label_of, make_arguments
 from tui_tuner.problem.model import Problem
+from tui_tuner.problem.placement import in_order
 from tui_tuner.problem.reference import find_library, load_function, outputs_of, plain_scalar, with_arrays
 from tui_tuner.processes.parent import die_with_parent
 
@@ -77,7 +78,9 @@ class TorchLibrary:
         named = self._on_device(arguments)
         shapes = {a.name: np.shape(value) for a, value in zip(at.arguments, arguments, strict=True) if a.output}
         found = outputs_of(self._place, lambda: self._on_host(self._function(**named), named), shapes)
-        for name, expected in call_reference(at, arguments).items():
+        in_lists = {a.name: a for a in at.arguments}
+        for name, laid_out in call_reference(at, arguments).items():
+            expected = in_order(in_lists[name], laid_out)
             dtype = found[name].dtype
             operations = 1024.0 if at.work is None else float(evaluate(at.work.flops, at.sizes)) / max(1, expected.size)
             allowed = bound(expected, dtype, operations, at.tolerance, None)
@@ -108,7 +111,7 @@ class TorchLibrary:
 
     def _on_device(self, arguments: list[np.ndarray | np.generic]) -> dict[str, Any]:
         named = {
-            a.name: self._tensor(value) if isinstance(value, np.ndarray) else plain_scalar(value)
+            a.name: self._tensor(in_order(a, value)) if isinstance(value, np.ndarray) else plain_scalar(value)
             for a, value in zip(self._problem.arguments, arguments, strict=True)
         }
         return with_arrays(self._problem, named)

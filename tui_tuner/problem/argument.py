@@ -25,6 +25,7 @@ type_names = Literal[
     "float8_e4m3fn",
     "float8_e5m2",
 ]
+_LIST_AND_PART = 2
 POINTER = "pointer"
 """The dtype of a member that holds an address."""
 Expression = str | int
@@ -106,6 +107,8 @@ class Argument(BaseModel):
         function: what makes the array instead of a fill, by its name in the reference's file.
         constant: whether it is no parameter of the kernel but the `__constant__` variable of this name, which is filled
             before each launch, as a host does with cudaMemcpyToSymbol.
+        addresses: whether the kernel is given a list in device memory of the addresses of the array's parts, one for
+            each of its first extent, as a `float **` is.
     """
 
     model_config = TABLE
@@ -125,6 +128,7 @@ class Argument(BaseModel):
     nans: bool = False
     function: str | None = None
     constant: bool = False
+    addresses: bool = False
 
     @property
     def holds_structures(self) -> bool:
@@ -136,13 +140,8 @@ class Argument(BaseModel):
         """What is not declared is not written: keys in journals hash arguments."""
         return without_defaults(
             handler(self),
-            members=None,
-            local=None,
-            one_value=False,
-            infinities=False,
-            nans=False,
-            function=None,
-            constant=False,
+            **dict.fromkeys(("members", "local", "function")),
+            **dict.fromkeys(("one_value", "infinities", "nans", "constant", "addresses"), False),
         )
 
     @model_validator(mode="after")
@@ -158,6 +157,11 @@ class Argument(BaseModel):
             raise ValueError(f"argument '{self.name}' is a scalar and cannot be an output")
         if self.one_value and not self.output:
             raise ValueError(f"argument '{self.name}' is no output, of which alone one_value is said")
+        if self.addresses and (len(self.shape or ()) < _LIST_AND_PART or self.constant or self.holds_structures):
+            raise ValueError(
+                f"argument '{self.name}' is given as a list of addresses: it needs the shape of an array in device "
+                "memory, first how many addresses there are, then the extents of what each leads to"
+            )
         if self.output and self.constant:
             raise ValueError(f"argument '{self.name}' is constant memory, which no kernel writes")
         return self

@@ -21,6 +21,7 @@ from tui_tuner.problem.toml_file import KeyLocations
 from tui_tuner.text import suggestion
 
 MAX_BYTES = 2**40
+_LIST_DEPTH = 2
 
 
 def check_arguments(problem: Problem, signature: KernelSignature, place: KeyLocations) -> None:
@@ -137,17 +138,30 @@ def _declared(parameter: KernelParameter) -> str:
 
 def _unlike(argument: Argument, parameter: KernelParameter) -> tuple[str, str] | None:
     """The key that does not fit the parameter, and why."""
-    kind = "shape" if argument.shape is not None else "value" if argument.local is None else "local"
     if reason := why_not_passable(parameter):
         return "name", reason
+    return _of_another_kind(argument, parameter) or _of_other_elements(argument, parameter)
+
+
+def _of_another_kind(argument: Argument, parameter: KernelParameter) -> tuple[str, str] | None:
+    kind = "shape" if argument.shape is not None else "value" if argument.local is None else "local"
     if parameter.local and kind != "local":
         return kind, f"is a __local pointer in the kernel: it needs local, its elements in a work-group, not {kind}"
     if kind == "local" and not parameter.local:
         return kind, "is no __local pointer in the kernel"
+    if parameter.is_list and not argument.addresses:
+        needs = "it needs addresses = true, and a shape that begins with how many there are"
+        return "name", f"is a list of addresses in the kernel: {needs}"
+    if argument.addresses and not parameter.is_list:
+        return "addresses", "is no list of addresses in the kernel"
     if parameter.pointer and kind == "value":
         return kind, "is a pointer in the kernel: it needs shape, not value"
     if not parameter.pointer and kind == "shape":
         return kind, "is a scalar in the kernel: it needs value, not shape"
+    return None
+
+
+def _of_other_elements(argument: Argument, parameter: KernelParameter) -> tuple[str, str] | None:
     if parameter.dtype not in (None, argument.dtype) and not holds_bits(argument.dtype, parameter.dtype):
         return "dtype", f"is {parameter.dtype} in the kernel, not {argument.dtype}"
     if argument.output and parameter.const:
@@ -220,8 +234,10 @@ def why_not_passable(parameter: KernelParameter) -> str | None:
     written = parameter.type_text
     if "&" in written:
         return "is a reference in the kernel: only values and pointers can be passed"
-    if written.count("*") > 1 and "(" not in written:
-        return "is a pointer to pointers, which only a host can set"
+    if written.count("*") + ("[" in written) > _LIST_DEPTH and "(" not in written:
+        return "is a pointer to pointers of pointers, which only a host can set"
+    if parameter.is_list and not {"global", "__global"}.isdisjoint(written.split()):
+        return "is a pointer to pointers, and OpenCL's buffers hold no addresses"
     if "( *" in written:
         return "is a pointer to something that is no plain array"
     if not parameter.pointer and parameter.width > 1:

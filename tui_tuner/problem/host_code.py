@@ -8,8 +8,10 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from tui_tuner.errors import ProblemError
 from tui_tuner.problem.structures import enumerators
 from tui_tuner.problem.syntax import code_only, spaces
+from tui_tuner.problem.toml_file import read_text
 
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\r?\n|[^\n])*", re.MULTILINE)
 _MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:\\\r?\n|[^\n])*", re.MULTILINE)
@@ -241,3 +243,21 @@ def _is_class_of_host(head: str, body: str) -> bool:
 def _is_prototype(statement: str) -> bool:
     statement = _TEMPLATE.sub("", statement.strip())
     return not _OF_THE_DEVICE.search(statement) and bool(_PROTOTYPE.fullmatch(statement)) and "=" not in statement
+
+
+def refuse_text(file: Path) -> None:
+    """Refuse a Python file whose kernel is CUDA's text, as for `cupy.RawKernel` or PyCUDA's `SourceModule`.
+
+    Raises:
+        ProblemError: it is such a file; with what to do.
+    """
+    text = read_text(file) if file.suffix == ".py" else ""
+    kernel = re.search(r"\b__global__\s[^;{}()]*?\b(\w+)\s*\(", text)
+    if kernel is not None and not re.search(r"^\s*(?:import|from)\s+(?:triton|helion)\b", text, re.MULTILINE):
+        own = file.with_suffix(".cu")
+        raise ProblemError(
+            f"{kernel[1]}() is CUDA in a text of Python",
+            hint=f"write that text into {own.name}, and run: tuner-tui {own}",
+            file=file,
+            line=text.count("\n", 0, kernel.start()) + 1,
+        )

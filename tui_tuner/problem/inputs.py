@@ -16,6 +16,7 @@ from tui_tuner.problem.by_value import layout
 from tui_tuner.problem.dtypes import dtype_named, is_floating, is_narrow, kept_below, largest
 from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.model import Argument, InputFill, Member, Problem
+from tui_tuner.problem.placement import in_order
 from tui_tuner.problem.reference import call_reference, made_by_function
 
 DEFAULT_INTEGERS = (0, 100)
@@ -221,7 +222,8 @@ def _value(problem: Problem, argument: Argument, sizes: Mapping[str, int], seed:
         if argument.holds_structures:
             return _structures(argument, sizes, shape, seed)
         if argument.function is not None:
-            return made_by_function(problem, argument.function, sizes, np.random.default_rng(seed), (shape, dtype))
+            made = made_by_function(problem, argument.function, sizes, np.random.default_rng(seed), (shape, dtype))
+            return in_order(argument, made)
         return _filled(argument, sizes, shape, seed)
     except ExpressionError as error:
         raise ProblemError(f"argument '{argument.name}': {error}", hint=f"the sizes are {dict(sizes)}") from None

@@ -1,4 +1,4 @@
-"""Where the values of a launch go that are no parameters of the kernel: constant memory, and arrays behind pointers."""
+"""Where the values of a launch go that a kernel is not given as they are: constant memory, arrays behind pointers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tui_tuner.problem.by_value import layout
-from tui_tuner.problem.model import Problem
+from tui_tuner.problem.model import Argument, Problem
 
 ADDRESS_BYTES = 8
 T = TypeVar("T")
@@ -23,10 +23,12 @@ class Placement:
         constants: by place among the arguments, the `__constant__` variable that each fills.
         pointers: by place of a structure, the bytes before each pointer in it, with the place of the array that it is
             the address of.
+        lists: the places of arrays of which the kernel is given a list of their parts' addresses.
     """
 
     constants: Mapping[int, str] = field(default_factory=dict)
     pointers: Mapping[int, Mapping[int, int]] = field(default_factory=dict)
+    lists: frozenset[int] = frozenset()
 
     @property
     def aside(self) -> frozenset[int]:
@@ -47,7 +49,8 @@ def placement_of(problem: Problem) -> Placement:
         fields: Mapping[str, Any] = layout(members).fields or {}
         pointers.setdefault(index, {})[fields[members[number].name][1]] = places[array]
     constants = {index: argument.name for index, argument in enumerate(problem.arguments) if argument.constant}
-    return Placement(constants, pointers)
+    lists = frozenset(index for index, argument in enumerate(problem.arguments) if argument.addresses)
+    return Placement(constants, pointers, lists)
 
 
 def with_addresses(structure: np.generic, addresses: Mapping[int, int]) -> np.generic:
@@ -59,3 +62,17 @@ def with_addresses(structure: np.generic, addresses: Mapping[int, int]) -> np.ge
         content[offset : offset + ADDRESS_BYTES] = address.to_bytes(ADDRESS_BYTES, "little")
     held: np.generic = np.frombuffer(content, structure.dtype)[0]
     return held
+
+
+def in_order(argument: Argument, array: np.ndarray) -> np.ndarray:
+    """The parts of an array in the order of the list that leads to them, and the other way round.
+
+    In memory they lie in the opposite order: a kernel that takes the first address alone leaves the array.
+    """
+    return array[::-1] if argument.addresses else array
+
+
+def addresses_of_parts(at: int, nbytes: int, parts: int) -> np.ndarray:
+    """The list of the addresses of an array's parts, where the array lies there."""
+    listed: np.ndarray = at + nbytes // parts * np.arange(parts, dtype=np.uint64)[::-1]
+    return np.ascontiguousarray(listed)

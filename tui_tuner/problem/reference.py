@@ -26,6 +26,7 @@ from tui_tuner.problem.blocks import copied
 from tui_tuner.problem.by_value import layout
 from tui_tuner.problem.dtypes import is_floating, is_number
 from tui_tuner.problem.model import Argument, Problem
+from tui_tuner.problem.placement import in_order
 from tui_tuner.text import suggestion
 
 RANDOM = "random"
@@ -145,15 +146,16 @@ def call_reference(problem: Problem, arguments: Sequence[np.ndarray | np.generic
     """
     reference = find_reference(problem)
     given = zip(problem.arguments, arguments, strict=True)
-    named = with_arrays(problem, {a.name: _given(_in_structures(a, value)) for a, value in given if a.local is None})
+    named = with_arrays(problem, {a.name: _given(_as_function(a, value)) for a, value in given if a.local is None})
     outputs = {a.name: np.shape(value) for a, value in zip(problem.arguments, arguments, strict=True) if a.output}
-    return outputs_of(reference, lambda: _in_bytes(load_function(reference)(**named)), outputs)
+    found = outputs_of(reference, lambda: _in_bytes(load_function(reference)(**named)), outputs)
+    return {a.name: in_order(a, found[a.name]) for a in problem.arguments if a.output}
 
 
-def _in_structures(argument: Argument, value: np.ndarray | np.generic) -> np.ndarray | np.generic:
-    """An array of structures as NumPy has one, with its members by name; anything else as it is."""
+def _as_function(argument: Argument, value: np.ndarray | np.generic) -> np.ndarray | np.generic:
+    """An array of structures as NumPy has one, with its members by name, and parts in the order of their list."""
     if not argument.holds_structures:
-        return value
+        return in_order(argument, value) if isinstance(value, np.ndarray) else value
     structures: np.ndarray = np.asarray(value).reshape(-1).view(layout(argument.members or []))
     return structures
 

@@ -78,6 +78,12 @@ class KernelParameter:
         """Whether it points to memory that has a content before or after a launch."""
         return self.pointer and not self.local
 
+    @property
+    def is_list(self) -> bool:
+        """Whether it points to addresses of arrays."""
+        stars, extents = self.type_text.count("*"), self.type_text.count("[")
+        return "(" not in self.type_text and (stars, extents) in ((2, 0), (1, 1))
+
 
 @dataclass(frozen=True)
 class KernelSignature:

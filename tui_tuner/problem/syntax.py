@@ -246,7 +246,8 @@ def with_macros(text: str, macros: Mapping[str, tuple[str | None, str]]) -> str:
     """Text with macros put in, three times within each other at most.
 
     Args:
-        macros: parameters as written and text, by name; those without parameters are left alone.
+        macros: parameters as written, maybe with what one is that is not given, as in "(n, by=64)", and text, by name;
+            those without parameters are left alone.
     """
     for _ in range(3):
         for name, (parameters, body) in macros.items():
@@ -257,11 +258,14 @@ def with_macros(text: str, macros: Mapping[str, tuple[str | None, str]]) -> str:
 
 def _with_macro(text: str, name: str, parameters: str, body: str) -> str:
     """The uses of a macro in a text, replaced by what it stands for."""
-    names = [one.strip().replace("...", "__VA_ARGS__") for one in parameters.strip("()").split(",")]
+    listed = [one.partition("=") for one in parameters[1:-1].split(",")]
+    names = [name.strip().replace("...", "__VA_ARGS__") for name, _, _ in listed]
     place = 0
     while (found := re.compile(rf"\b{name}\s*\(").search(text, place)) is not None:
         end = closing(text, found.end() - 1, "()")
         given = split_list(text[found.end() : end - 1])
+        left = [default.strip() for _, _, default in listed[len(given) :]]
+        given += left if all(left) else []
         place = found.end()
         values = (value if value.isidentifier() else f"({value})" for value in given)
         meant = dict(zip(names, values, strict=False))

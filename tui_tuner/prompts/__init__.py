@@ -199,6 +199,10 @@ def _argument(argument: Argument, what: str) -> str:
     shape = ", ".join(str(extent) for extent in argument.shape)
     if argument.constant:
         return f"__constant__ {argument.name}: {argument.dtype} array of shape ({shape}), filled anew: keep it"
+    if argument.addresses:
+        count, *extents = map(str, argument.shape)
+        each = f"{argument.dtype} array of shape ({', '.join(extents)})"
+        return f"{what} {argument.name}: a list of {count} addresses in any order, each of a {each}, {role}"
     return f"{what} {argument.name}: {argument.dtype} array of shape ({shape}), {role}"
 
 

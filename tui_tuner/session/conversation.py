@@ -127,7 +127,7 @@ class Conversation:
         """
         backend = self._backend or await self._present()  # one that a call is under way with stays as it is
         if backend is None:
-            raise ModelError("there is no model to ask: name one with --llm, or while the session runs as its control")
+            raise ModelError("there is no model to ask: name one with --llm, or with m while the session runs")
         self._budget.check_cost(worst_cost(backend.name, request))
         return await complete(backend, request, on_chunk)
 

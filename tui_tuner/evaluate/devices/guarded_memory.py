@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from ctypes import byref, c_size_t, c_uint64
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from tui_tuner.evaluate.devices.cuda.driver import AccessDescription, AllocationProperties, Driver, Location
+from tui_tuner.problem.placement import ADDRESS_BYTES, addresses_of_parts
 
 PATTERN = 0xFFF5
 """Not a number as float16, bfloat16, float32 and float64, so that values read from a guard show in results too."""
@@ -114,16 +115,35 @@ class GuardedDeviceArray:
     Attributes:
         base: first mapped address.
         release: gives everything back.
+        listed: where the addresses of its parts lie, if kernels reach it by these; its own.
+        parts: how many they are.
     """
 
     base: int
     layout: Layout
     release: Callable[[], None]
+    listed: GuardedDeviceArray | None = None
+    parts: int = 0
 
     @property
     def address(self) -> int:
         """The address of the array's first byte."""
         return self.base + self.layout.offset
+
+    @property
+    def given(self) -> int:
+        """The address that a kernel is given: of the array, or of the list of its parts' addresses."""
+        return self.address if self.listed is None else self.listed.address
+
+    @property
+    def addresses(self) -> np.ndarray:
+        """Of its parts, as they have to be in the list."""
+        return addresses_of_parts(self.address, self.layout.nbytes, self.parts)
+
+    @property
+    def regions(self) -> tuple[GuardedDeviceArray, ...]:
+        """What has bands of its own: the array and, where it has one, the list."""
+        return (self,) if self.listed is None else (self, self.listed)
 
     @property
     def bands(self) -> tuple[Band, Band]:
@@ -153,8 +173,11 @@ class GuardedMemory:
         self._driver.call("cuMemGetAllocationGranularity", byref(size), byref(self._properties), _MINIMUM)
         return size.value
 
-    def allocate(self, nbytes: int, *, guard_end: bool) -> GuardedDeviceArray:
+    def allocate(self, nbytes: int, *, guard_end: bool, parts: int = 0) -> GuardedDeviceArray:
         """Memory for an array, all of it filled with the pattern.
+
+        Args:
+            parts: of how many parts there is a list of addresses; 0 where there is none.
 
         Raises:
             CudaError: out of memory.
@@ -166,7 +189,18 @@ class GuardedMemory:
         else:
             array = self._map(page_layout(nbytes, self._granularity, guard_end=guard_end), self._granularity)
         self._driver.fill16(array.base, PATTERN, array.layout.mapped)
-        return array
+        return self._with_list(array, parts) if parts else array
+
+    def _with_list(self, array: GuardedDeviceArray, parts: int) -> GuardedDeviceArray:
+        """The array with the list of the addresses of its parts, in memory that is guarded as well."""
+        with ExitStack() as undo:
+            undo.callback(array.release)
+            listed = self.allocate(ADDRESS_BYTES * parts, guard_end=True)
+            undo.callback(listed.release)
+            held = replace(array, listed=listed, parts=parts)
+            self._driver.upload(listed.address, held.addresses)
+            release = undo.pop_all()
+        return replace(held, release=release.close)
 
     def _map(self, layout: Layout, margin: int) -> GuardedDeviceArray:
         call, reserved, handle = self._driver.call, c_uint64(), c_uint64()
@@ -192,13 +226,20 @@ class GuardedMemory:
         Args:
             find: looks at bands on the device; None to look at them here.
         """
-        bands = [band for array in arrays.values() for band in array.bands]
+        regions = [(key, region) for key, array in arrays.items() for region in array.regions]
+        bands = [band for _, region in regions for band in region.bands]
         found = iter((find or self._find_damage)(bands))
-        for key, array in arrays.items():
-            words = _words(array.layout, next(found), next(found))
+        for key, region in regions:
+            words = _words(region.layout, next(found), next(found))
             if words is not None:
-                return key, words
-        return None
+                return key, words if region is arrays[key] else f"its list of addresses: {words}"
+        changed = (key for key, array in arrays.items() if array.listed and self._is_changed(array, array.listed))
+        return next(((key, "wrote to its list of addresses, which can only be read") for key in changed), None)
+
+    def _is_changed(self, array: GuardedDeviceArray, listed: GuardedDeviceArray) -> bool:
+        held = np.empty_like(array.addresses)
+        self._driver.download(held, listed.address)
+        return not np.array_equal(held, array.addresses)
 
     def _find_damage(self, bands: Sequence[Band]) -> Sequence[Overwritten]:
         return [_overwritten(self._downloaded(band), band.start) for band in bands]

@@ -14,11 +14,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tui_tuner.evaluate.devices.base import KernelArgument
-from tui_tuner.evaluate.tolerance import Bound, Verdict, compare, loosest, wrong_elements
+from tui_tuner.evaluate.tolerance import Bound, Verdict, loosest, wrong_elements
+from tui_tuner.evaluate.tolerance import compare as compare_here
 from tui_tuner.problem.blocks import copied
 from tui_tuner.problem.domains import SPIKES
 from tui_tuner.problem.dtypes import is_floating
 from tui_tuner.problem.model import Problem
+from tui_tuner.problem.placement import in_order
 from tui_tuner.problem.textures import Texture
 
 MAY_ERR = (
@@ -71,9 +73,12 @@ class LaunchData:
             share, mismatch = compare(index, expected, self.bounds[index])
             worst = max(worst, share)
             if mismatch is not None:
-                got, name = output(index), problem.arguments[index].name
-                where = pattern(wrong_elements(got, expected, self.bounds[index]))
-                is_rounding = problem.reference is None and _is_no_more_than_rounding(got, expected)
+                argument = problem.arguments[index]
+                got, right = (in_order(argument, array) for array in (output(index), expected))
+                if argument.addresses:
+                    _, mismatch = compare_here(got, right, self.bounds[index])
+                where, name = pattern(wrong_elements(got, right, self.bounds[index])), argument.name
+                is_rounding = problem.reference is None and _is_no_more_than_rounding(got, right)
                 told = (f"wrong: {where}" if where else "", MAY_ERR if is_rounding else "")
                 return worst, "; ".join([f"at {self.label}: {name}{mismatch}", *filter(None, told)])
         return worst, None
@@ -82,7 +87,7 @@ class LaunchData:
 def _is_no_more_than_rounding(got: np.ndarray, expected: np.ndarray) -> bool:
     """Whether no element is further off than the error of a kernel may be at all."""
     is_real = is_floating(got.dtype)
-    return is_real and compare(got, expected, loosest(expected, got.dtype))[1] is None
+    return is_real and compare_here(got, expected, loosest(expected, got.dtype))[1] is None
 
 
 def with_leftovers(data: LaunchData, poisoned: Collection[int]) -> list[LaunchData]:

@@ -20,10 +20,12 @@ from tui_tuner.problem.draft.guesses import (
     dimensions,
     divided_by,
     indexed_by,
+    is_asked_alone,
     is_written,
     outputs,
     size_names,
 )
+from tui_tuner.problem.draft.host_memory import LIST
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.order import said_where
 from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL, ProposedFacts, ProposedFill
@@ -35,6 +37,7 @@ from tui_tuner.problem.syntax import code_only
 
 CHECK = "  # a guess: check"
 _OF_USUAL = "  # as the host makes it of usual sizes: check"
+_POSITIVE = "  # between 0 and 1, since negative numbers gave what is no number"
 _USUAL_FRACTIONS = {
     r"(?i:eps(?:ilon)?|tol(?:erance)?)": "1e-5",
     r"(?i:min|low).*|.*(?:_min|Min|_low|Low)": "-2.0",
@@ -104,7 +107,9 @@ def _arguments(draft: Draft) -> Iterator[str]:
 
 def _array(parameter: KernelParameter, written: Mapping[str, bool], draft: Draft) -> Iterator[str]:
     extents, said = _shape(parameter, draft)
-    yield f"shape = {json.dumps(extents)}{said}"
+    counted = [_parts(parameter, draft)] if parameter.is_list else []
+    yield f"shape = {json.dumps([*counted, *extents])}{said}"
+    yield from ["addresses = true  # a list of the addresses of so many arrays"] * len(counted)
     proposed = draft.facts.fills.get(parameter.name)
     if counts_blocks(parameter.name, draft.signature):
         yield 'fill = "zeros"  # blocks count in it, and the last one sets it back: no output'
@@ -125,6 +130,8 @@ def _array(parameter: KernelParameter, written: Mapping[str, bool], draft: Draft
         yield f'fill = "integers"\nlow = {low}\nhigh = {json.dumps(high)}  # as the host fills it'
     elif proposed is not None:
         yield from _proposed_fill(proposed)
+    elif is_asked_alone(parameter.name, draft.signature) and _fill(parameter, draft) == "integers":
+        yield 'fill = "integers"\nhigh = 2  # a guess, for the kernel only asks whether it is zero: check'
     elif parameter.name in arrays_of_offsets(draft.signature):
         yield from _offsets(parameter, draft)
     elif parameter.name in said_where(draft.signature):
@@ -133,7 +140,7 @@ def _array(parameter: KernelParameter, written: Mapping[str, bool], draft: Draft
         elements = " * ".join(as_factor(one, among[1:]) for one in among)
         yield f'fill = "integers"\nhigh = {json.dumps(elements)}  # a guess, for it says where the kernel reads: check'
     elif _fill(parameter, draft) == "uniform":
-        yield 'fill = "uniform"  # between 0 and 1, since negative numbers gave what is no number'
+        yield f'fill = "uniform"{_POSITIVE}'
 
 
 def _local(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
@@ -198,6 +205,8 @@ def _constants(draft: Draft) -> Iterator[str]:
         yield "constant = true"
         if one.drawn is not None:
             yield f'fill = "integers"\nlow = {one.drawn[0]}\nhigh = {one.drawn[1]}  # as the host fills it'
+        elif draft.amendments.positive and is_floating(dtype_named(one.dtype)):
+            yield f'fill = "uniform"{_POSITIVE}'
 
 
 def _proposed_fill(proposed: ProposedFill) -> Iterator[str]:
@@ -263,6 +272,14 @@ def _shape(parameter: KernelParameter, draft: Draft) -> tuple[list[str], str]:
     if launch is not None and "problem_size" in launch.keys and not in_blocks:
         elements = " * ".join(as_factor(_in_elements(one, launch), "*") for one in launch.keys["problem_size"])
     return array_shape(draft.signature, parameter, elements), CHECK
+
+
+def _parts(parameter: KernelParameter, draft: Draft) -> str:
+    """How many addresses a list holds: as the host has it, else as many as there are blocks in the last axis."""
+    known = {} if draft.launch is None else {**draft.launch.shapes, **draft.amendments.shapes}
+    axes = [] if draft.launch is None else draft.launch.keys.get("problem_size", ())
+    names = [name for name in size_names(draft.signature) if re.search(r"(?i)batch|count|num|lists", name)]
+    return known.get(LIST.format(parameter.name)) or next(iter([*names, *axes[::-1], *size_names(draft.signature)]))
 
 
 def _declared(parameter: KernelParameter, draft: Draft) -> list[str]:

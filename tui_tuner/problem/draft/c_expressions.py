@@ -44,6 +44,7 @@ _SIGNS: dict[str, Callable[[ast.expr], ast.expr]] = {
     "-": lambda operand: ast.BinOp(ast.Constant(0), ast.Sub(), operand),
 }
 _MOST_CHARACTERS, _MOST_INSIDE = 400, 40
+_LITERALS = ("number_literal", "true", "false")
 SIZEOF = "sizeof__"
 _BYTES = {"char": 1, "bool": 1, "short": 2, "half": 2, "double": 8, "long": 8, "size_t": 8, "float2": 8, "float4": 16}
 
@@ -77,8 +78,8 @@ def _read(node: Node, depth: int) -> ast.expr:
     parts = [one for one in node.named_children if one.type not in ("comment", "type_descriptor")]
     if node.type == "conditional_expression" and (default := _default(parts[1:])) is not None:
         return _read(default, depth - 1)
-    if node.type == "number_literal" or (node.type in _NAMED and _NAME.fullmatch(text)):
-        return ast.Constant(_number(text)) if node.type == "number_literal" else ast.Name(text)
+    if node.type in _LITERALS or (node.type in _NAMED and _NAME.fullmatch(text)):
+        return ast.Constant(_number(text)) if node.type in _LITERALS else ast.Name(text)
     if node.type == "sizeof_expression":
         return ast.Name(SIZEOF + "_".join(re.findall(r"\w+", _text(node).partition("sizeof")[2])))
     if node.type == "call_expression":
@@ -128,6 +129,8 @@ def _text(node: Node) -> str:
 
 def _number(text: str) -> int | float:
     """What a literal says, whose suffix says nothing here."""
+    if text in _LITERALS:
+        return int(text == "true")
     text = text.replace("'", "").rstrip("uUlL" if text[:2] in ("0x", "0X") else "uUlLfF")
     if re.fullmatch(r"0[xX].*", text):
         return int(text, 16)

@@ -232,6 +232,14 @@ def is_written(name: str, signature: KernelSignature) -> bool:
     return sum(_writes(name, signature.body)) > 0
 
 
+def is_asked_alone(name: str, signature: KernelSignature) -> bool:
+    """Whether the kernel only asks whether elements of an array are zero, as in `if (!solid[i]) return;`."""
+    element = rf"\b{re.escape(name or '?')}\s*\[(?:[^][;]|\[[^][;]*\])*\]"
+    asked = rf"(?:\b(?:if|while)\s*\(|&&|\|\||!)\s*\(?\s*{element}\s*\)?\s*(?=\)|&&|\|\|)|!\s*{element}|{element}\s*\?"
+    found = len(re.findall(asked, signature.body))
+    return found > 0 and found == len(re.findall(rf"\b{re.escape(name or '?')}\b", signature.body))
+
+
 def counts_blocks(name: str, signature: KernelSignature) -> bool:
     """Whether blocks count in an array, and the last one sets it back to zero, as `atomicInc(done, gridDim.x - 1)`."""
     counts = re.search(rf"\batomicInc\s*\(\s*&?\s*{re.escape(name or '?')}\b[^;]*\bgridDim\b", signature.body)
@@ -257,7 +265,7 @@ def _writes(name: str, body: str) -> tuple[int, int]:
     whole = "".join(rf"|\b{re.escape(one)}\b" for one in referred)
     element = (
         rf"(?:\b(?:{own})(?:\s*{index})+|\*\s*(?:{own})\b|\*\s*\(\s*(?:{own})\b[^;=]*\)|\b(?:{own})(?=\s*->){whole})"
-        r"(?:\s*(?:\.|->)\s*\w+)*\s*"
+        rf"(?:\s*(?:\.|->)\s*\w+(?:\s*{index})*)*\s*"
     )
     stored = len(re.findall(rf"\bstore_matrix_sync\s*\(\s*(?:{own})\b", body))
     atomic = rf"\batom(?:ic)?\w*\s*\(\s*(?:{own})\b"

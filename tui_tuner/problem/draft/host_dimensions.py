@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
+from tui_tuner.problem.draft.guesses import SMALL
 from tui_tuner.problem.draft.host_members import listed
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.syntax import closing, split_list
@@ -59,3 +61,9 @@ def _dim3(program: HostProgram, name: str, place: int) -> tuple[list[str], int] 
         axes += ["1"] * ("xyz".index(one[1]) + 1 - len(axes))
         axes["xyz".index(one[1])], there = one[2].strip(), one.start()
     return axes, there
+
+
+def extent_in(value: ast.expr) -> int | None:
+    """The number of a `dim3` that is none of the launch's, where it may be a size by itself, as of a volume."""
+    number = value.value if isinstance(value, ast.Constant) else None
+    return number if isinstance(number, int) and number >= SMALL else None

@@ -6,8 +6,11 @@ And how many elements are appended to a list, where no loop or condition says ot
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from tui_tuner.problem.syntax import closing
+
+_MOST_STEPS = 6
 
 
 def raised(code: str, name: str, start: int, end: int) -> str | None:
@@ -65,3 +68,21 @@ def appended(code: str, name: str, start: int, end: int) -> int | None:
         code, start, end
     )
     return found if found and not changed else None
+
+
+def is_of_some_steps(code: str, meaning: Callable[[str, int], tuple[str, int] | None], name: str, place: int) -> bool:
+    """Whether what is passed holds at some steps of a loop around it alone, as in `bool save = step % 100 == 0`."""
+    text, where = name, place
+    for _ in range(_MOST_STEPS):
+        said = meaning(text, where) if text.isidentifier() else None
+        if said is None:
+            break
+        text, where = said
+    asked = re.search(r"[<>%!]|==", text) is not None
+    return asked and any(halfway(code, word, where) for word in re.findall(r"[A-Za-z_]\w*", text))
+
+
+def is_summed(code: str, text: str, start: int, end: int) -> bool:
+    """Whether a name in a text is changed by what it was between two places, as a sum of all elements before is."""
+    summed = "|".join(re.findall(r"[A-Za-z_]\w*", text)) or "(?!)"
+    return re.compile(rf"\b(?:{summed})\s*[-+*]=").search(code, start, end) is not None

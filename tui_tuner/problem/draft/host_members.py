@@ -125,3 +125,8 @@ def listed(text: str) -> str | None:
     """What stands in the braces that text is, or in the parentheses behind `make_float2`; None where it is neither."""
     found = _LISTED.fullmatch(text.strip())
     return None if found is None else found[1] or found[2] or ""
+
+
+def elements_of(name: str, count: int | None) -> list[str]:
+    """A member by itself, or each element of an array."""
+    return [name] if count is None else [f"{name}[{index}]" for index in range(count)]

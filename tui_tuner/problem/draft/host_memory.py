@@ -5,20 +5,25 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from tui_tuner.problem.by_value import structure_bytes
 from tui_tuner.problem.c_types import dtype_of
-from tui_tuner.problem.draft.c_expressions import SIZEOF, factors
+from tui_tuner.problem.draft.c_expressions import SIZEOF, factors, product
 from tui_tuner.problem.draft.host_loops import appended
 from tui_tuner.problem.draft.host_members import put_in
-from tui_tuner.problem.draft.host_objects import HostObjects, Taken
+from tui_tuner.problem.draft.host_objects import ELEMENT, HostObjects, Taken
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.worked_out import scaled
 from tui_tuner.problem.dtypes import dtype_named
+from tui_tuner.problem.placement import ADDRESS_BYTES
 from tui_tuner.problem.signature import KernelParameter
 from tui_tuner.problem.syntax import closing, split_list
 
+LIST = "{}[]"
+"""How many addresses a list holds, by the name of what it leads to."""
+_ADDRESS = re.compile(r"\bsizeof\s*\([^()]*\*[^()]*\)")
 _MOST_STEPS = 12
 _CAST = re.compile(r"^\(\s*(?:const\s+)?[\w\s:]+[*\s]*\)\s*(?=\S)|^(?:reinterpret|static|const)_cast\s*<[^<>]*>\s*")
 _VECTOR = r"\b(?:\w+\s*::\s*)?(?:device_vector|host_vector|universal_vector|vector|valarray)\s*<(?P<type>[^<>;]*)>"
@@ -53,7 +58,36 @@ class HostMemory:
                 return found
         return None
 
-    def is_divided(self, pointer: str, place: int) -> bool:
+    def arrays(
+        self, given: str, place: int, parameter: KernelParameter
+    ) -> Iterator[tuple[str, Taken, KernelParameter]]:
+        """The memory of an array; of a list of addresses that of each array, and under `LIST` that of the list."""
+        taken = self.taken(given, place) if parameter.is_array else None
+        if taken is None or ((parameter.behind or "." in given) and self._is_divided(given, place)):
+            return
+        if not parameter.is_list:
+            yield parameter.name, taken, parameter
+        elif (part := self._listed(given, place)) is not None:
+            yield LIST.format(parameter.name), taken, parameter
+            yield parameter.name, part, replace(parameter, type_text=parameter.type_text.replace("*", "", 1))
+
+    def _listed(self, pointer: str, place: int) -> Taken | None:
+        """The memory of each array whose address is in a list that the host copies to the device."""
+        for name, _ in self._followed(pointer, place):
+            copied = re.search(rf"\bcudaMemcpy(?:Async)?\s*\(\s*{re.escape(name)}\s*,\s*&?(?P<host>\w+)", self._code)
+            if copied is None:
+                continue
+            if (own := self._allocated(copied["host"], copied.start())) is not None:
+                return own
+            put = rf"\b{copied['host']}\s*(?:\[[^\]]*\]\s*=(?!=)|\.\s*(?:push|emplace)_back\s*\()\s*(?P<given>[^;]+);"
+            for one in re.finditer(put, self._code):
+                apart = re.fullmatch(r"[^+]*\+\s*(?:\(\s*\w+\s*\)\s*)?\w+\s*\*\s*(?P<apart>[^;]*?)\)?", one["given"])
+                found = Taken(f"({apart['apart']}) * {ELEMENT}", one.start()) if apart else None
+                if found := found or self.taken(one["given"].rstrip(" )"), one.start()):
+                    return found
+        return None
+
+    def _is_divided(self, pointer: str, place: int) -> bool:
         """Whether the host makes several arrays of the memory that a pointer is taken from, as by `all + n`."""
         name, place = list(self._followed(pointer, place))[-1]
         function = self._program.function_at(place)
@@ -240,16 +274,30 @@ def in_elements(
         if meaning is None or "sizeof" not in meaning[0]:
             break
         text, place = meaning
-    parts = factors(program.resolved(text, place, known))
-    sized = [one for one in parts if isinstance(one, ast.Name) and one.id.startswith(SIZEOF)]
+    if parameter.is_list:
+        text = _ADDRESS.sub(str(ADDRESS_BYTES), text)
+    sized, parts = _without_bytes(program.resolved(text, place, known))
     of_number = parameter.width * dtype_named(parameter.dtype or "float32").itemsize
+    of_number = ADDRESS_BYTES if parameter.is_list else of_number
     element = structure_bytes(parameter.members) if parameter.members else of_number
-    if sized:
-        parts.remove(sized[0])
-        dtype, width = dtype_of(sized[0].id.removeprefix(SIZEOF).replace("_", " "), "cuda", {})
+    if sized is not None:
+        dtype, width = dtype_of(sized.id.removeprefix(SIZEOF).replace("_", " "), "cuda", {})
         host = width * dtype_named(dtype).itemsize if dtype is not None and parameter.dtype is not None else element
         return scaled(parts, host, element)
     return scaled(parts, 1, element)
+
+
+def _without_bytes(node: ast.expr) -> tuple[ast.Name | None, list[ast.expr]]:
+    """The bytes of an element that a product has as a factor, also of what is divided in it, and the other factors."""
+    parts = factors(node)
+    for at, one in enumerate(parts):
+        if isinstance(one, ast.Name) and one.id.startswith(SIZEOF):
+            return one, parts[:at] + parts[at + 1 :]
+        if isinstance(one, ast.BinOp) and isinstance(one.op, ast.FloorDiv):
+            sized, above = _without_bytes(one.left)
+            if sized is not None:
+                return sized, [*parts[:at], ast.BinOp(product(above), ast.FloorDiv(), one.right), *parts[at + 1 :]]
+    return None, parts
 
 
 def named(pointer: str) -> str:

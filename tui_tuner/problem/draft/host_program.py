@@ -12,7 +12,7 @@ from tui_tuner.problem.c_types import alias_in, dtype_of, member_type
 from tui_tuner.problem.draft.c_expressions import SIZEOF, NotArithmetic, arithmetic, folded, is_called_by_name
 from tui_tuner.problem.draft.host_answers import told_of_device
 from tui_tuner.problem.draft.host_functions import HostFunction, functions_in, returned
-from tui_tuner.problem.draft.host_loops import raised
+from tui_tuner.problem.draft.host_loops import is_summed, raised
 from tui_tuner.problem.draft.host_members import HostMembers
 from tui_tuner.problem.draft.worked_out import finished, names
 from tui_tuner.problem.structures import enumerators, spaced, structures
@@ -219,7 +219,8 @@ class HostProgram:
                 self.code, start, place
             )
         )
-        return (found[-1][1].strip(), found[-1].start()) if found else None
+        is_sum = found and is_summed(self.code, found[-1][1], start, place)
+        return (found[-1][1].strip(), found[-1].start()) if found and not is_sum else None
 
     def _is_limit(self, name: str, assigned: re.Match[str]) -> bool:
         """Whether a name is only kept to a limit, as in `if (blocks > most) blocks = most;`."""
@@ -288,7 +289,9 @@ class HostProgram:
         for one in self.functions:
             text = returned(self.code, one) if one.parameters and not is_called_by_name(one.name) else None
             if text is not None:
-                found.setdefault(one.name, (f"({', '.join(one.parameters)})", f"({_plain(text)})"))
+                each = zip(one.parameters, one.defaults, strict=True)
+                named = (f"{name}={default}" if default and "," not in default else name for name, default in each)
+                found.setdefault(one.name, (f"({', '.join(named)})", f"({_plain(text)})"))
         return found
 
     def resolved(self, text: str, place: int, known: Callable[[str, int], ast.expr | None]) -> ast.expr:

@@ -63,7 +63,7 @@ def _type_of(program: HostProgram, text: str, place: int, pointed: bool) -> str:
     """The type of what stands at a place, or of what it points to; empty where it cannot be told."""
     for _ in range(_MOST_STEPS):
         made = re.fullmatch(rf"({_TYPE})\s*(?:\{{.*\}}|\(.*\))", text.strip(), re.DOTALL)
-        if made is not None and not pointed and not any(one.name == made[1] for one in program.functions):
+        if made is not None and not pointed and _is_made(program, made[1]):
             return _plain(made[1])
         number = next((kind for mark, kind in _NUMBERS if re.fullmatch(mark, text.strip())), "")
         name = named(text) if pointed else text.strip()
@@ -75,6 +75,12 @@ def _type_of(program: HostProgram, text: str, place: int, pointed: bool) -> str:
             return kind
         text, place = meaning  # of a type that the function's own template leaves open
     return ""
+
+
+def _is_made(program: HostProgram, name: str) -> bool:
+    """Whether `name(...)` makes an object, by a constructor or in braces, and is no function's call."""
+    known = name.partition("<")[0].rpartition("::")[2].strip() in structures(program.code)
+    return known or not any(one.name == name for one in program.functions)
 
 
 def _declared(program: HostProgram, name: str, place: int, pointed: bool) -> Iterator[str]:

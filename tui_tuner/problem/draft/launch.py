@@ -12,7 +12,7 @@ from pathlib import Path
 from tui_tuner.problem.draft.c_expressions import NotArithmetic
 from tui_tuner.problem.draft.device_words import local_headers, words_of_device
 from tui_tuner.problem.draft.drafted import MOST_THREADS, DraftedLaunch
-from tui_tuner.problem.draft.guesses import TOLD_APART, extents_around
+from tui_tuner.problem.draft.guesses import TOLD_APART, extents_around, size_names
 from tui_tuner.problem.draft.host_launches import HostLaunch, is_chosen, launches
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.host_promises import drawn_in, is_power, local_memory, most_threads, multiples_in
@@ -319,6 +319,9 @@ class _Drafting:
     ) -> tuple[dict[str, str | float], dict[str, str]]:
         """The value of each scalar, and the names of sizes that scalars give them."""
         used = used_in(self._roots, [*_texts(keys), *shapes.values()]) | self._reading.bounds
+        if any(one.is_array and one.name not in shapes for one in self._signature.parameters):
+            guessed_of = (self._passed.get(name) for name in size_names(self._signature))
+            used |= {node.id: self._roots[node.id] for node in guessed_of if isinstance(node, ast.Name)}
         renamed: dict[str, str] = {}
         values: dict[str, str | float] = {}
         others = {name: usual_number(name) if n is None else n for name, n in self._roots.items() if name not in used}

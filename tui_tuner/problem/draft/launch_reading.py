@@ -12,10 +12,11 @@ from types import MappingProxyType
 
 from tui_tuner.problem.draft.c_expressions import NotArithmetic, arithmetic, folded
 from tui_tuner.problem.draft.host_answers import limit_of_devices
-from tui_tuner.problem.draft.host_dimensions import axes, element
+from tui_tuner.problem.draft.host_dimensions import axes, element, extent_in
 from tui_tuner.problem.draft.host_functions import leading_to
 from tui_tuner.problem.draft.host_launches import HostLaunch
-from tui_tuner.problem.draft.host_loops import halfway
+from tui_tuner.problem.draft.host_loops import halfway, is_of_some_steps
+from tui_tuner.problem.draft.host_members import elements_of
 from tui_tuner.problem.draft.host_memory import HostMemory, in_elements
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.host_types import with_structures
@@ -64,12 +65,12 @@ class LaunchReading:
         self.program = program
         self.memory = HostMemory(program)
         self.words = words
-        self.stated = stated
-        self.options = options
+        self.stated, self.options = stated, options
         self.signature = signature
         self.launch = replace(launch, arguments=tuple(program.members.passed(launch.arguments, signature.parameters)))
         self.roots: dict[str, int | None] = {}
         self._leading = leading_to(program.code, program.functions, launch.place)
+        self._launched = {one for text in (launch.grid, launch.block) for one in self.chain(text, launch.place)}
         self._symbols: dict[str, str] = {}
         self._resolving: list[tuple[str, int]] = []
         self._asked = 0
@@ -105,7 +106,9 @@ class LaunchReading:
             written, there = axes(self.program, member[1], place)
             if written != [member[1]]:
                 index = AXES.index(member[2])
-                return self.node(written[index], there) if index < len(written) else ast.Constant(1)
+                value = self.node(written[index], there) if index < len(written) else ast.Constant(1)
+                number = None if member[1] in self._launched else extent_in(value)
+                return value if number is None else self._root(name, number)
         if (limit := limit_of_devices(name)) is not None:
             return ast.Constant(limit)
         of_list = _OF_LIST.fullmatch(name)
@@ -168,7 +171,10 @@ class LaunchReading:
     def _values(self) -> dict[str, ast.expr]:
         """What the scalars are, as far as that can be read."""
         found: dict[str, ast.expr] = {}
-        for name, _, given in self.scalars():
+        for name, dtype, given in self.scalars():
+            if dtype == "bool" and is_of_some_steps(self.program.code, self.program.meaning, given, self.launch.place):
+                found[name] = ast.Constant(1)
+                continue
             is_shift = re.search(rf"<<\s*{re.escape(name)}\b", self.signature.body)  # no more than its sizes allow
             text = (not is_shift and halfway(self.program.code, given, self.launch.place)) or given
             with suppress(NotArithmetic):
@@ -182,7 +188,7 @@ class LaunchReading:
                 for member in (one for one in parameter.members if not one.pointee):
                     text = self.program.members.of_passed(given, parameter, member.name)
                     for one, of in zip(
-                        _elements_of(member.name, member.count), _elements_of(text, member.count), strict=True
+                        elements_of(member.name, member.count), elements_of(text, member.count), strict=True
                     ):
                         yield f"{parameter.name}.{one}", member.dtype, of
             elif not parameter.pointer:
@@ -333,16 +339,9 @@ class LaunchReading:
     def _extents(self) -> Iterator[tuple[str, ast.expr]]:
         """The elements of each array, where the memory that the host takes is so many of them."""
         for given, parameter in zip(self.launch.arguments, self.signature.parameters, strict=False):
-            taken = self.memory.taken(given, self.launch.place) if parameter.is_array else None
-            of_member = parameter.behind or "." in given
-            if taken is not None and not (of_member and self.memory.is_divided(given, self.launch.place)):
+            for name, taken, one in self.memory.arrays(given, self.launch.place, parameter):
                 with suppress(NotArithmetic):
-                    yield parameter.name, in_elements(self.program, self.known, taken, parameter)
-
-
-def _elements_of(name: str, count: int | None) -> list[str]:
-    """A member by itself, or each element of an array."""
-    return [name] if count is None else [f"{name}[{index}]" for index in range(count)]
+                    yield name, in_elements(self.program, self.known, taken, one)
 
 
 def _is_block(node: ast.expr) -> bool:

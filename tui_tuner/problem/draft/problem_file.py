@@ -17,6 +17,7 @@ from tui_tuner.problem.draft.drafted import DraftedLaunch
 from tui_tuner.problem.draft.guesses import (
     dimensions,
     extents_of,
+    is_guarded,
     loops_of,
     outputs,
     size_names,
@@ -28,10 +29,10 @@ from tui_tuner.problem.draft.opencl_options import BuildOptions, build_options
 from tui_tuner.problem.draft.order import in_any_order
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts, completed
 from tui_tuner.problem.draft.reach import reached_by
-from tui_tuner.problem.draft.sizes import Amendments, DraftedSizes, drafted_sizes
+from tui_tuner.problem.draft.sizes import Amendments, DraftedSizes, apart, drafted_sizes
 from tui_tuner.problem.draft.text import lines_of
 from tui_tuner.problem.draft.understood import understood
-from tui_tuner.problem.host_code import device_code
+from tui_tuner.problem.host_code import device_code, refuse_text
 from tui_tuner.problem.languages import COMPILED_LANGUAGES, LANGUAGES
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import KernelParameter, KernelSignature, find_kernel, find_kernels
@@ -63,6 +64,7 @@ def scaffold(
     """
     language = language_of(source_path)
     if language is None:
+        refuse_text(source_path)
         hint = f"known endings: {', '.join(LANGUAGES)}"
         raise ProblemError(f"the ending of {source_path} says no language", hint=hint)
     source = _source_of(source_path)
@@ -181,7 +183,11 @@ def _sizes_of(
         timed = max(16, timed >> halvings)
         tested = timed if amendments.tested == "same" else max(15, tested >> halvings)
     values = (timed, tested, emulated, max(15, extents.emulated_test >> amendments.halvings))
-    return DraftedSizes(*({name: min(value, given.get(name, value)) for name in names} for value in values))
+    found = [{name: min(value, given.get(name, value)) for name in names} for value in values]
+    if amendments.tested == "apart":
+        halved = () if is_guarded(signature) else names
+        found[1::2] = (apart(one, given, halved) for one in found[1::2])
+    return DraftedSizes(*found)
 
 
 def _chosen_name(source: str, language: Language, kernel: str | None, file: Path) -> str:
@@ -292,13 +298,6 @@ def _refuse_any_order(signature: KernelSignature, file: Path, code: str) -> None
         )
 
 
-_LISTED = (
-    "take the pointers by value, in a structure that has so many of them as the host lists:"
-    " struct List {{ {element} *at[8]; }}; with List {name} among the arguments, and {name}.at[i] for {name}[i]"
-)
-"""What to write instead of a list of pointers in the device's memory."""
-
-
 def _refuse_unusable(signature: KernelSignature, file: Path, code: str, language: Language) -> None:
     def refused(parameter: KernelParameter, reason: str, hint: str) -> ProblemError:
         message = f"argument '{parameter.name}' of {signature.name}() {reason}"
@@ -318,10 +317,7 @@ def _refuse_unusable(signature: KernelSignature, file: Path, code: str, language
             hint = "make the kernel a template of this type, so that it can be tuned for half or float"
             raise refused(parameter, f"is of {written}, a type of numbers that no problem file has", hint)
         if fault := why_not_passable(parameter):
-            hint = "write a kernel around it that takes arrays and scalars"
-            if "pointers" in fault and language == "cuda":
-                hint = _LISTED.format(name=parameter.name, element=parameter.type_text.partition("*")[0].strip())
-            raise refused(parameter, fault, hint)
+            raise refused(parameter, fault, "write a kernel around it that takes arrays and scalars")
     _refuse_barriers_of_the_grid(signature, file)
     _refuse_any_order(signature, file, code)
     if not outputs(signature):

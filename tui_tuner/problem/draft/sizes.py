@@ -10,10 +10,11 @@ from typing import Literal
 
 from tui_tuner.problem.draft.drafted import DraftedLaunch
 from tui_tuner.problem.draft.guesses import SMALL, is_guarded, scaled
+from tui_tuner.problem.draft.host_memory import LIST
 from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.signature import KernelSignature
 
-Tested = Literal["", "odd", "half", "same"]
+Tested = Literal["", "apart", "odd", "half", "same"]
 _LEAST = 4096
 """A host's launch of fewer threads over fewer elements says nothing of the sizes that matter."""
 _MOST_ELEMENTS, _MOST_GUESSED = 2**29, 2**24
@@ -34,6 +35,8 @@ _OF_FILTERS = re.compile(
 )
 _OF_STEPS = re.compile(r"(?:.*_)?(?:stride|step|dilation|pad(?:ding)?)(?:_?[xyhwd])?", re.IGNORECASE)
 """Names of how far a filter goes at once, and of what is added around an array, where what is left is divided."""
+_USUAL_ROW = 64
+"""What is taken for the elements of a row, where the threads count the elements of all."""
 _USUAL_FILTER = 9
 """What is taken for the extent of a filter, which no array is as long as."""
 
@@ -51,7 +54,8 @@ class Amendments:
         whole: whether sizes are whole multiples of any block, as others leave what is no number in outputs.
         halvings: how often the sizes of the emulator are halved once more.
         doublings: how often the sizes that are timed are doubled, as far as they are guesses; below zero, halved.
-        tested: what the sizes of the tests are to those that are timed.
+        tested: what the sizes of the tests are to those that are timed; where no two are alike ("apart"), a kernel that
+            takes one for another shows.
         stated_too: whether numbers that the source states are sizes, which the emulator has smaller.
     """
 
@@ -91,7 +95,7 @@ def drafted_sizes(
         launch = replace(
             launch, multiples={**dict.fromkeys([one for one in axes if one in launch.sizes], by), **launch.multiples}
         )
-    emulated, guessed = _usual(launch)
+    emulated, guessed = _usual(launch, signature)
     for _ in range(0 if has_emulator else amendments.halvings):
         _halved(launch, emulated)
     timed = {name: scaled(size, amendments.doublings) if name in guessed else size for name, size in emulated.items()}
@@ -99,11 +103,16 @@ def drafted_sizes(
         pass
     for _ in range(amendments.halvings):
         _halved(launch, emulated)
-    how = amendments.tested or ("odd" if is_guarded(signature) else "half")
+    usual: Tested = "odd" if is_guarded(signature) else "half"
+    is_apart = amendments.tested == "apart"
+    how = usual if is_apart else amendments.tested or usual
     small = _tested(launch, emulated, how)
     is_scaled = has_emulator and how != "same"
-    tested = _enlarged(launch, small, emulated, timed) if is_scaled else _tested(launch, timed, how)
-    return DraftedSizes(*(_whole(launch, one) for one in (timed, tested, emulated, small)))
+    others = _enlarged(launch, small, emulated, timed) if is_scaled else _tested(launch, timed, how)
+    if is_apart:
+        fixed = _bounds(launch) | launch.stated.keys() | launch.of_block
+        small, others = (apart(one, fixed, one.keys() if how == "half" else launch.powers) for one in (small, others))
+    return DraftedSizes(*(_whole(launch, one) for one in (timed, others, emulated, small)))
 
 
 def _whole(launch: DraftedLaunch, sizes: Mapping[str, int]) -> dict[str, int]:
@@ -123,7 +132,7 @@ def _whole(launch: DraftedLaunch, sizes: Mapping[str, int]) -> dict[str, int]:
     return whole
 
 
-def _usual(launch: DraftedLaunch) -> tuple[dict[str, int], set[str]]:
+def _usual(launch: DraftedLaunch, signature: KernelSignature) -> tuple[dict[str, int], set[str]]:
     """The host's sizes, or usual ones; and which of them are guesses at how large a problem is."""
     extents = _extents(launch)
     timed = {name: number or 1 for name, number in launch.sizes.items()}
@@ -135,6 +144,7 @@ def _usual(launch: DraftedLaunch) -> tuple[dict[str, int], set[str]]:
     few |= {name: _USUAL_FILTER for name in guessed if _OF_FILTERS.fullmatch(name)}
     divided = " ".join([*launch.keys.get("problem_size", ()), *launch.shapes.values()])
     few |= {name: 1 for name in guessed if _OF_STEPS.fullmatch(name) and re.search(rf"//.*\b{name}\b", divided)}
+    few = {**dict.fromkeys(_rows_within(launch, guessed, signature), _USUAL_ROW), **few}
     guessed -= few.keys()
     timed |= dict.fromkeys(guessed, _USUAL.get(_degree(launch, guessed, timed), 128))
     timed |= few
@@ -149,6 +159,16 @@ def _usual(launch: DraftedLaunch) -> tuple[dict[str, int], set[str]]:
     while _is_large(launch, timed, math.inf, most) and _halved(launch, timed, launch.stated):
         pass
     return timed, guessed
+
+
+def _rows_within(launch: DraftedLaunch, guessed: Collection[str], signature: KernelSignature) -> list[str]:
+    """The sizes by which the kernel divides what counts all elements, as in `row = i / columns`, to tell rows apart."""
+    counted = launch.keys.get("problem_size", ())
+    if len(counted) != 1 or counted[0] not in guessed:
+        return []
+    divisors = re.findall(r"[/%]\s*([A-Za-z_]\w*)\b", signature.body)
+    values = {name: text for name, text in launch.values.items() if text in guessed and text != counted[0]}
+    return [str(text) for name, text in values.items() if name in divisors]
 
 
 def _make_room(launch: DraftedLaunch, timed: dict[str, int]) -> None:
@@ -174,6 +194,21 @@ def _degree(launch: DraftedLaunch, names: Collection[str], sizes: Mapping[str, i
     growth = [_value(text, many) / max(1.0, _value(text, few)) for text in texts if text]
     degree = max((round(math.log2(one)) for one in growth if one > 1), default=1)
     return max(degree, 1 if launch.shapes else len(names))
+
+
+def apart(sizes: Mapping[str, int], fixed: Collection[str], halved: Collection[str]) -> dict[str, int]:
+    """Sizes of which no two are alike, as far as those allow that stay as they are.
+
+    Args:
+        halved: sizes that only their half can stand for.
+    """
+    found: dict[str, int] = {}
+    for name, size in sorted(sizes.items(), key=lambda one: one[0] not in fixed):
+        smaller = size
+        while smaller in found.values() and smaller >= SMALL and name not in fixed:
+            smaller = smaller // 2 if name in halved else smaller * 3 // 4
+        found[name] = smaller
+    return {name: found[name] for name in sizes}
 
 
 def _tested(launch: DraftedLaunch, sizes: Mapping[str, int], how: Tested) -> dict[str, int]:
@@ -228,7 +263,10 @@ def _is_large(launch: DraftedLaunch, sizes: Mapping[str, int], threads: float, e
 
 
 def _elements(launch: DraftedLaunch, sizes: Mapping[str, int]) -> float:
-    return sum(_value(text, sizes) for text in launch.shapes.values())
+    counted = launch.shapes
+    return sum(
+        _value(text, sizes) * _value(counted.get(LIST.format(name), "1"), sizes) for name, text in counted.items()
+    )
 
 
 def _value(text: str, sizes: Mapping[str, int]) -> float:

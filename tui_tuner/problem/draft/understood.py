@@ -33,9 +33,19 @@ def understood(
         template: the arguments that stand for the template's parameters, as in "<float, 16>"; empty for none.
     """
     given = dict(zip(map(name_in, signature.template), split_list(template[1:-1]), strict=False))
-    pointed = _with_pointed(_with_members(with_called(signature, source), code, language), code, language)
+    called = _with_lists(with_called(signature, source))
+    pointed = _with_pointed(_with_members(called, code, language), code, language)
     typed = _with_casts(pointed, code, language, given)
     return _with_bits(_with_members(typed, code, language), code_only(source))
+
+
+def _with_lists(signature: KernelSignature) -> KernelSignature:
+    """The kernel with an array in its text for each element of a list of addresses."""
+    body = signature.body
+    for parameter in signature.parameters:
+        if parameter.is_list:
+            body = re.sub(rf"\b{re.escape(parameter.name)}\s*\[(?:[^][]|\[[^][]*\])*\]", parameter.name, body)
+    return replace(signature, body=body)
 
 
 def _with_casts(signature: KernelSignature, code: str, language: Language, given: Mapping[str, str]) -> KernelSignature:

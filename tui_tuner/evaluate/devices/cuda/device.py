@@ -94,8 +94,7 @@ class CudaDevice(Device):
             raise not_taken(error, self.others()) from error
 
     def _event_gap(self) -> float:
-        gaps = self._timer.time(20, lambda: None, lambda: None)
-        return statistics.median(gaps)
+        return statistics.median(self._timer.time(20, lambda: None, lambda: None))
 
     def use_checks(self, artifact: Path) -> None:
         """Check on the device from now on, with the kernels of `checks_candidate`."""
@@ -136,7 +135,8 @@ class CudaDevice(Device):
     def _place(
         self, record: DeviceArrays, index: int, values: np.ndarray, restored: frozenset[int], guard_end: bool
     ) -> None:
-        array = record.arrays[index] = self._memory.allocate(values.nbytes, guard_end=guard_end)
+        parts = len(values) if index in self.placement.lists else 0
+        array = record.arrays[index] = self._memory.allocate(values.nbytes, guard_end=guard_end, parts=parts)
         host = np.ascontiguousarray(values)  # not before there is room for it
         if host.nbytes:
             self._driver.upload(array.address, host)
@@ -147,9 +147,9 @@ class CudaDevice(Device):
             (record.digests[index],) = self._checks.digest_each([(array.address, host.nbytes)])
 
     def _given(self, record: DeviceArrays, index: int, argument: KernelArgument) -> Opaque:
-        """What a parameter is given: an address, a number, or a structure with the addresses of its arrays."""
+        """What a parameter is given: an address, a number, a structure with the addresses of its arrays."""
         if isinstance(argument, np.ndarray):
-            return self._backend.pointer(record.arrays[index].address)
+            return self._backend.pointer(record.arrays[index].given)
         held = self.placement.pointers.get(index, {})
         return by_value(with_addresses(argument, {at: record.arrays[one].address for at, one in held.items()}))
 

@@ -21,10 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from tui_tuner.evaluate.devices.base import CannotWatch, DeviceFault, WatchedLaunch
+from tui_tuner.evaluate.devices.base import CannotWatch, DeviceFault, KernelArgument, WatchedLaunch
 from tui_tuner.evaluate.devices.constants import constant_symbols
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.toolkit import toolkit_program
+from tui_tuner.problem.placement import addresses_of_parts
 from tui_tuner.processes import driver_environment
 from tui_tuner.processes.child import run_program
 from tui_tuner.processes.parent import die_with_parent
@@ -118,11 +119,18 @@ def write_job(
                 "constants": {str(index): constant_symbols(name) for index, name in constants.items()},
                 "pointers": {str(index): [*held.items()] for index, held in launch.placement.pointers.items()},
                 "aside": sorted(launch.placement.aside),
+                "lists": {str(index): _offsets(launch.arguments[index]) for index in launch.placement.lists},
             }
         )
     cubin = str(artifact.resolve())
     job = {"unit": unit, "cubin": cubin, "symbol": symbol, "launches": jobs, "last_start_s": last_start_s}
     (directory / "job.json").write_text(json.dumps(job))
+
+
+def _offsets(array: KernelArgument) -> list[int]:
+    """Where the parts of an array begin that a kernel reaches by their addresses, bytes."""
+    offsets: list[int] = addresses_of_parts(0, array.nbytes, array.shape[0]).tolist()
+    return offsets
 
 
 _HEADLINE = re.compile(
@@ -230,12 +238,16 @@ def _launch(driver: Any, function: int, launch: dict[str, Any], values: list[np.
             allocated[index] = driver.allocate(max(values[index].nbytes, 1))
             if values[index].nbytes and index not in launch["unwritten"]:
                 driver.upload(allocated[index], values[index])
+    listed_at = {
+        int(index): _list_of(driver, allocated[int(index)], offsets) for index, offsets in launch["lists"].items()
+    }
     slots: list[Any] = []
     for index, value in enumerate(values):
         if index in launch["aside"]:
             continue
         if index in allocated:
-            slots.append(ctypes.c_uint64(allocated[index]))
+            listed = listed_at.get(index)
+            slots.append(ctypes.c_uint64(allocated[index] if listed is None else listed))
             continue
         content = bytearray(value.tobytes())
         for offset, array in launch["pointers"].get(str(index), ()):
@@ -247,8 +259,16 @@ def _launch(driver: Any, function: int, launch: dict[str, Any], values: list[np.
     pointers = (ctypes.c_void_p * len(slots))(*map(ctypes.addressof, slots))
     driver.call("cuLaunchKernel", function, *launch["grid"], *launch["block"], shared, None, pointers, None)
     driver.synchronize()
-    for address in allocated.values():
+    for address in (*allocated.values(), *listed_at.values()):
         driver.free(address)
+
+
+def _list_of(driver: Any, array: int, offsets: list[int]) -> int:  # noqa: ANN401
+    """Where the addresses of an array's parts lie."""
+    addresses = np.array(offsets, np.uint64) + np.uint64(array)
+    listed: int = driver.allocate(addresses.nbytes)
+    driver.upload(listed, addresses)
+    return listed
 
 
 if __name__ == "__main__":

@@ -39,8 +39,13 @@ class MappedLaunch(NamedTuple):
 
     @property
     def arguments(self) -> Sequence[Place | Scalar]:
-        """The values that the kernel is given one by one."""
-        return [value for index, value in enumerate(self.values) if index not in self.launch.aside]
+        """What the kernel is given one by one: the values, but lists of addresses for arrays that have some."""
+        lists = {array: self.memory.arrays[own] for array, own, _ in self.memory.lists}
+        given = [
+            value if isinstance(one, Scalar) else lists.get(one, value)
+            for one, value in zip(self.launch.values, self.values, strict=True)
+        ]
+        return [value for index, value in enumerate(given) if index not in self.launch.aside]
 
 
 class WatchedArray(ctypes.Structure):

@@ -92,8 +92,7 @@ class NativeDevice(Device):
         if core:
             self.siblings = {f"{code.kind}:{one}": str(one) for one in sorted(os.sched_getaffinity(0))}
             self.unit = _keep_to(core)
-        self._code = code
-        self._strict = not allow_unconfined
+        self._code, self._strict = code, not allow_unconfined
         self._server, self._held = executor_server(), KeptExecutors()
         self._tried: dict[tuple[Path, str, int, int], Resources] = {}
         gnu = find_gnu(code.compiler)
@@ -140,8 +139,9 @@ class NativeDevice(Device):
         arrays = {index: one for index, one in enumerate(arguments) if isinstance(one, np.ndarray)}
         scalars = {i: self._code.scalar(one) for i, one in enumerate(arguments) if not isinstance(one, np.ndarray)}
         kept = [number for number, index in enumerate(arrays) if index in restored]
+        parts = {n: len(arrays[index]) for n, index in enumerate(arrays) if index in self.placement.lists}
         try:
-            memory = SharedMemory(list(arrays.values()), kept, guard_end=guard_end)
+            memory = SharedMemory(list(arrays.values()), kept, guard_end=guard_end, listed=parts)
         except (MemoryError, OSError) as error:
             raise DeviceError(f"not enough memory: {error}", hint="make the sizes of the problem smaller") from error
         shared = dict(zip(arrays, memory.arrays, strict=True))

@@ -65,16 +65,28 @@ def _do(task: Task, report: SharedReport, channel: socket.socket, files: Sequenc
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mmap.restype = ctypes.c_void_p
 _libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *(ctypes.c_int,) * 3, ctypes.c_long)
+_libc.mprotect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
 _MAP_FIXED, _MAP_NORESERVE = 0x10, 0x4000
 _FAILED = ctypes.c_void_p(-1).value
 
 
 def _mapped(memory: Memory, file: int) -> int:
-    """Map arrays between pages that fault; the address where the memory begins."""
+    """Map arrays between pages that fault; the address where the memory begins.
+
+    Lists of addresses are this process's own, and nobody writes there: elsewhere the memory lies at another address.
+    """
     base = _map(None, memory.nbytes, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_NORESERVE, 0, -1, 0)
     for array in memory.arrays:
         access = mmap.PROT_READ | mmap.PROT_WRITE
         _map(base + array.first, array.last - array.first, mmap.MAP_SHARED | _MAP_FIXED, access, file, array.first)
+    for number, own, offsets in memory.lists:
+        array, place = memory.arrays[number], memory.arrays[own]
+        own_pages = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_FIXED
+        _map(base + place.first, place.last - place.first, own_pages, mmap.PROT_READ | mmap.PROT_WRITE, -1, 0)
+        listed = (ctypes.c_uint64 * len(offsets)).from_address(base + place.start)
+        listed[:] = [base + array.start + offset for offset in offsets]
+        if _libc.mprotect(base + place.first, place.last - place.first, mmap.PROT_READ):
+            raise MemoryError(os.strerror(ctypes.get_errno()))
     return base
 
 

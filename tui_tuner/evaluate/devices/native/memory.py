@@ -9,13 +9,14 @@ from __future__ import annotations
 import fcntl
 import mmap
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from tui_tuner.evaluate.devices.native.task import Memory, Place
+from tui_tuner.problem.placement import ADDRESS_BYTES, addresses_of_parts
 
 _PAGE = mmap.PAGESIZE
 _ALIGNMENT = 16
@@ -61,18 +62,28 @@ class SharedMemory:
 
     Args:
         restored: which of them are restored before each launch.
+        listed: which of them kernels reach by the addresses of their parts, and how many these are.
 
     Attributes:
+        lists: where the addresses of their parts lie, by the place of the array.
         descriptors: of the two files.
 
     Raises:
         MemoryError: there is too little for them.
     """
 
-    def __init__(self, arrays: Sequence[np.ndarray], restored: Collection[int], *, guard_end: bool) -> None:
+    def __init__(
+        self,
+        arrays: Sequence[np.ndarray],
+        restored: Collection[int],
+        *,
+        guard_end: bool,
+        listed: Mapping[int, int] | None = None,
+    ) -> None:
         places: list[Place] = []
-        for array in arrays:
-            places.append(_placed(array.nbytes, places[-1].after if places else 0, guard_end=guard_end))
+        parts = listed or {}
+        for nbytes in (*(array.nbytes for array in arrays), *(ADDRESS_BYTES * count for count in parts.values())):
+            places.append(_placed(nbytes, places[-1].after if places else 0, guard_end=guard_end))
         nbytes = places[-1].after if places else _PAGE
         _refuse_too_much(sum(place.last - place.first for place in places))
         files = [os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING) for name in ("arrays", "pristine")]
@@ -81,14 +92,19 @@ class SharedMemory:
         pages = np.frombuffer(
             mmap.mmap(files[0], nbytes), np.uint8
         )  # guards take up no memory while nobody writes there
-        self.arrays = [_filled(pages, place, array) for place, array in zip(places, arrays, strict=True)]
+        self.arrays = [_filled(pages, place, array) for place, array in zip(places, arrays, strict=False)]
+        self.lists = dict(zip(parts, places[len(arrays) :], strict=True))
         offsets: list[tuple[int, int]] = []
         end = 0
         for index in sorted(restored):
             offsets.append((index, end))
             end += _written(files[1], arrays[index])
         fcntl.fcntl(files[1], fcntl.F_ADD_SEALS, fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK)
-        self.told = Memory(nbytes, places, offsets, end)
+        lists = [
+            (array, own, addresses_of_parts(0, arrays[array].nbytes, parts[array]).tolist())
+            for own, array in enumerate(parts, len(arrays))
+        ]
+        self.told = Memory(nbytes, places, offsets, end, lists)
 
     def close(self) -> None:
         """Give it back, as soon as nothing views it any more."""

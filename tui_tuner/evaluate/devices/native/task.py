@@ -45,12 +45,14 @@ class Memory(NamedTuple):
         nbytes: of all, guards included.
         restored: which arrays are restored before each launch, and where in the other file their content is.
         pristine_bytes: of the other file.
+        lists: an array, which other array holds the addresses of its parts, and where in it each of these begins.
     """
 
     nbytes: int
     arrays: list[Place]
     restored: list[tuple[int, int]]
     pristine_bytes: int
+    lists: list[tuple[int, int, list[int]]]
 
 
 class Scalar(NamedTuple):

@@ -100,7 +100,14 @@ def _target(fault: FaultNote, launch: NativeLaunch | None, base: int) -> str:
         return "an impossible or misaligned address"
     offset = address - base
     for position, array in enumerate(launch.values if launch else (), 1):
-        if isinstance(array, SharedArray) and array.place.holds(offset):
+        if launch is None or not isinstance(array, SharedArray):
+            continue
+        listed = launch.memory.lists.get(launch.memory.arrays.index(array))
+        if listed is not None and listed.start <= offset < listed.end:
+            return f"the list of addresses of argument {position}, which can only be read"
+        if listed is not None and listed.holds(offset):
+            return f"memory beside the list of addresses of argument {position}"
+        if array.place.holds(offset):
             if offset < array.place.start:
                 return f"memory {array.place.start - offset} bytes before the start of argument {position}"
             return f"memory {offset - array.place.end} bytes past the end of argument {position}"
