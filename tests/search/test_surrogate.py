@@ -8,7 +8,7 @@ import os
 import numpy as np
 import pytest
 
-from tests.problem.test_space_large import GEMM, GEMM_RESTRICTIONS
+from tests.problem.test_space import GEMM, GEMM_RESTRICTIONS
 from tests.search.spaces import START, SYNTHETIC, Time, batches, client, distinct, milliseconds, searched
 from tests.search.test_process import search_processes
 from tests.waiting import processor_s

@@ -15,7 +15,7 @@ __device__ float long_sum(const float *x, int from, int to) {
 }
 
 // A length has ten bits: no part of the tests has 1024 elements, nor one of the timed size that is drawn by chance.
-// expect: wrong result
+// expect on emulator: wrong result
 __global__ void ten_bits(float *sums, const float *x, const int *first, int parts) {
     int p = blockIdx.x * 32 + threadIdx.x;
     if (p < parts) sums[p] = long_sum(x, first[p], first[p] + ((first[p + 1] - first[p]) & 1023));
