@@ -18,7 +18,7 @@ from tui_tuner.evaluate.results import Timing
 from tui_tuner.format import brief_duration, clock_in_lines, configuration_words, cost, factor, factor_in_lines, timer
 from tui_tuner.session import events
 from tui_tuner.strategies.steps import StepState
-from tui_tuner.text import clean
+from tui_tuner.text import clean, flattened
 
 
 class Verbosity(IntEnum):
@@ -53,7 +53,7 @@ class Teller:
 
     def tell(self, event: events.Event, line: str | None) -> None:
         """Print the line of an event, where it is to be told, and what else there is to say of it."""
-        told = [] if line is None or not self._tells(event) else [" ".join(clean(line).split())]
+        told = [] if line is None or not self._tells(event) else [flattened(line)]
         if self._verbosity is Verbosity.VERBOSE:
             told += [f"    {clean(detail).rstrip()}" for detail in _details(event)]
         if self._progress is not None:
@@ -184,7 +184,7 @@ class Progress:
         """The line as it is now."""
         elapsed = self._elapsed + self._now() - self._since
         parts = [timer(elapsed), self._best_words(), self._spent(), self._left(elapsed), self._doing, self._searching]
-        return " | ".join(" ".join(clean(part).split()) for part in parts if part)
+        return " | ".join(flattened(part) for part in parts if part)
 
     def _best_words(self) -> str:
         """The best so far; one that was not yet timed in turns has a tilde."""

@@ -25,7 +25,7 @@ from tui_tuner.format import factor_in_lines, time_words
 from tui_tuner.problem.candidate import Candidate, geometry
 from tui_tuner.problem.model import Configuration, Launch, Problem, Value
 from tui_tuner.resources import write_whole
-from tui_tuner.text import clean
+from tui_tuner.text import flattened
 
 FILE = "result.json"
 
@@ -190,7 +190,7 @@ def measured_lines(problem: Problem, candidate: Candidate, outcome: SessionOutco
     of = ", ".join(f"{name} = {value}" for name, value in sizes.items())
     place = ", ".join(filter(None, (device.backend, device.toolchain)))
     given, best = outcome.paired_times or (outcome.baseline.ms or math.nan, outcome.best.ms or math.nan)
-    yield f"{_TUNED_BY} {outcome.program} on {' '.join(clean(f'{device.name} ({place})').split())}"
+    yield f"{_TUNED_BY} {outcome.program} on {flattened(f'{device.name} ({place})')}"
     yield f"{time_words(best, unit)} instead of {time_words(given, unit)} at {of or 'its only size'}:"
     yield f"{factor_in_lines(outcome.speedup)} over the kernel as given, {outcome.how_timed}"
     launched = geometry(candidate.launch, sizes, outcome.best.configuration)

@@ -72,6 +72,11 @@ def clean(text: str) -> str:
     return _SUSPECT.sub(_visible, text)
 
 
+def flattened(text: str) -> str:
+    """The text without control characters, every run of white space made one blank."""
+    return " ".join(clean(text).split())
+
+
 def in_line(text: str) -> str:
     """What went wrong in one line: a hint, which an error has in a line of its own, is set off from it."""
     told = ""

@@ -1,3 +1,3 @@
 import pytest
 
-pytest.register_assert_rewrite("tests.strategies.branch", "tests.strategies.lives", "tests.strategies.world")
+pytest.register_assert_rewrite("tests.strategies.branch", "tests.strategies.world")

@@ -265,12 +265,12 @@ class CommandParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong and where help is, and exit with the code for wrong usage."""
-        from tui_tuner.text import clean
+        from tui_tuner.text import flattened
 
         name = self.prog.removeprefix(PROGRAM).strip()
         told = f"{PROGRAM} help {name}" if name else f"{PROGRAM} --help"
         usage = " ".join([self.prog, *map(_shown, self._get_positional_actions()), "[OPTIONS]"])
-        reason = " ".join(clean(message).split())
+        reason = flattened(message)
         if reason.startswith("argument --output: invalid choice") and "-o" in self._option_string_actions:
             reason += "; a file is named with -o"
         self.exit(ExitCode.USAGE, f"usage: {usage}\n{self.prog}: {reason}\n  `{told}` explains the options\n")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from tui_tuner.text import clean
+from tui_tuner.text import clean, flattened
 
 
 @dataclass(frozen=True)
@@ -92,10 +92,6 @@ def _markdown(block: Block) -> str:
     return ""
 
 
-def _one_line(text: str) -> str:
-    return " ".join(clean(text).split())
-
-
 def _plain(text: str) -> str:
     """Words that Markdown takes for nothing but words: no link, mention, markup or cell of a table."""
     return re.sub(r"([\\`*_{}\[\]#|!~])", r"\\\1", _escaped(text))
@@ -103,35 +99,35 @@ def _plain(text: str) -> str:
 
 def _escaped(text: str) -> str:
     """Words that HTML takes for nothing but words, and that mention nobody."""
-    return escape(_one_line(text), quote=False).replace("@", "@\u200b")
+    return escape(flattened(text), quote=False).replace("@", "@\u200b")
 
 
 def as_html(title: str, blocks: Sequence[Block]) -> str:
     """The document as one file: no script, nothing loaded from anywhere, which its own policy holds it to."""
     body = "\n".join(map(_html, blocks))
-    return _PAGE.format(title=escape(_one_line(title)), style=_STYLE, body=body)
+    return _PAGE.format(title=escape(flattened(title)), style=_STYLE, body=body)
 
 
 def _html(block: Block) -> str:
     match block:
         case Heading():
-            return f"<h2>{escape(_one_line(block.text))}</h2>"
+            return f"<h2>{escape(flattened(block.text))}</h2>"
         case Paragraph():
-            return f"<p>{escape(_one_line(block.text))}</p>"
+            return f"<p>{escape(flattened(block.text))}</p>"
         case FactList():
-            return f"<ul>{''.join(f'<li>{escape(_one_line(fact))}</li>' for fact in block.facts)}</ul>"
+            return f"<ul>{''.join(f'<li>{escape(flattened(fact))}</li>' for fact in block.facts)}</ul>"
         case Table():
-            head = "".join(f"<th>{escape(_one_line(cell))}</th>" for cell in block.head)
+            head = "".join(f"<th>{escape(flattened(cell))}</th>" for cell in block.head)
             rows = "".join(
-                f"<tr>{''.join(f'<td>{escape(_one_line(cell))}</td>' for cell in row)}</tr>" for row in block.rows
+                f"<tr>{''.join(f'<td>{escape(flattened(cell))}</td>' for cell in row)}</tr>" for row in block.rows
             )
             return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
         case CodeBlock():
             lines = clean(block.text).rstrip("\n").split("\n")
             text = "\n".join(_coloured(line) if block.language == "diff" else escape(line) for line in lines)
-            return f"<details><summary>{escape(_one_line(block.title))}</summary><pre>{text}</pre></details>"
+            return f"<details><summary>{escape(flattened(block.title))}</summary><pre>{text}</pre></details>"
         case Plot():
-            return f"<figure>{block.svg}<figcaption>{escape(_one_line(block.caption))}</figcaption></figure>"
+            return f"<figure>{block.svg}<figcaption>{escape(flattened(block.caption))}</figcaption></figure>"
 
 
 def _coloured(line: str) -> str:

@@ -21,7 +21,7 @@ from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.languages import COMPILED_LANGUAGES
 from tui_tuner.problem.model import Argument, Language, Problem
 from tui_tuner.problem.syntax import code_only, parse_code
-from tui_tuner.text import clean
+from tui_tuner.text import flattened
 
 _LONGEST = 80
 _MARKS = str.maketrans("<>", "()")
@@ -29,7 +29,7 @@ _MARKS = str.maketrans("<>", "()")
 
 def one_line(text: str, longest: int = _LONGEST) -> str:
     """Text of unknown origin as one short line without tags."""
-    line = " ".join(clean(text).split()).translate(_MARKS)
+    line = flattened(text).translate(_MARKS)
     return line if len(line) <= longest else f"{line[: longest - 3]}..."
 
 

@@ -24,7 +24,7 @@ from tui_tuner.tensile.outcome import (
     values_words,
     work_words,
 )
-from tui_tuner.text import clean
+from tui_tuner.text import flattened
 from tui_tuner.tui.copying import in_csv
 from tui_tuner.tui.tables import Column, RowOrder
 from tui_tuner.tui.tables.table import ColumnTable
@@ -255,7 +255,7 @@ def _winner_values(row: SizeRow, context: SizeContext) -> str:
     if row.winner is None:
         return "no valid solution"
     values = {name: row.winner.values[name] for name in context.names if name in row.winner.values}
-    return " ".join(clean(values_words(values) or row.winner.solution).split())
+    return flattened(values_words(values) or row.winner.solution)
 
 
 SizeColumn = Column[SizeRow, SizeContext]

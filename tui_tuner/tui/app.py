@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import os
 import time
 from collections.abc import Callable, Iterable
 from contextlib import aclosing
@@ -25,8 +24,7 @@ from tui_tuner.format import counted
 from tui_tuner.subjects import Subject, loaded
 from tui_tuner.tui.frame import BREAKPOINTS, HEIGHTS, StartingScreen
 from tui_tuner.tui.in_turn import InTurn
-from tui_tuner.tui.keys import APP_BINDINGS, TEXTUALS, checked_keymap, commands_of, names_of_keys
-from tui_tuner.tui.themes import use_themes
+from tui_tuner.tui.keys import APP_BINDINGS, TEXTUALS, commands_of
 
 if TYPE_CHECKING:
     from tui_tuner.session.events import Event, SessionFinished
@@ -60,8 +58,7 @@ class TunerApp(InTurn[str]):
 
     Args:
         run: the session to show; it runs while the app does.
-        theme: name of a theme.
-        keymap: keys for names of bindings, see `tui_tuner.tui.keys`.
+        theme, keymap: as of `InTurn`, also what a keymap that cannot be used raises.
         grace_s: keys pressed so soon after a question appeared do not answer it; seconds.
         clock: seconds, monotonic.
         starting: whether an empty frame stands there first, while what draws the session is loaded.
@@ -70,9 +67,6 @@ class TunerApp(InTurn[str]):
 
     Attributes:
         look_file: where is kept how the screen was left; None to keep nothing.
-
-    Raises:
-        tui_tuner.errors.SettingsError: the keymap cannot be used.
     """
 
     CSS_PATH: ClassVar[CSSPathType | None] = [f"styles/{name}.tcss" for name in ("screen", "panes", "dialogs")]
@@ -91,13 +85,12 @@ class TunerApp(InTurn[str]):
         bell: Bell = "unfocused",
         notify: bool = True,
     ) -> None:
-        super().__init__()
+        super().__init__(theme, keymap)
         self._bell, self._notifies = bell, notify
         self.look_file: Path | None = None
         self.title = run.title
         self.failure: BaseException | None = None
         self._run_shown = run
-        self._theme_wanted, self._keymap_wanted = theme, checked_keymap(keymap or {})
         self._grace_s, self._clock = grace_s, clock
         self._starting = starting
         self._engine: asyncio.Task[None] | None = None
@@ -124,8 +117,7 @@ class TunerApp(InTurn[str]):
 
         view: SubjectView = loaded(self.subject.screen)()
         tell = self._run_shown.tell
-        names = names_of_keys(self._keymap_wanted, self.get_key_display)
-        screen = SessionScreen(view, self._desk, tell, self._clock, self.look_file, names)
+        screen = SessionScreen(view, self._desk, tell, self._clock, self.look_file, self.key_names)
         screen.seen_as, screen.player = lambda: self._run_shown.seen_as, self._player
         screen.keeps_device = lambda: getattr(self._run_shown, "keeps_device", False)  # a replay has none
         return screen
@@ -154,11 +146,6 @@ class TunerApp(InTurn[str]):
     def get_default_screen(self) -> Screen[Any]:
         """The panes; at the start perhaps no more than their frame."""
         return StartingScreen(self.subject.pane, self.title) if self._starting else self.session_screen
-
-    def on_load(self) -> None:
-        """Themes and keys as the user wants them."""
-        use_themes(self, self._theme_wanted, os.environ)
-        self.set_keymap(self._keymap_wanted)
 
     def on_ready(self) -> None:
         """Start the session: no part of the screen, which may break without it. What was typed before may leave it."""

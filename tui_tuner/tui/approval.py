@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from tui_tuner.strategies.steps import ApprovalLevel, Approver, Decision, Helper, ModelTrouble, Proposal, Remedy, Step
-from tui_tuner.text import clean, in_line
+from tui_tuner.text import clean, flattened, in_line
 from tui_tuner.tui.plan_lines import MARKS
 from tui_tuner.tui.text import one_line
 
@@ -235,7 +235,7 @@ def attention_codes(title: str, waiting: str, *, notify: bool) -> str:
         waiting: what waits; empty for nothing.
         notify: whether to have the desktop tell it, by OSC 9 and 777.
     """
-    words = " ".join(clean(waiting).replace(";", ",").split())[:_LONGEST_TITLE]
+    words = flattened(waiting).replace(";", ",")[:_LONGEST_TITLE]
     codes = f"\x1b]2;{f'○ {words}' if words else clean(title)}\x07"
     if words and notify:
         codes += f"\x1b]9;{words}\x07\x1b]777;notify;tuner-tui;{words}\x07"

@@ -9,9 +9,10 @@ what that one has read goes on to the next with it, what it has not is still to 
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import islice
@@ -22,6 +23,9 @@ from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
 from textual.events import Callback, Event, Key, Paste
 from textual.message_pump import MessagePump
+
+from tui_tuner.tui.keys import KeyNames, checked_keymap, names_of_keys
+from tui_tuner.tui.themes import use_themes
 
 _UNUSED: deque[Key | Paste] = deque()
 """Read from the terminal, which is one for all apps, by an app that handed it on: for the next."""
@@ -48,14 +52,33 @@ class _LeavingDriver(LinuxDriver):
 
 
 class InTurn(App[ReturnType]):
-    """An app that hands a key on once the one before it has come all the way, and what that opened has the focus."""
+    """An app that hands a key on once the one before it has come all the way, and what that opened has the focus.
 
-    def __init__(self) -> None:
+    Args:
+        theme: name of a theme.
+        keymap: keys for names of bindings, see `tui_tuner.tui.keys`.
+
+    Raises:
+        tui_tuner.errors.SettingsError: the keymap cannot be used.
+    """
+
+    def __init__(self, theme: str | None, keymap: Mapping[str, str] | None) -> None:
         super().__init__()
+        self._theme_wanted, self._keymap_wanted = theme, checked_keymap(keymap or {})
         self._typed = _UNUSED.copy()
         _UNUSED.clear()
         self._follower: asyncio.Task[None] | None = None
         self._hands_on = False
+
+    def on_load(self) -> None:
+        """Themes and keys as the user wants them."""
+        use_themes(self, self._theme_wanted, os.environ)
+        self.set_keymap(self._keymap_wanted)
+
+    @property
+    def key_names(self) -> KeyNames:
+        """What keys are called, as the user has them."""
+        return names_of_keys(self._keymap_wanted, self.get_key_display)
 
     @on(LinuxDriver.SignalResume)
     def draw_again(self) -> None:

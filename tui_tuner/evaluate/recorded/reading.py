@@ -22,7 +22,7 @@ from tui_tuner.evaluate.results import Failure, FailureKind
 from tui_tuner.problem.model import Configuration, Value
 from tui_tuner.problem.tunables import exact
 from tui_tuner.resources import is_packed
-from tui_tuner.text import clean
+from tui_tuner.text import clean, flattened
 
 LOWER_IS_BETTER = frozenset({"time", "energy", "cost", "loss"})
 """Objectives that kernel_tuner minimises unless it is told otherwise (its `objective_default_map`)."""
@@ -127,7 +127,7 @@ def _is_value(given: object) -> bool:
 
 
 def _word(given: object) -> str:
-    return " ".join(clean(given).split()) if isinstance(given, str) else ""
+    return flattened(given) if isinstance(given, str) else ""
 
 
 ENDINGS = (".json", ".json.gz")

@@ -5,7 +5,6 @@ The kernels are there at once; what the settings say and the runs come when the 
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
@@ -32,13 +31,12 @@ from tui_tuner.tui.copying import copied
 from tui_tuner.tui.dialogs import ConfirmDialog, MessageDialog
 from tui_tuner.tui.frame import BREAKPOINTS, HEIGHTS, KeyLine, know_size
 from tui_tuner.tui.in_turn import InTurn
-from tui_tuner.tui.keys import START_BINDINGS, SUSPEND, TEXTUALS, checked_keymap, command_words, names_of_keys
+from tui_tuner.tui.keys import START_BINDINGS, SUSPEND, TEXTUALS, command_words
 from tui_tuner.tui.moving import JumpScreen, Target, gone_to, option_targets
 from tui_tuner.tui.start import FailedChoice, GivenFile, StartWorld
 from tui_tuner.tui.start.how import How
 from tui_tuner.tui.start.lists import ChoiceList, RunList, RunsCompared, file_line, file_list, numbers, select
 from tui_tuner.tui.text import plain
-from tui_tuner.tui.themes import use_themes
 
 _NO_KERNEL = "tuner-tui DIRECTORY/KERNEL, or begin in the directory of a kernel"
 _SIDE_BY_SIDE = 70
@@ -53,16 +51,12 @@ class StartApp(InTurn[list[str]]):
     Args:
         files: what can be tuned here.
         look: finds what else there is, once the screen stands.
-        theme: name of a theme.
-        keymap: keys for names of bindings, see `tui_tuner.tui.keys`.
+        theme, keymap: as of `InTurn`, also what a keymap that cannot be used raises.
         before: what was chosen before and came to nothing: it is told why, and the choices are those of then.
 
     Attributes:
         refusal: why what there is cannot be shown; None where it can.
         failure: what broke the screen; None where nothing did.
-
-    Raises:
-        tui_tuner.errors.SettingsError: the keymap cannot be used.
     """
 
     CSS_PATH: ClassVar[CSSPathType | None] = [f"../styles/{name}.tcss" for name in ("screen", "dialogs", "start")]
@@ -88,11 +82,10 @@ class StartApp(InTurn[list[str]]):
         keymap: Mapping[str, str] | None = None,
         before: FailedChoice | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(theme, keymap)
         self._files = list(files)
         self._look = look
-        self._theme_wanted, self._before = theme, before
-        self._keymap_wanted = checked_keymap(keymap or {})
+        self._before = before
         self._world: StartWorld | None = None
         self._unseen = ExitStack()
         self.refusal: UserError | None = None
@@ -133,11 +126,6 @@ class StartApp(InTurn[list[str]]):
         stacked, height = width < _SIDE_BY_SIDE, len(self._files) + 2  # the frame; the styles say what fits
         choices.set_class(stacked, "-stacked")
         choices.styles.height = min(height, _FEW_KERNELS) + How.LINES + 2 if stacked else height
-
-    def on_load(self) -> None:
-        """Themes and keys as the user wants them."""
-        use_themes(self, self._theme_wanted, os.environ)
-        self.set_keymap(self._keymap_wanted)
 
     def on_mount(self) -> None:
         """Begin with the first kernel; what changes until all is in its place is not drawn."""
@@ -324,14 +312,13 @@ class StartApp(InTurn[list[str]]):
         """Show all keys."""
         from tui_tuner.tui.help import key_lines
 
-        names = names_of_keys(self._keymap_wanted, self.get_key_display)
-        lines = key_lines([*ChoiceList.OWN, *START_BINDINGS, SUSPEND, *ChoiceList.KEYS], names)
+        lines = key_lines([*ChoiceList.OWN, *START_BINDINGS, SUSPEND, *ChoiceList.KEYS], self.key_names)
         self.push_screen(MessageDialog(Content("Keys of the start screen"), Content("\n").join(lines), large=True))
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """Textual's commands and every key of the start screen that acts now."""
         yield from (command for command in super().get_system_commands(screen) if command.title not in TEXTUALS)
-        names = names_of_keys(self._keymap_wanted, self.get_key_display)
+        names = self.key_names
         for binding in START_BINDINGS if screen is self.screen_stack[0] else ():
             _, name, parameters = parse(binding.action)
             if name != "quit" and self._acts(name, parameters):

@@ -16,7 +16,7 @@ from tui_tuner.format import counted, interval, milliseconds, share, tunable_val
 from tui_tuner.problem.candidate import Configured
 from tui_tuner.problem.expressions import ExpressionError, Parsed, parse_expression
 from tui_tuner.session.events import PairAsked, PairCompared
-from tui_tuner.text import clean, nearest, suggestion
+from tui_tuner.text import flattened, nearest, suggestion
 from tui_tuner.tui.text import Pairs, listed, one_line, pairs_table, plain
 from tui_tuner.tui.view_model import EvaluationRow, ViewModel, time_label
 
@@ -27,10 +27,10 @@ def state_words(row: EvaluationRow, title: str) -> str:
         words = "running"
     elif row.evaluation.failure is not None:
         failure = row.evaluation.failure
-        return " ".join(clean(f"{failure.kind.value}: {failure.message}").split())
+        return flattened(f"{failure.kind.value}: {failure.message}")
     else:
         words = "incumbent" if row.incumbent else "verified"
-    return f"{words} · {' '.join(clean(title).split())}" if title else words
+    return f"{words} · {flattened(title)}" if title else words
 
 
 def matches(row: EvaluationRow, title: str, words: Sequence[str]) -> bool:

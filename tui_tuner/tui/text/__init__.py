@@ -16,7 +16,7 @@ from textual.strip import Strip
 from textual.style import Style
 from textual.widget import Widget
 
-from tui_tuner.text import clean
+from tui_tuner.text import clean, flattened
 
 _HANGS = "hangs"
 _LEAST_TEXT = 20
@@ -30,7 +30,7 @@ def plain(text: str, style: str = "") -> Content:
 
 def one_line(text: str, style: str = "") -> Content:
     """The text with every run of white space made one blank."""
-    return plain(" ".join(clean(text).split()), style)
+    return plain(flattened(text), style)
 
 
 def cut(text: str, space: int) -> str:

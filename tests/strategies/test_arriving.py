@@ -1,3 +1,5 @@
+"""Configurations are known as soon as they have arrived, whatever else the reply is cut by."""
+
 from __future__ import annotations
 
 import json
