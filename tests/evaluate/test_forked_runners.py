@@ -19,8 +19,9 @@ from tui_tuner.evaluate import runner
 from tui_tuner.evaluate.runner import send_home, start_ahead
 from tui_tuner.evaluate.runner.protocol import OpenRequest
 from tui_tuner.evaluate.runner.supervisor import RunnerDied, RunnerProcess
+from tui_tuner.processes import driver_environment
 from tui_tuner.processes.child import Child
-from tui_tuner.processes.server import ForkedChild
+from tui_tuner.processes.server import AS_STARTED, ForkedChild, ServerProcess
 
 
 @pytest.fixture(autouse=True)
@@ -146,6 +147,20 @@ async def test_a_confined_runner_is_one_of_its_own(tmp_path: Path) -> None:
     process = await RunnerProcess.start(tmp_path / "log", read=())
     await process.kill()
     assert len(runner._ours.ahead) == 1
+
+
+async def test_where_nothing_can_be_forked_from_a_runner_is_a_program_whose_log_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = ServerProcess("tui_tuner.evaluate.runner.missing", environment=driver_environment(), flags=AS_STARTED)
+    monkeypatch.setattr(runner._ours, "server", broken)
+    process = await RunnerProcess.start(tmp_path / "log")
+    try:
+        assert isinstance(process._child, Child)
+        await serves(process)
+    finally:
+        await process.kill()
+        broken.close()
 
 
 async def test_where_the_system_does_not_tell_when_forks_end_a_runner_is_a_program(

@@ -49,9 +49,9 @@ def start_ahead(device: str) -> None:
         device: as the user names it, "auto", "cuda:0".
     """
     if can_watch_forks() and (device.startswith("cuda") or (device == "auto" and _CONTROL.exists())):
-        runner = _asked()
-        runner.channel.send(AHEAD)
-        _ours.ahead.append(runner)
+        with suppress(OSError):  # nobody needs it
+            _ours.ahead.append(_asked())
+            _ours.ahead[-1].channel.send(AHEAD)
 
 
 async def forked(output: IO[Any]) -> tuple[ForkedChild, StreamReader, StreamWriter]:

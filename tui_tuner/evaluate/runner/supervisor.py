@@ -9,7 +9,7 @@ import signal
 import socket
 import sys
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -106,9 +106,10 @@ class RunnerProcess:
         """
         with _appended(log) as output, ExitStack() as failed:
             if read is None and not under and can_watch_forks():
-                forked_child, reader, writer = await forked(output)
-                writer.write(encode(driver_environment()))
-                return cls(forked_child, None, reader, writer)
+                with suppress(ConnectionError):  # what it is forked from was killed or cannot load, as a log will say
+                    forked_child, reader, writer = await forked(output)
+                    writer.write(encode(driver_environment()))
+                    return cls(forked_child, None, reader, writer)
             ours, theirs = socket.socketpair()
             setup = runner_setup(theirs.fileno(), read, under)
             failed.callback(setup.remove)
