@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.problem.examples import drafted
@@ -640,6 +642,24 @@ def test_sizes_of_tests_may_be_apart_so_that_one_taken_for_another_shows(tmp_pat
         assert one.sizes == {"a": size, "b": size}
         assert other.sizes["a"] == size
         assert abs(other.sizes["b"] - smaller(size)) < 16  # which its block divides
+
+
+def test_the_work_that_a_draft_proposes_is_what_its_threads_and_arrays_are(tmp_path):
+    source = (
+        "struct Cell { float at[2]; int of; };\n"
+        "__global__ void k(double *to, const float *from, const Cell *cells, const float *const *more, int n, int m)"
+        f" {{ {ONE} int j = blockIdx.y;"
+        " if (i < n) to[j * n + i] += from[i] * cells[i].at[1] * cells[i].of * more[j][i]; }\n"
+        "int main() { int n = 4096, m = 6; cudaMalloc(&to, n * m * 8); cudaMalloc(&from, n * 4); float *one[6], **more;"
+        " cudaMalloc(&cells, n * sizeof(Cell)); cudaMalloc(&more, m * sizeof(float *));"
+        " for (int i = 0; i < m; i++) cudaMalloc(&one[i], n * 4); cudaMemcpy(more, one, m * 8, cudaMemcpyHostToDevice);"
+        " k<<<dim3(n / 64, m), 64>>>(to, from, cells, more, n, m); }"
+    )
+    _, text = drafted(tmp_path, source)
+    (tmp_path / "kernel.toml").write_text(re.sub(r"(?m)^# (\[work\]|flops|bytes)", r"\1", text))
+    work = load_problem(tmp_path / "kernel.cu").work
+    assert work.flops == "2 * n * m"
+    assert work.bytes == "16 * n * m + 16 * n + 4 * m * n"
 
 
 def test_constant_memory_holds_no_negative_numbers_where_these_made_what_is_no_number(tmp_path):

@@ -143,6 +143,22 @@ def _array(parameter: KernelParameter, written: Mapping[str, bool], draft: Draft
         yield f'fill = "uniform"{_POSITIVE}'
 
 
+def moved_once(draft: Draft) -> str:
+    """The bytes of all arrays together as an expression, twice those of what is written over what was read."""
+    written, found = _written(draft), dict[str, int]()
+    for one in draft.signature.parameters:
+        if not one.is_array:
+            continue
+        extents = [*([_parts(one, draft)] if one.is_list else []), *_shape(one, draft)[0]]
+        in_bytes = one.members is not None and one.name in draft.amendments.shapes
+        of_structures = 1 if in_bytes else structure_bytes(one.members or ())
+        each = of_structures if one.members else dtype_named(one.dtype or "float32").itemsize
+        elements = " * ".join(as_factor(extent, "*") for extent in extents)
+        times = 2 if one.name in written and (written[one.name] or one.name in draft.amendments.filled) else 1
+        found[elements] = found.get(elements, 0) + each * times
+    return " + ".join(f"{number} * {elements}" for elements, number in found.items()) or "1"
+
+
 def _local(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
     """Local memory that a launch gives: as the host has it, else two elements for each thread of a block."""
     elements = None if draft.launch is None else draft.launch.local.get(parameter.name)

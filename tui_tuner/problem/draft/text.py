@@ -5,10 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
-from tui_tuner.problem.draft.argument_text import CHECK, Draft, argument_lines
+from tui_tuner.problem.draft.argument_text import CHECK, Draft, argument_lines, moved_once
 from tui_tuner.problem.draft.device_words import header_directories
 from tui_tuner.problem.draft.drafted import DraftedLaunch
-from tui_tuner.problem.draft.guesses import AXES, block_values, dimensions, most_threads, size_names, usual_block
+from tui_tuner.problem.draft.guesses import (
+    AXES,
+    as_factor,
+    block_values,
+    dimensions,
+    most_threads,
+    size_names,
+    usual_block,
+)
 from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL
 from tui_tuner.problem.languages import COMPILED_LANGUAGES, LANGUAGES
 from tui_tuner.problem.model import Language
@@ -147,12 +155,16 @@ def _checks(draft: Draft) -> Iterator[str]:
 
 
 def _work(draft: Draft) -> Iterator[str]:
-    first = next(iter(draft.sizes.timed), "1")
+    axes = [] if draft.launch is None else draft.launch.keys.get("problem_size", ())
+    threads = " * ".join(as_factor(one, axes[1:]) for one in axes) or next(iter(draft.sizes.timed), "1")
     said = {"flops": draft.facts.flops, "bytes": draft.facts.bytes}
     hidden = "" if any(said.values()) else "# "
     yield f"{hidden}[work]  # of one launch, for the roofline"
-    for (key, text), usual in zip(said.items(), (f"2 * {first}", f"8 * {first}"), strict=True):
-        yield f"{key} = {json.dumps(text)}{FROM_THE_MODEL}" if text else f'# {key} = "{usual}"'
+    usual = {"flops": f"2 * {as_factor(threads, '*')}", "bytes": moved_once(draft)}
+    meant = {"flops": "two for each thread: how many are they really?", "bytes": "each array once, or read and written"}
+    for key, text in said.items():
+        own = f"{key} = {json.dumps(text)}{FROM_THE_MODEL}"
+        yield own if text else f'# {key} = "{usual[key]}"  # {meant[key]}'
 
 
 def _inline(sizes: Mapping[str, int]) -> str:
