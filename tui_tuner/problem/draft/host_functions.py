@@ -12,7 +12,7 @@ from tui_tuner.problem.syntax import closing, name_in, split_list
 
 _FUNCTION = re.compile(
     r"\b(?P<name>\w+)\s*\((?P<parameters>[^(){};]*(?:=[^(){};]*\([^(){};]*\)[^(){};]*)*)\)\s*(?:const\s*)?"
-    r"(?::(?!:)[^;{}]*\)\s*)?\{"  # what a constructor sets members to
+    r"(?::(?!:)[^;{}]{0,400}\)\s*)?\{"  # what a constructor sets members to
 )
 _CONTROL = frozenset({"if", "for", "while", "switch", "catch", "return", "sizeof"})
 
