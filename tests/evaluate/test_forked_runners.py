@@ -61,6 +61,16 @@ async def test_runners_come_from_one_process_and_write_to_their_logs(tmp_path: P
     assert (tmp_path / "log").read_text() == "said\nsaid\n"
 
 
+async def test_one_is_where_the_program_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with a_runner(tmp_path) as (process, child):
+        await serves(process)
+        assert Path(f"/proc/{child.pid}/cwd").readlink() == Path.cwd()
+        monkeypatch.chdir(tmp_path)
+        async with a_runner(tmp_path) as (other, one):
+            await serves(other)
+            assert Path(f"/proc/{one.pid}/cwd").readlink() == tmp_path
+
+
 async def test_one_has_the_variables_of_the_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with a_runner(tmp_path) as (process, _):
         await process.ask(OpenRequest(device="c", allow_unconfined=True))

@@ -300,8 +300,10 @@ def _run_forked(descriptor: int) -> None:
     for stream in (1, 2):
         os.dup2(descriptors[0], stream)
     os.close(descriptors[0])
+    place = receive(connection)
+    os.chdir(place["directory"])  # paths of the request may be relative
     os.environ.clear()
-    os.environ.update(receive(connection))
+    os.environ.update(place["environment"])
     _open_more_files()
     Runner(connection).serve()
 

@@ -108,7 +108,7 @@ class RunnerProcess:
             if read is None and not under and can_watch_forks():
                 with suppress(ConnectionError):  # what it is forked from was killed or cannot load, as a log will say
                     forked_child, reader, writer = await forked(output)
-                    writer.write(encode(driver_environment()))
+                    writer.write(encode({"directory": str(Path.cwd()), "environment": driver_environment()}))
                     return cls(forked_child, None, reader, writer)
             ours, theirs = socket.socketpair()
             setup = runner_setup(theirs.fileno(), read, under)
