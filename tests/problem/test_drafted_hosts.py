@@ -644,6 +644,22 @@ def test_sizes_of_tests_may_be_apart_so_that_one_taken_for_another_shows(tmp_pat
         assert abs(other.sizes["b"] - smaller(size)) < 16  # which its block divides
 
 
+def test_sizes_of_the_emulators_tests_are_apart_however_small(tmp_path):
+    source = (
+        "__global__ void k(float *to, const float *x, const float *y, int a, int b, int c, int d) {"
+        " int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y, z = blockIdx.z;"
+        " if (i >= a || j >= b) return; float sum = 0; for (int l = 0; l < c; l++)"
+        " sum += x[(z * b + j) * c + l] * y[(z * c + l) * a + i]; to[(z * b + j) * a + i] = sum; }\n"
+        "int main() { int a = 96, b = 128, c = 64, d = 32; cudaMalloc(&to, a * b * d * 4);"
+        " cudaMalloc(&x, b * c * d * 4); cudaMalloc(&y, c * a * d * 4); dim3 t(16, 16), g(a / 16, b / 16, d);"
+        " k<<<g, t>>>(to, x, y, a, b, c, d); }"
+    )
+    alike, apart = (drafted(tmp_path, source, Amendments(tested=way))[0].on_emulator() for way in ("", "apart"))
+    assert alike.sizes == apart.sizes
+    assert alike.tests[-1].sizes == {"a": 32, "b": 16, "c": 23, "d": 23}
+    assert apart.tests[-1].sizes == {"a": 32, "b": 16, "c": 17, "d": 12}
+
+
 def test_the_work_that_a_draft_proposes_is_what_its_threads_and_arrays_are(tmp_path):
     source = (
         "struct Cell { float at[2]; int of; };\n"

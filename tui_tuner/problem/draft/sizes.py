@@ -35,6 +35,8 @@ _OF_FILTERS = re.compile(
 )
 _OF_STEPS = re.compile(r"(?:.*_)?(?:stride|step|dilation|pad(?:ding)?)(?:_?[xyhwd])?", re.IGNORECASE)
 """Names of how far a filter goes at once, and of what is added around an array, where what is left is divided."""
+_FEWEST = 8
+"""A size that is set apart from another is no smaller than about that."""
 _USUAL_ROW = 64
 """What is taken for the elements of a row, where the threads count the elements of all."""
 _USUAL_FILTER = 9
@@ -110,7 +112,8 @@ def drafted_sizes(
     is_scaled = has_emulator and how != "same"
     others = _enlarged(launch, small, emulated, timed) if is_scaled else _tested(launch, timed, how)
     if is_apart:
-        fixed = _bounds(launch) | launch.stated.keys() | launch.of_block
+        few = {name for name, size in emulated.items() if size < SMALL}
+        fixed = _bounds(launch) | launch.stated.keys() | launch.of_block | few
         small, others = (apart(one, fixed, one.keys() if how == "half" else launch.powers) for one in (small, others))
     return DraftedSizes(*(_whole(launch, one) for one in (timed, others, emulated, small)))
 
@@ -205,7 +208,7 @@ def apart(sizes: Mapping[str, int], fixed: Collection[str], halved: Collection[s
     found: dict[str, int] = {}
     for name, size in sorted(sizes.items(), key=lambda one: one[0] not in fixed):
         smaller = size
-        while smaller in found.values() and smaller >= SMALL and name not in fixed:
+        while smaller in found.values() and smaller > _FEWEST and name not in fixed:
             smaller = smaller // 2 if name in halved else smaller * 3 // 4
         found[name] = smaller
     return {name: found[name] for name in sizes}
