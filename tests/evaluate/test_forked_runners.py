@@ -6,6 +6,8 @@ import asyncio
 import errno
 import os
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -133,7 +135,7 @@ async def test_one_that_died_while_it_waited_is_replaced(tmp_path: Path) -> None
     start_ahead("cuda")
     server = runner._ours.server
     assert server is not None
-    _, _, (_, begun), _ = server._end.peek()  # type: ignore[attr-defined]
+    _, _, (_, begun, _), _ = server._end.peek()  # type: ignore[attr-defined]
     begun.kill()
     begun.wait()
     async with a_runner(tmp_path) as (process, _):
@@ -188,3 +190,28 @@ async def test_where_the_system_does_not_tell_when_forks_end_a_runner_is_a_progr
     finally:
         await process.kill()
     assert runner._ours.server is None
+
+
+FORKING = """
+import os
+from tui_tuner.evaluate.devices.native.executors import executor_server
+from tui_tuner.processes.server import Forked
+
+server = executor_server()
+ours = server.asked(Forked.by)
+number = os.fork()
+if number == 0:
+    theirs = server.asked(Forked.by)
+    assert theirs.server is not ours.server
+    server.close()
+    raise SystemExit(7)
+assert os.waitstatus_to_exitcode(os.waitpid(number, 0)[1]) == 7
+os.kill(ours.number, 0)
+assert server.asked(Forked.by).server is ours.server
+"""
+
+
+def test_what_a_program_of_the_users_forks_has_servers_of_its_own_and_ends_no_others() -> None:
+    command = [sys.executable, "-W", "ignore", "-c", FORKING]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr

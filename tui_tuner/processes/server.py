@@ -48,12 +48,13 @@ class ServerProcess:
         self._module, self._arguments = module, arguments
         self._environment, self._flags = environment, flags
         self._connection: socket.socket | None = None
+        self._starter = 0
         self._end: Callable[[], object] = lambda: None
 
     @property
     def has_started(self) -> bool:
-        """Whether it was started and not closed; it may be gone."""
-        return self._connection is not None
+        """Whether this process started it, not one that it was forked from, and did not close it; it may be gone."""
+        return self._connection is not None and self._starter == os.getpid()
 
     def asked(self, attempt: Callable[[socket.socket], Answer]) -> Answer:
         """What comes of an attempt with the connection, or of another where the process was killed.
@@ -62,7 +63,7 @@ class ServerProcess:
             OSError: it cannot be started.
         """
         try:
-            return attempt(self._connection or self.start())
+            return attempt(self._connection if self._connection and self.has_started else self.start())
         except ConnectionError:
             return attempt(self.start())
 
@@ -78,7 +79,8 @@ class ServerProcess:
             arguments = (str(os.getpid()), str(theirs.fileno()), *self._arguments)
             command = own_command(self._module, "serve", *arguments, flags=self._flags)
             process = start_server(command, environment=self._environment, descriptor=theirs.fileno())
-        self._connection, self._end = ours, weakref.finalize(self, _end, ours, process)
+        self._connection, self._starter = ours, os.getpid()
+        self._end = weakref.finalize(self, _end, ours, process, self._starter)
         return ours
 
     def close(self) -> None:
@@ -87,10 +89,11 @@ class ServerProcess:
         self._connection = None
 
 
-def _end(connection: socket.socket, process: Popen[bytes]) -> None:
+def _end(connection: socket.socket, process: Popen[bytes], starter: int) -> None:
     connection.close()
-    process.kill()
-    process.wait()
+    if os.getpid() == starter:
+        process.kill()
+        process.wait()
 
 
 class Forked(NamedTuple):
