@@ -93,7 +93,7 @@ async def test_how_one_ended_is_told(tmp_path: Path) -> None:
 async def test_one_ends_when_nobody_wants_more_of_it(tmp_path: Path) -> None:
     async with a_runner(tmp_path) as (process, child):
         await process.end(60)
-        assert child.code == 0
+        assert child.returncode == 0
 
 
 async def test_a_process_that_was_killed_takes_its_runners_along_and_is_replaced(tmp_path: Path) -> None:
@@ -161,18 +161,23 @@ async def test_a_confined_runner_is_one_of_its_own(tmp_path: Path) -> None:
     assert len(runner._ours.ahead) == 1
 
 
-async def test_where_nothing_can_be_forked_from_a_runner_is_a_program_whose_log_says_why(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    broken = ServerProcess("tui_tuner.evaluate.runner.missing", environment=driver_environment(), flags=AS_STARTED)
-    monkeypatch.setattr(runner._ours, "server", broken)
-    process = await RunnerProcess.start(tmp_path / "log")
+async def one_is_a_program(directory: Path) -> None:
+    """Start a runner that is not forked, and serves."""
+    process = await RunnerProcess.start(directory / "log")
     try:
         assert isinstance(process._child, Child)
         await serves(process)
     finally:
         await process.kill()
-        broken.close()
+
+
+async def test_where_nothing_can_be_forked_from_a_runner_is_a_program_whose_log_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = ServerProcess("tui_tuner.evaluate.runner.missing", environment=driver_environment(), flags=AS_STARTED)
+    monkeypatch.setattr(runner._ours, "server", broken)
+    await one_is_a_program(tmp_path)
+    broken.close()
 
 
 async def test_where_the_system_does_not_tell_when_forks_end_a_runner_is_a_program(
@@ -183,12 +188,7 @@ async def test_where_the_system_does_not_tell_when_forks_end_a_runner_is_a_progr
 
     monkeypatch.setattr(os, "pidfd_open", missing)
     start_ahead("cuda:0")
-    process = await RunnerProcess.start(tmp_path / "log")
-    try:
-        assert isinstance(process._child, Child)
-        await serves(process)
-    finally:
-        await process.kill()
+    await one_is_a_program(tmp_path)
     assert runner._ours.server is None
 
 

@@ -178,20 +178,20 @@ class ForkedChild:
     """A process that a server forked, for an event loop: it is waited for like a `Child`, and reaped when it ends.
 
     Attributes:
-        code: its exit status, negative for a signal; None while it runs.
+        returncode: its exit status, negative for a signal; None while it runs.
     """
 
     def __init__(self, forked: Forked) -> None:
         self._forked = forked
         self._descriptor = os.pidfd_open(forked.number)
         self._ended = asyncio.Event()
-        self.code: int | None = None
+        self.returncode: int | None = None
         asyncio.get_running_loop().add_reader(self._descriptor, self._reap)
 
     def _reap(self) -> None:
         asyncio.get_running_loop().remove_reader(self._descriptor)
         os.close(self._descriptor)
-        self.code = os.waitstatus_to_exitcode(self._forked.reap())
+        self.returncode = os.waitstatus_to_exitcode(self._forked.reap())
         self._ended.set()
 
     @classmethod
@@ -220,11 +220,11 @@ class ForkedChild:
         with suppress(TimeoutError):
             async with asyncio.timeout(limit_s):
                 await self._ended.wait()
-        return self.code
+        return self.returncode
 
     async def kill(self) -> int | None:
         """Kill it with all that stayed in its group; its exit status, None where it does not go away."""
-        if self.code is None:
+        if self.returncode is None:
             with suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._descriptor, signal.SIGKILL)
             signal_group(self.pid, signal.SIGKILL)

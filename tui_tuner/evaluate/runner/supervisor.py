@@ -106,9 +106,10 @@ class RunnerProcess:
         """
         with _appended(log) as output, ExitStack() as failed:
             if read is None and not under and can_watch_forks():
+                place = {"directory": str(Path.cwd()), "environment": driver_environment()}
                 with suppress(ConnectionError):  # what it is forked from was killed or cannot load, as a log will say
                     forked_child, reader, writer = await forked(output)
-                    writer.write(encode({"directory": str(Path.cwd()), "environment": driver_environment()}))
+                    writer.write(encode(place))
                     return cls(forked_child, None, reader, writer)
             ours, theirs = socket.socketpair()
             setup = runner_setup(theirs.fileno(), read, under)
