@@ -14,7 +14,7 @@ from statistics import median
 
 import numpy as np
 
-from tui_tuner.evaluate.devices.base import ClockSample, of_another
+from tui_tuner.evaluate.devices.base import ClockSample
 from tui_tuner.evaluate.measure import median_interval, quick_interval, ratio_interval, ratio_verdict, settled
 from tui_tuner.evaluate.results import Comparison, Timing
 
@@ -297,7 +297,6 @@ def interleaved(
     Args:
         alone_ms: the times of both as they were measured without the other; 0 where that is not known.
     """
-    incumbent = of_another("the best so far")(incumbent)
     old_turns, new_turns = (_Turns(launches, patience, clock) for launches in (incumbent, challenger))
     settling_s = patience.settle_s
     first = FIRST_PAIRS if settling_s and all(alone_ms) else 0
