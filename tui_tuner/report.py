@@ -15,7 +15,6 @@ from typing import Literal
 
 import tomlkit
 from pydantic import BaseModel, ConfigDict
-from tomlkit import TOMLDocument
 from tomlkit.items import Table
 
 from tui_tuner.evaluate.devices.kinds import kind_named
@@ -127,12 +126,10 @@ def write_best(
     directory: Path, problem: Problem, problem_text: str, candidate: Candidate, outcome: SessionOutcome
 ) -> None:
     """Write best.<ext> and best.toml; only the latter where the kernel's source is not known."""
-    source = directory / f"best{problem.kernel.source.suffix}"
     if candidate.source:
-        write_whole(source, best_text(problem, candidate, outcome))
-    table = directory / "best.toml"
-    document = tuned_problem(source, problem, problem_text, candidate, outcome.best.configuration)
-    write_whole(table, tomlkit.dumps(document))
+        write_whole(directory / f"best{problem.kernel.source.suffix}", best_text(problem, candidate, outcome))
+    values = outcome.best.configuration
+    write_whole(directory / "best.toml", best_problem_text(directory, problem, problem_text, candidate, values))
 
 
 def write_as_written(directory: Path, kernel: str, written: str) -> None:
@@ -211,15 +208,18 @@ def macro_value(value: Value) -> str:
     return str(int(value)) if isinstance(value, bool) else str(value)
 
 
-def tuned_problem(
-    source: Path, problem: Problem, problem_text: str, candidate: Candidate, configuration: Configuration
-) -> TOMLDocument:
-    """The user's problem file, comments kept, with source, launch and tunables of the tuned kernel."""
-    directory = source.parent
+def best_problem_text(
+    directory: Path, problem: Problem, problem_text: str, candidate: Candidate, configuration: Configuration
+) -> str:
+    """The user's problem file, comments kept, with source, launch and tunables of the tuned kernel.
+
+    Args:
+        directory: where it is to stand, beside the kernel.
+    """
     document = tomlkit.parse(problem_text)
     kernel = document["kernel"]
     if candidate.source:
-        kernel["source"] = source.name
+        kernel["source"] = f"best{problem.kernel.source.suffix}"
     kernel["name"] = candidate.kernel
     if problem.is_compiled:
         document["launch"] = launch_table(candidate.launch)
@@ -232,7 +232,7 @@ def tuned_problem(
     for table, named in (("reference", problem.reference), ("library", problem.library)):
         if named is not None:
             document[table]["python"] = _seen_from(directory, problem, named.python)
-    return document
+    return tomlkit.dumps(document)
 
 
 def launch_table(launch: Launch) -> Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 import signal
 from dataclasses import dataclass
 from pathlib import Path
@@ -115,6 +116,9 @@ def test_what_a_run_found_is_given_out_by_commands(text: Finished, monkeypatch: 
     assert said("show", text.run).startswith("scale.cu on CPU emulator")
     assert said("best", text.run) == (text.run / "best.cu").read_text()
     assert said("best", text.run, "--as", "problem") == (text.run / "best.toml").read_text()
+    (text.directory / "journal alone").mkdir()
+    shutil.copy(text.run / "journal.jsonl", text.directory / "journal alone")
+    assert said("best", "journal alone", "--as", "problem") == (text.run / "best.toml").read_text()
     assert json.loads(said("best", text.run, "--as", "configuration")) == {"block_size_x": 64, "passes": 4}
     assert "grid_x(" in said("best", text.run, "--as", "header")
     assert said("best", text.run, "--as", "patch").startswith("--- a/scale.cu\n+++ b/scale.cu\n")

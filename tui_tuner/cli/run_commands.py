@@ -134,14 +134,14 @@ def _best_as(kind: str, told: ToldRun) -> str:
     """
     from tui_tuner.exports.launch_header import launch_header
     from tui_tuner.exports.patch import patch_text
-    from tui_tuner.report import best_text, measured_lines
+    from tui_tuner.report import best_problem_text, best_text, measured_lines
 
     values, kernel = told.outcome.best.configuration, told.best
     if kind == "header" and not told.problem.is_compiled:
         raise SettingsError("a header is for kernels that host code launches", hint="take --as configuration")
     match kind:
         case "problem":
-            return (told.run.path / "best.toml").read_text(encoding="utf-8")
+            return best_problem_text(told.run.path, told.run.problem, told.run.problem_text, kernel, values)
         case "header":
             comment = [*measured_lines(told.run.problem, kernel, told.outcome)]
             return launch_header(kernel, values, told.problem.sizes, comment)
