@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from tui_tuner.errors import MachineError
-from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, LoadedKernel
+from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, Inspection, LoadedKernel
+from tui_tuner.evaluate.measure.timing import TimeLaunches
 from tui_tuner.evaluate.results import Determinism, Failure, FailureKind
 from tui_tuner.evaluate.runner.protocol import Executable, LaunchShape, SayPhase
 from tui_tuner.evaluate.verify import LaunchData
@@ -155,6 +156,18 @@ class CheckedLaunches:
         self._say(what, self.limit_s)
         self._device.launch(kernel, buffers, shape.geometry, self.limit_s)
 
+    def timer(
+        self, kernel: LoadedKernel, buffers: Buffers, shape: LaunchShape, what: str, inspect: Inspection | None
+    ) -> TimeLaunches:
+        """What times launches that are for this, in words; raises what `Device.time` raises."""
+
+        def launches(count: int) -> list[float]:
+            limit = self.limit_s + self.limit_s * count / 10
+            self._say(what, limit)
+            return self._device.time(kernel, buffers, shape.geometry, count, limit, inspect)
+
+        return launches
+
     def check(self, data: LaunchData, buffers: Buffers) -> float:
         """The largest deviation of an output relative to the allowed one.
 
@@ -163,17 +176,24 @@ class CheckedLaunches:
             ResultMismatch: it changed an input, or an output is wrong.
         """
         self._say(f"check at {data.label}", DATA_LIMIT_S)
-        device, problem = self._device, self._problem
-        violation = device.guard_violation(buffers)
-        if violation is not None:
-            raise DeviceFault(FailureKind.ILLEGAL_ACCESS, f"at {data.label}: {violation}")
-        changed = device.changed(buffers, sorted(data.arrays - self._outputs))
-        if changed is not None:
-            raise ResultMismatch(f"at {data.label}: it changed its input '{problem.arguments[changed].name}'", data)
-        error, wrong = data.check(problem, partial(device.compare, buffers), partial(device.download, buffers))
+        if (spoilt := self.spoilt(data, buffers)) is not None:
+            raise spoilt
+        device = self._device
+        error, wrong = data.check(self._problem, partial(device.compare, buffers), partial(device.download, buffers))
         if wrong is not None:
             raise ResultMismatch(wrong, data)
         return error
+
+    def spoilt(self, data: LaunchData, buffers: Buffers) -> DeviceFault | ResultMismatch | None:
+        """What a launch did to memory that is not its own to write: beside arrays, or to its inputs."""
+        violation = self._device.guard_violation(buffers)
+        if violation is not None:
+            return DeviceFault(FailureKind.ILLEGAL_ACCESS, f"at {data.label}: {violation}")
+        changed = self._device.changed(buffers, sorted(data.arrays - self._outputs))
+        if changed is not None:
+            name = self._problem.arguments[changed].name
+            return ResultMismatch(f"at {data.label}: it changed its input '{name}'", data)
+        return None
 
     def verify(self, kernel: LoadedKernel, sets: Sequence[LaunchData], executable: Executable) -> float:
         """Launch with each, one after the other in one load of the module; the largest deviation."""
