@@ -4,7 +4,8 @@ They are checked for guards, inputs and outputs, and for computing the same bits
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
@@ -15,8 +16,9 @@ from tui_tuner.errors import MachineError
 from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, Inspection, LoadedKernel
 from tui_tuner.evaluate.measure.timing import TimeLaunches
 from tui_tuner.evaluate.results import Determinism, Failure, FailureKind
-from tui_tuner.evaluate.runner.protocol import Executable, LaunchShape, SayPhase
+from tui_tuner.evaluate.runner.protocol import AS_GIVEN, Executable, LaunchShape, SayPhase
 from tui_tuner.evaluate.verify import LaunchData
+from tui_tuner.format import time_words
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.textures import Texture
 
@@ -110,7 +112,9 @@ class KeptBuffers:
 
 
 FIRST_LIMIT_S = 60.0
-"""Limit of a launch before the kernel as given has been timed."""
+"""Limit of a launch before the kernel as given has been timed, and of that kernel itself."""
+LIMIT_S, LIMIT_FACTOR = 3.0, 50.0
+"""What the launch of a candidate may take, seconds, and how many times as long as that of the kernel as given."""
 DATA_LIMIT_S = 300.0
 """Limit of what happens on the host between launches: inputs, the user's reference, checks of outputs."""
 _LAUNCHES = 5
@@ -125,17 +129,22 @@ class CheckedLaunches:
 
     Attributes:
         limit_s: of one launch.
+        given_limit_s: of one of the kernel as given.
         kept: data whose arrays stay in memory.
         memory: where they are.
     """
 
-    def __init__(self, device: Device, problem: Problem, say: SayPhase) -> None:
+    def __init__(
+        self, device: Device, problem: Problem, say: SayPhase, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._device = device
         self._problem = problem
         self._say = say
+        self._clock = clock
+        self._given_s: dict[str, float] = {}
         self._outputs = frozenset(i for i, argument in enumerate(problem.arguments) if argument.output)
         self.memory = KeptBuffers(device, self._outputs, len(problem.tests))
-        self.limit_s = FIRST_LIMIT_S
+        self.limit_s = self.given_limit_s = FIRST_LIMIT_S
         self.kept: Sequence[LaunchData] = ()
 
     @contextmanager
@@ -155,6 +164,23 @@ class CheckedLaunches:
         """One launch, with what it is for in words; raises `DeviceFault`."""
         self._say(what, self.limit_s)
         self._device.launch(kernel, buffers, shape.geometry, self.limit_s)
+
+    def launch_given(self, kernel: LoadedKernel, buffers: Buffers, shape: LaunchShape, label: str) -> None:
+        """One launch of the kernel as given, on data with this label; raises `DeviceFault`."""
+        self._say(f"{AS_GIVEN} at {label}", self.given_limit_s)
+        began = self._clock()
+        self._device.launch(kernel, buffers, shape.geometry, self.given_limit_s)
+        self._given_s[label] = max(self._clock() - began, self._given_s.get(label, 0.0))
+
+    def _limit_at(self, data: LaunchData) -> float:
+        """Of one launch on such data: the kernel as given may take longer there than on noise, as may others then."""
+        return max(self.limit_s, LIMIT_FACTOR * self._given_s.get(data.label, 0.0))
+
+    def _verifying(self, data: LaunchData) -> str:
+        """What a launch is for, with what the kernel as given took: who does not end in time may only be slow."""
+        given_s = None if self._device.info.is_cpu else self._given_s.get(data.label)
+        beside = "" if given_s is None else f" (the kernel as given: {time_words(1000 * given_s)})"
+        return f"verify at {data.label}{beside}"
 
     def timer(
         self, kernel: LoadedKernel, buffers: Buffers, shape: LaunchShape, what: str, inspect: Inspection | None
@@ -200,9 +226,10 @@ class CheckedLaunches:
         error = 0.0
         with ExitStack() as held:
             jobs = [(held.enter_context(self.buffers(d)), executable.shapes[d.index].geometry) for d in sets]
-            running = held.enter_context(closing(self._device.launch_each(kernel, jobs, self.limit_s)))
+            most_s = max(map(self._limit_at, sets), default=self.limit_s)
+            running = held.enter_context(closing(self._device.launch_each(kernel, jobs, most_s)))
             for data, (buffers, _) in zip(sets, jobs, strict=True):
-                self._say(f"verify at {data.label}", self.limit_s)
+                self._say(self._verifying(data), self._limit_at(data))
                 next(running)
                 error = max(error, self.check(data, buffers))
         return error
@@ -224,10 +251,10 @@ class CheckedLaunches:
         if isinstance(fault, DeviceFault):
             return fault
         data, geometry = fault.data, executable.shapes[fault.data.index].geometry
-        self._say(f"once more at {data.label}", self.limit_s)
+        self._say(f"once more at {data.label}", self._limit_at(data))
         with self.loaded(executable) as kernel, self.memory.turned(data) as buffers:
             try:
-                self._device.launch(kernel, buffers, geometry, self.limit_s)
+                self._device.launch(kernel, buffers, geometry, self._limit_at(data))
             except DeviceFault as other:
                 if other.kind is FailureKind.ILLEGAL_ACCESS:
                     return DeviceFault(other.kind, f"at {data.label}: {other.message}", fatal=other.fatal)

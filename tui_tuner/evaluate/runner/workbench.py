@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from statistics import median
 
@@ -20,10 +20,16 @@ from tui_tuner.evaluate.devices.base import (
 )
 from tui_tuner.evaluate.measure.timing import CPU_PATIENCE, Cooling, Patience, measure
 from tui_tuner.evaluate.results import Comparison, Timing
-from tui_tuner.evaluate.runner.checked_launches import DATA_LIMIT_S, CheckedLaunches, ResultMismatch, failure_of
+from tui_tuner.evaluate.runner.checked_launches import (
+    DATA_LIMIT_S,
+    LIMIT_FACTOR,
+    LIMIT_S,
+    CheckedLaunches,
+    ResultMismatch,
+    failure_of,
+)
 from tui_tuner.evaluate.runner.contest import Contest
 from tui_tuner.evaluate.runner.protocol import (
-    AS_GIVEN,
     EXPECTED,
     FRESH,
     ComparisonAnswer,
@@ -43,7 +49,6 @@ from tui_tuner.problem.textures import Texture
 
 REST_S = 0.1
 """A device that was last timed longer ago is warmed up for longer: its clock may have fallen."""
-LIMIT_S, LIMIT_FACTOR = 3.0, 50.0
 LATE_ROUNDS = 3
 """How often a kernel whose warps are late is launched at a test."""
 WARM_FACTOR, WARM_LAUNCHES = 2, 5
@@ -59,7 +64,14 @@ class Workbench:
     """
 
     def __init__(
-        self, device: Device, problem: Problem, say: SayPhase, *, draws: int = 1, drafts: Drafts | None = None
+        self,
+        device: Device,
+        problem: Problem,
+        say: SayPhase,
+        *,
+        draws: int = 1,
+        drafts: Drafts | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._device = device
         device.placement = placement_of(problem)
@@ -77,7 +89,7 @@ class Workbench:
         self._structured: list[LaunchData] = []
         self._rest: list[LaunchData] | None = None
         self._pair: list[LaunchData] = []
-        self._launches = CheckedLaunches(device, problem, say)
+        self._launches = CheckedLaunches(device, problem, say, clock)
         self._baseline: Executable | None = None
         self._left_out_told = 0
         self._alone_ms: dict[tuple[str, str, LaunchShape], float] = {}
@@ -288,7 +300,7 @@ class Workbench:
         buffers = self._device.allocate(arguments, frozenset(self._outputs))
         try:
             with self._launches.loaded(self._baseline) as kernel:
-                self._launches.launch(kernel, buffers, self._baseline.shapes[index], f"{AS_GIVEN} at {label}")
+                self._launches.launch_given(kernel, buffers, self._baseline.shapes[index], label)
                 self._say(EXPECTED, DATA_LIMIT_S)
                 return {i: self._device.download(buffers, i) for i in self._outputs}
         finally:
