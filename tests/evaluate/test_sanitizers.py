@@ -127,9 +127,17 @@ def test_a_tool_that_accuses_the_kernel_as_given_judges_nobody() -> None:
 
 
 def test_a_tool_that_cannot_say_anything_is_told_once_and_accuses_nobody() -> None:
-    tools = Tools({name: ToolFinding(unknown="it is not there") for name in ("one", "other")})
+    tools = Tools({name: ToolFinding(unknown="it is not there") for name in ("one", "other", "given")})
     assert _accusations(tools, "one", "other") == [None, None]
     assert tools.told == ["kernels are accepted without racecheck: it is not there"]
+
+
+def test_a_tool_that_cannot_say_anything_of_one_kernel_goes_on_with_others() -> None:
+    """A candidate that took a minute under a tool had it dropped for all that came later."""
+    tools = Tools({"slow": ToolFinding(unknown="it was not done within 60 s"), "racy": ToolFinding(failure=RACE)})
+    assert _accusations(tools, "slow", "racy", "slow") == [None, RACE, None]
+    assert tools.told == ["a kernel is judged without racecheck: it was not done within 60 s"]
+    assert tools.asked == [("racecheck", name) for name in ("slow", "given", "racy")]
 
 
 def test_a_source_that_does_not_build_to_be_watched_is_refused_unless_the_one_given_does_not_either() -> None:

@@ -99,17 +99,29 @@ class Sanitizers:
             await asyncio.gather(*building, return_exceptions=True)
 
     async def _found(self, kernel: Kernel, tools: Sequence[str]) -> dict[str, Failure | None]:
-        """What each tool found that was not dropped; those that watch the same build look at once."""
+        """What each tool found that was not dropped; those that watch the same build look at once.
+
+        One that cannot say anything of a kernel goes on with others, unless it cannot of the kernel as given either.
+        """
         candidate, configuration = kernel
         name = f"{candidate.id} {sorted(configuration.items())!r}"
+        unknown: dict[str, str] = {}
         new = [tool for tool in tools if (tool, name) not in self._known]
         for option in dict.fromkeys(self.tools[tool] for tool in new if tool in self.tools):
             group = [tool for tool in new if self.tools.get(tool) == option]
             for tool, finding in (await self._looked(group, option, kernel)).items():
-                if finding.unknown:
+                if not finding.unknown:
+                    self._known[tool, name] = finding.failure
+                elif kernel == self.given:
                     self._drop(tool, finding.unknown)
                 else:
-                    self._known[tool, name] = finding.failure
+                    unknown[tool] = finding.unknown
+        if unknown:
+            await self._found(self.given, [*unknown])
+        for tool, why in unknown.items():
+            if tool in self.tools:
+                self._known[tool, name] = None
+                self.tell(f"a kernel is judged without {tool}: {why}")
         return {tool: self._known.get((tool, name)) for tool in tools}
 
     async def _looked(self, tools: Sequence[str], option: str, kernel: Kernel) -> dict[str, ToolFinding]:
