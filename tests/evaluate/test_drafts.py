@@ -54,10 +54,10 @@ def test_what_is_announced_is_what_is_taken_and_once_only(tmp_path: Path) -> Non
 
 def test_where_kernels_run_on_the_same_processors_nothing_is_made_ahead(tmp_path: Path) -> None:
     made = Drafts(problem(tmp_path))
-    before = threading.active_count()
+    before = set(threading.enumerate())
     made.announce_checks()
     made.take(0, ())
-    assert threading.active_count() == before
+    assert set(threading.enumerate()) <= before, "those of other tests may end meanwhile"
 
 
 def test_large_arrays_are_not_made_ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -197,6 +197,29 @@ async def test_times_of_a_device_that_deviates_are_those_of_the_first_and_the_ea
         assert both.incumbent.median == pytest.approx(4)
 
 
+async def test_a_time_known_when_a_device_is_free_ends_early_what_was_asked_for_before(machine, problem):
+    places, _ = await started(machine, problem, "cuda:0,1")
+    machine.waits |= {"a": asyncio.Event(), "b": asyncio.Event()}
+    waiting = [asyncio.create_task(places.ask(evaluation(name, best_ms=9.0))) for name in "abc"]
+    await asyncio.sleep(0)
+    machine.waits["b"].set()
+    await waiting[2]
+    assert [request.best_ms for request in machine.places[1].asked[-2:]] == [9.0, 2.0], "what b took is told with c"
+    machine.waits["a"].set()
+    await waiting[0]
+    await places.ask(evaluation("exact"))
+    asked = [request for place in machine.places for request in place.asked if isinstance(request, EvaluationRequest)]
+    assert [request.best_ms for request in asked if request.executable.artifact == "exact"] == [None]
+
+
+async def test_what_failed_is_no_time_to_be_beaten(machine, problem):
+    places, _ = await started(machine, problem, "cuda:0")
+    machine.failures["cuda:gpu-a"] = Failure(kind=FailureKind.WRONG_RESULT, message="wrong")
+    for _ in range(2):
+        await places.ask(evaluation(best_ms=9.0))
+    assert machine.places[0].asked[-1].best_ms == 9.0
+
+
 @pytest.mark.parametrize("slow", [1.2, 0.8])
 async def test_a_device_that_deviates_too_much_is_left_out_and_that_is_said(machine, problem, slow):
     machine.slow["cuda:gpu-b"] = slow

@@ -8,6 +8,7 @@ that are bound by the same thing. So two kernels that are compared always run on
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -83,6 +84,7 @@ class Places:
     _given: tuple[Executable, Timing] | None = None
     _free: asyncio.Queue[MeasuringPlace | None] = field(default_factory=asyncio.Queue)
     _news: list[str] = field(default_factory=list)
+    _fastest_ms: float = math.inf
     _end: Exception | None = None
 
     @property
@@ -195,10 +197,8 @@ class Places:
                     timing = answer.timing or (answer.failure.in_words if answer.failure else timing)
         except RunnerDied as died:
             return died.failure.in_words
-        except PlaceLost as lost:
-            return str(lost)
-        except UserError as error:
-            return error.message
+        except (PlaceLost, UserError) as error:
+            return str(error)
         return timing
 
     async def _calibrated(self, one: MeasuringPlace, timing: Timing) -> list[str]:
@@ -242,7 +242,7 @@ class Places:
                 self._free.put_nowait(None)  # for the next one that waits
                 raise self._end or DeviceError("no device is left")
             try:
-                answer = await member.place.ask(_scaled_request(request, member.factor))
+                answer = await member.place.ask(self._addressed(request, member.factor))
             except (DeviceError, PlaceLost) as error:
                 self._leave_out(member, error)
                 lost += isinstance(error, PlaceLost)
@@ -253,9 +253,18 @@ class Places:
                 self._free.put_nowait(member)
                 raise
             else:
+                answer = _scaled_answer(answer, member.factor)
+                if isinstance(answer, EvaluationAnswer) and answer.timing:
+                    self._fastest_ms = min(self._fastest_ms, answer.timing.median)
                 self._free.put_nowait(member)
                 await asyncio.sleep(0)  # whoever waits asks before this answer is worked on: the device does not idle
-                return _scaled_answer(answer, member.factor)
+                return answer
+
+    def _addressed(self, request: RunnerRequest, factor: float) -> RunnerRequest:
+        """A request on a device's scale, with the shortest time known by now: it may have waited for the device."""
+        if isinstance(request, EvaluationRequest) and request.best_ms is not None:
+            return request.model_copy(update={"best_ms": min(request.best_ms, self._fastest_ms) / factor})
+        return request
 
     def _leave_out(self, member: MeasuringPlace, error: DeviceError | PlaceLost) -> None:
         """Go on without a place; where it was the last, everybody who waits is told."""
@@ -283,8 +292,7 @@ def _refuse_other_models(devices: dict[str, DeviceInfo]) -> None:
     """
     (first, device), *others = devices.items()
     for title, other in others:
-        why = _other_model(other, device)
-        if why:
+        if why := _other_model(other, device):
             alike = [name for name, one in devices.items() if not _other_model(one, device)]
             places = ",".join(name.partition(":")[2] for name in alike)
             hint = f"name devices of one model, as in --device {device.kind}:{places}"
@@ -313,13 +321,6 @@ async def _timed_again(place: Place, baseline: Executable) -> Timing | None:
 def _factor(times: Sequence[tuple[Timing, Timing]]) -> float:
     """The fastest time on the first device over the fastest on another."""
     return min(first.median for first, _ in times) / min(other.median for _, other in times)
-
-
-def _scaled_request(request: RunnerRequest, factor: float) -> RunnerRequest:
-    """A request for a device whose times are on another scale."""
-    if isinstance(request, EvaluationRequest) and request.best_ms is not None:
-        return request.model_copy(update={"best_ms": request.best_ms / factor})
-    return request
 
 
 def _scaled_answer(answer: RunnerAnswer, factor: float) -> RunnerAnswer:

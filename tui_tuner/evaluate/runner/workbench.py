@@ -80,7 +80,6 @@ class Workbench:
         self._patience = CPU_PATIENCE if device.info.is_cpu else Patience()
         self._cooling = Cooling(device.clock)
         self._timed_at = -math.inf
-        self._fastest_ms = math.inf
         self._outputs = [i for i, a in enumerate(problem.arguments) if a.output]
         self._drafts = drafts or Drafts(problem, beside=not device.info.is_cpu)
         self._datasets = DataSets(self._drafts, self._run_baseline, draws=draws)
@@ -265,25 +264,24 @@ class Workbench:
             inspection.see(self._device.digest(buffers))
             timer = self._launches.timer(kernel, buffers, shape, f"time at {data.label}", inspection)
             cpu, rested = self._device.info.is_cpu, time.monotonic() - self._timed_at > REST_S
-            # Whoever asked did so before the build: meanwhile a faster one may have been timed here.
-            best_ms = best_ms and min(best_ms, self._fastest_ms)
             with BESIDE.at_rest():
                 timing = measure(self._cooling.minded(timer), self._patience, best_ms=best_ms, cpu=cpu, rested=rested)
                 self._timed_at = time.monotonic()
-                self._fastest_ms = min(self._fastest_ms, timing.median)
                 self._alone_ms[executable.timed] = timing.median
-                warm = self._warm(kernel, buffers, shape, timing)
+                warm = self._warm(kernel, buffers, shape, timing, best_ms)
             timing = self._cooling.marked(timing.model_copy(update={"warm": warm}))
             return timing, self._launches.check(data, buffers)
 
     def _may_be_best(self, timing: Timing, best_ms: float | None) -> bool:
         """Whether a kernel is not clearly slower than the fastest known."""
-        return best_ms is None or timing.low <= self._patience.contender * min(best_ms, self._fastest_ms)
+        return best_ms is None or timing.low <= self._patience.contender * best_ms
 
-    def _warm(self, kernel: LoadedKernel, buffers: Buffers, shape: LaunchShape, cold: Timing) -> float | None:
+    def _warm(
+        self, kernel: LoadedKernel, buffers: Buffers, shape: LaunchShape, cold: Timing, best_ms: float | None
+    ) -> float | None:
         """The time with warm caches, where the arrays may stay there and the kernel is as fast as any known."""
         nbytes = sum(argument.nbytes for argument in buffers.arguments if isinstance(argument, np.ndarray))
-        if cold.low > self._fastest_ms or nbytes > WARM_FACTOR * (self._device.info.l2_bytes or 0):
+        if cold.low > (best_ms or math.inf) or nbytes > WARM_FACTOR * (self._device.info.l2_bytes or 0):
             return None
         self._say("time with warm caches", self._launches.limit_s * WARM_LAUNCHES)
         times = self._device.time_warm(kernel, buffers, shape.geometry, WARM_LAUNCHES, self._launches.limit_s)
