@@ -14,7 +14,7 @@ from tests.evaluate.test_workbench import as_given, bench, executable, twice_as_
 from tests.trust.test_machine_faults import GOOD, evaluator
 from tui_tuner.errors import DeviceLost, MachineError
 from tui_tuner.evaluate.devices.base import Buffers, DeviceFault, LoadedKernel
-from tui_tuner.evaluate.results import Comparison, Failure, FailureKind
+from tui_tuner.evaluate.results import Comparison, DeviceInfo, Failure, FailureKind
 from tui_tuner.evaluate.runner.protocol import INCUMBENT, ComparisonAnswer
 from tui_tuner.evaluate.runner.supervisor import RunnerDied
 from tui_tuner.problem.candidate import baseline
@@ -66,6 +66,14 @@ class Spoils:
         return self.milliseconds
 
 
+def spoils_in_each_load(launches: int, milliseconds: float) -> type[Spoils]:
+    class Loaded(Spoils):
+        def __init__(self) -> None:
+            super().__init__(launches, milliseconds)
+
+    return Loaded
+
+
 class LosesDevice:
     """Leaves its arrays, and the device is lost, where its inputs were changed."""
 
@@ -82,6 +90,16 @@ class Guarded(NumpyDevice):
         return "argument 2: its guard" if buffers.handle[1][0] == SPOILT else None
 
 
+class Uncounted(NumpyDevice):
+    """A processor, which launches once before what it tells the times of."""
+
+    info = DeviceInfo(kind="c", name="NumPy", backend="numpy", is_cpu=True)
+
+    def time(self, kernel: LoadedKernel, buffers: Buffers, *arguments: Any) -> list[float]:
+        self._once(kernel.handle, buffers)
+        return super().time(kernel, buffers, *arguments)
+
+
 @pytest.mark.parametrize(
     ("kind", "words"),
     [(NumpyDevice, "wrong result: at n=4096: it changed its input 'x'"), (Guarded, "illegal access: .* its guard")],
@@ -91,18 +109,22 @@ class Guarded(NumpyDevice):
 def test_who_spoils_the_memory_that_both_have_is_found_out(
     tmp_path: Path, kind: type[NumpyDevice], words: str, sound: int
 ) -> None:
-    def loaded(symbol: str, milliseconds: float) -> type:
-        return type(symbol, (Spoils,), {"__init__": lambda self: Spoils.__init__(self, sound, milliseconds)})
-
-    work = bench(
-        tmp_path, kind(given=as_given, fast=twice_as_fast, slow=loaded("slow", 2.0), quick=loaded("quick", 1.0))
-    )
+    slow, quick = spoils_in_each_load(sound, 2.0), spoils_in_each_load(sound, 1.0)
+    work = bench(tmp_path, kind(given=as_given, fast=twice_as_fast, slow=slow, quick=quick))
     work.prepare(executable("given"))
     with pytest.raises(MachineError, match=f"the best so far .* failed now: {words}"):
         work.compare(executable("slow"), executable("fast"), 0.01)
     failure = work.compare(executable("given"), executable("quick"), 0.01).comparison.failure
     assert failure is not None
     assert re.search(words, failure.in_words)
+
+
+def test_who_spoils_it_late_is_launched_as_often_again(tmp_path: Path) -> None:
+    """Six turns and two before are sixteen launches, of which half are told."""
+    work = bench(tmp_path, Uncounted(given=as_given, fast=twice_as_fast, late=spoils_in_each_load(12, 2.0)))
+    work.prepare(executable("given"))
+    with pytest.raises(MachineError, match=r"the best so far .* it changed its input"):
+        work.compare(executable("late"), executable("fast"), 0.01)
 
 
 def test_a_challenger_that_fails_on_what_the_best_so_far_spoilt_at_once_is_not_blamed(tmp_path: Path) -> None:

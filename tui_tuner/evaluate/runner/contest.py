@@ -49,7 +49,7 @@ class Contest:
         self._say = say
         self._incumbent, self._challenger = pair
         self._smaller = smaller
-        self._taken = 0
+        self._taken: list[int] = []
 
     def held(
         self,
@@ -105,14 +105,16 @@ class Contest:
         """Find out who it was where inputs are changed, or something is written beside arrays.
 
         Raises:
-            MachineError: the incumbent does so alone, launched in other memory as often as it was here.
+            MachineError: the incumbent does so alone, timed in other memory as it was here.
         """
         try:
             yield
         except (DeviceFault, ResultMismatch) as fault:
             if not fault.fatal and self._launches.spoilt(data, buffers) is not None:
                 with self._loaded_incumbent() as alone, self._launches.buffers(data) as own, _of_best():
-                    self._timer(alone, own, self._incumbent, INCUMBENT)(self._taken)
+                    again = self._timer(alone, own, self._incumbent, INCUMBENT)
+                    for count in self._taken:  # in as many turns, as each may have launches that are not counted
+                        again(count)
                     self._refuse_spoilt(data, own)
             raise
 
@@ -139,7 +141,7 @@ class Contest:
         @_of_best()
         def of_incumbent(count: int) -> list[float]:
             is_first = not self._taken
-            self._taken += count
+            self._taken.append(count)
             times = old_launches(count)
             if is_first:
                 self._refuse_spoilt(data, buffers)
@@ -164,8 +166,13 @@ class Contest:
     def _kept_results(self, behind: LoadedKernel, seen: Seen) -> DeviceFault | None:
         limit_s, geometry = self._launches.limit_s, self._challenger.shapes[-1].geometry
         self._say("inputs that no launch has had", DATA_LIMIT_S + 4 * AGAIN * MOST_TURNS * limit_s)
-        other = behind, self._incumbent.shapes[-1].geometry
-        unseen = Unseen(self._device, self._problem, other, geometry, limit_s)
+
+        @_of_best()
+        def before(there: Buffers) -> float:
+            self._taken.append(1)
+            return self._device.time_first(behind, there, self._incumbent.shapes[-1].geometry, limit_s)
+
+        unseen = Unseen(self._device, self._problem, before, geometry, limit_s)
         load = partial(self._launches.loaded, self._challenger)
         if self._smaller is None:
             return unseen.kept_results(load, seen, None)
