@@ -17,7 +17,7 @@ from tests.devices.fake_cuda import FakeDriver
 from tui_tuner.evaluate.devices.base import CannotWatch, DeviceFault, WatchedLaunch
 from tui_tuner.evaluate.devices.choose import compiler_for
 from tui_tuner.evaluate.devices.cuda import driver, sanitizer
-from tui_tuner.evaluate.devices.cuda.sanitizer import few_blocks, first_finding, launch_under
+from tui_tuner.evaluate.devices.cuda.sanitizer import few_blocks, first_finding, first_in_a_warp, launch_under
 from tui_tuner.evaluate.devices.kind import DeviceChoice
 from tui_tuner.evaluate.devices.probe import DeviceReport
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind
@@ -47,6 +47,21 @@ RACECHECK = """========= COMPUTE-SANITIZER
 ========= Error: Race reported between Write access at scan(float *)+0x330 in kernel.cu:70
 =========     and Read access at scan(float *)+0x490 in kernel.cu:72 [12160 hazards]
 =========     and Read access at scan(float *)+0x4a0 in kernel.cu:73 [12160 hazards]
+=========
+========= RACECHECK SUMMARY: 2 hazards displayed (1 error, 1 warning)
+"""
+LANES = """========= COMPUTE-SANITIZER
+========= Error: Potential WAR hazard detected at __shared__ 0x408 in block (0,0,0) :
+=========     Read Thread (2,0,0) at sort(float *, const float *)+0x140 in kernel.cu:11
+=========     Write Thread (40,0,0) at sort(float *, const float *)+0x150 in kernel.cu:13
+=========     Current Value : 0
+=========
+========= Warning: (Warp Level Programming) Potential RAW hazard detected at __shared__ 0x404 in block (0,0,0) :
+=========     Write Thread (1,0,0) at sort(float *, const float *)+0x150 in kernel.cu:14
+=========     Read Thread (0,0,0) at sort(float *, const float *)+0x170 in kernel.cu:12
+=========     Current Value : 0
+=========     Saved host backtrace up to driver entry point at kernel launch time
+=========         Host Frame: main [0x8bdf] in b
 =========
 ========= RACECHECK SUMMARY: 2 hazards displayed (1 error, 1 warning)
 """
@@ -99,6 +114,15 @@ def test_what_it_prints_is_told_in_one_line(printed: str, told: str | None) -> N
     assert first_finding(printed) == told
 
 
+def test_lanes_of_a_warp_that_are_taken_to_be_in_step_are_told_and_nothing_else_is() -> None:
+    assert first_in_a_warp(LANES) == (
+        "lanes of a warp share memory, thread (1,0,0) writes it in line 14, thread (0,0,0) reads it in line 12, "
+        "and no __syncwarp is between (block (0,0,0))"
+    )
+    others = LANES.replace("Warning: (Warp Level Programming)", "Error:")
+    assert [first_in_a_warp(printed) for printed in (others, RACECHECK, MEMCHECK, NOTHING)] == [None] * 4
+
+
 def test_what_it_prints_cannot_steer_a_terminal_or_go_on_for_ever() -> None:
     told = first_finding(f"========= Invalid __global__ read \x1b[2J{'x' * 10_000}\n")
     assert told is not None
@@ -130,8 +154,11 @@ def test_what_the_tool_finds_is_the_kernels_fault_and_no_tool_is_not(
     with pytest.raises(DeviceFault) as fault:
         _launch("racecheck", tmp_path)
     assert fault.value.kind is FailureKind.RACE
-    _tool(tmp_path, f"print({NOTHING!r})")
+    _tool(tmp_path, f"import sys; print({LANES!r} if 'hazard' in sys.argv else {NOTHING!r})")
     _launch("racecheck", tmp_path)
+    with pytest.raises(DeviceFault, match="no __syncwarp is between") as fault:
+        _launch("warpcheck", tmp_path)
+    assert fault.value.kind is FailureKind.RACE
     _tool(tmp_path, "print('========= Error: Device not supported')")
     with pytest.raises(CannotWatch, match="Device not supported"):
         _launch("racecheck", tmp_path)
@@ -255,11 +282,13 @@ FAULTY = """struct Held { const float* more; }; __global__ void watched(float* x
     if (which != 1) __syncthreads();
     float other = tile[t ^ 33];
     if (which == 2) other += x[t + 64];
+    if (which == 4) { tile[t ^ 33] = other; other = tile[t ^ 32]; }
     x[t] = other;
 }
 """
 FAULTS = [("racecheck", 1, "line 4"), ("memcheck", 2, "line 7"), ("racecheck", 0, ""), ("memcheck", 0, ""),
-          ("initcheck", 0, ""), ("initcheck", 3, "line 4"), ("synccheck", 0, "")]  # fmt: skip
+          ("initcheck", 0, ""), ("initcheck", 3, "line 4"), ("synccheck", 0, ""),
+          ("racecheck", 4, ""), ("warpcheck", 4, "line 8"), ("warpcheck", 0, "")]  # fmt: skip
 
 
 @pytest.mark.gpu

@@ -215,6 +215,32 @@ def test_blocks_that_are_tried_alone_leave_a_counter_as_it_was(emulator: Bench) 
     device.free(buffers)
 
 
+TURNS = """
+__device__ unsigned next, turn;
+__global__ void add(float *out, int how) {
+    if (threadIdx.x) return;
+    unsigned ticket = how ? atomicAdd(&next, 1) : 0;
+    if (how == 1) while (*(volatile unsigned *)&turn != ticket) {}
+    if (how == 2) while (atomicAdd(&turn, 0) != ticket) {}
+    *out += blockIdx.x + 1;
+    __threadfence();
+    if (how == 1) *(volatile unsigned *)&turn = ticket + 1;
+    if (how >= 2) atomicAdd(&turn, 1);
+}
+"""
+
+
+@pytest.mark.parametrize(("how", "is_lost"), [(0, True), (1, False), (2, False), (3, True)])
+def test_blocks_that_wait_for_their_tickets_lose_nothing_to_each_other(
+    emulator: Bench, how: int, is_lost: bool
+) -> None:
+    kernel, device = emulator.load(TURNS, "add"), emulator.device
+    buffers = device.allocate([np.zeros(1, np.float32), np.int32(how)], frozenset({0}))
+    found = device.race(kernel, buffers, Geometry((4, 1, 1), (2, 1, 1)))
+    assert bool(found and "both write element 0 of argument 1" in found) == is_lost, found
+    device.free(buffers)
+
+
 MEANWHILE = """
 __global__ void add(int* x, int how) {
     for (int i = 0; i < 8; i++) {

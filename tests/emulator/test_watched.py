@@ -198,6 +198,15 @@ __global__ void watched(float* x, int n, int which) {
             else while (t == 0 && SEEN(flag) == 0) {}
             break;
 
+        case 64:  // nobody looks at what the exchange returns
+            while (t == 0 && SEEN(key) != 0) {}
+            if (t == 0) { atomicExch(&key, 1); __threadfence(); atomicAdd(&sum, 1); atomicExch(&key, 0); }
+            break;
+        case 65:
+            while (t == 0 && atomicAdd(&key, 0) != 0) {}
+            if (t == 0) (void)atomicExch(&key, 1), __threadfence(), SEEN(key) = 0;
+            break;
+
         case 70:  // one after the other, by tickets that go on with the next launch
             if (t == 0) {
                 int ticket = atomicAdd(&gone, 1);
@@ -242,6 +251,32 @@ __global__ void watched(float* x, int n, int which) {
         case 75:  // what is there since the first launch is no news
             if (t == 0 && SEEN(flag) == 0) SEEN(flag) = 1;
             break;
+        case 77:  // what is put by an exchange is waited for, and taken by another
+            if (t == 0 && atomicAdd(&gone, 1) % 2 == 0) {
+                while (SEEN(flag) != 0) {}
+                SEEN(sum) = 5, __threadfence(), atomicExch(&flag, 1);
+            } else if (t == 0) {
+                while (SEEN(flag) == 0) {}
+                all[64] = SEEN(sum);
+                atomicExch(&flag, 0);
+            }
+            break;
+        case 78:  // a lock that is looked at, taken by an exchange that may fail, and given back
+            if (t == 0) {
+                do while (SEEN(key) != 0) {} while (atomicExch(&key, 1) != 0);
+                sum += 1;
+                __threadfence(), atomicExch(&key, 0);
+            }
+            break;
+        case 79:  // tickets
+            if (t == 0) {
+                int ticket = atomicAdd(&gone, 1);
+                while (SEEN(turn) != ticket) {}
+                sum += 1;
+                __threadfence();
+                atomicExch(&turn, ticket + 1);
+            }
+            break;
         case 50:
             if (t % 3) __syncthreads();
             else x[t] = 0, __syncthreads();
@@ -253,7 +288,7 @@ __global__ void watched(float* x, int n, int which) {
     }
 }
 """
-_HONEST, _RACY, _RACY_BLOCKS = (*range(20), 27, 28, *range(70, 77)), (*range(20, 27), 29), range(30, 36)
+_HONEST, _RACY, _RACY_BLOCKS = (*range(20), 27, 28, *range(70, 80)), (*range(20, 27), 29), range(30, 36)
 _READ = {
     40: r"block [01],0,0 is told so and reads the same in line \{\w+\}, and no __threadfence is between",
     41: r"block [01],0,0 is told so and reads the same in line \{\w+\}, and no __threadfence is between",
@@ -264,7 +299,7 @@ _BOTH = r"blocks [01],0,0 and [01],0,0 see the same of memory and then change it
 _LEFT = (
     r"block [01],0,0 tells block [01],0,0 by memory in line \{\w+\}, which reads it in line \{\w+\}, what an earlier"
 )
-_SIGNALS = {60: _BOTH, 61: _BOTH, 62: _LEFT, 63: _LEFT}
+_SIGNALS = {60: _BOTH, 61: _BOTH, 62: _LEFT, 63: _LEFT, 64: _BOTH, 65: _BOTH}
 
 
 def _watch(bench: Bench, source: str, option: str) -> tuple[Path, str]:

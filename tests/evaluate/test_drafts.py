@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -52,12 +53,25 @@ def test_what_is_announced_is_what_is_taken_and_once_only(tmp_path: Path) -> Non
     assert [draft.texture for draft in made.take(0, [Texture.ZEROS])] == [Texture.NOISE, Texture.ZEROS]
 
 
-def test_where_kernels_run_on_the_same_processors_nothing_is_made_ahead(tmp_path: Path) -> None:
+def test_where_kernels_run_on_the_same_processors_nothing_is_made_ahead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_threads: list[object] = []
+    by_whom: list[threading.Thread] = []
+    make = drafts.make_arguments
+
+    def noted(*arguments: Any) -> Any:
+        by_whom.append(threading.current_thread())
+        return make(*arguments)
+
+    monkeypatch.setattr(drafts.BESIDE, "soon", by_threads.append)
+    monkeypatch.setattr(drafts, "make_arguments", noted)
     made = Drafts(problem(tmp_path))
-    before = set(threading.enumerate())
     made.announce_checks()
-    made.take(0, ())
-    assert set(threading.enumerate()) <= before, "those of other tests may end meanwhile"
+    (noise,) = made.take(0, ())
+    assert (by_threads, by_whom) == ([], [])
+    noise.arguments()
+    assert (by_threads, by_whom) == ([], [threading.current_thread()])
 
 
 def test_large_arrays_are_not_made_ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,7 @@ from tui_tuner.evaluate.runner.supervisor import RunnerDied
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.evaluate.sanitizers import Sanitizers
 from tui_tuner.evaluate.site import LocalOptions
-from tui_tuner.evaluate.toolkit import LATE_WARPS
+from tui_tuner.evaluate.toolkit import LATE_WARPS, WARPCHECK
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.load import load_problem
 from tui_tuner.problem.model import Configuration, Launch, Problem
@@ -104,8 +104,8 @@ class Tools:
         return Sanitizers(options, _named("given"), self.build, self.ask, Policy(), self.told.append)
 
 
-def _accusations(tools: Tools, *names: str) -> list[Failure | None]:
-    watching = tools.sanitizers("racecheck")
+def _accusations(tools: Tools, *names: str, tool: str = "racecheck") -> list[Failure | None]:
+    watching = tools.sanitizers(tool)
 
     async def all_of_them() -> list[Failure | None]:
         return [await watching.accusation(_named(name)) for name in names]
@@ -127,9 +127,26 @@ def test_a_tool_that_accuses_the_kernel_as_given_judges_nobody() -> None:
 
 
 def test_a_tool_that_cannot_say_anything_is_told_once_and_accuses_nobody() -> None:
-    tools = Tools({name: ToolFinding(unknown="it is not there") for name in ("one", "other")})
+    tools = Tools({name: ToolFinding(unknown="it is not there") for name in ("one", "other", "given")})
     assert _accusations(tools, "one", "other") == [None, None]
     assert tools.told == ["kernels are accepted without racecheck: it is not there"]
+
+
+def test_a_tool_that_cannot_say_anything_of_one_kernel_goes_on_with_others() -> None:
+    """A candidate that took a minute under a tool had it dropped for all that came later."""
+    tools = Tools({"slow": ToolFinding(unknown="it was not done within 60 s"), "racy": ToolFinding(failure=RACE)})
+    assert _accusations(tools, "slow", "racy", "slow") == [None, RACE, None]
+    assert tools.told == ["a kernel is judged without racecheck: it was not done within 60 s"]
+    assert tools.asked == [("racecheck", name) for name in ("slow", "given", "racy")]
+
+
+@pytest.mark.parametrize(
+    "ordered_by", ['asm volatile("ldmatrix")', "cuda::pipeline<> p", "nvcuda::wmma::fragment<>", "cuda::barrier<> b"]
+)
+def test_lanes_are_not_judged_where_instructions_order_them_that_nobody_tried_the_tool_on(ordered_by: str) -> None:
+    racy = {name: ToolFinding(failure=RACE) for name in ("plain", ordered_by)}
+    assert _accusations(Tools(racy), "plain", ordered_by, tool=WARPCHECK) == [RACE, None]
+    assert _accusations(Tools(racy), "plain", ordered_by) == [RACE, RACE], "others judge all"
 
 
 def test_a_source_that_does_not_build_to_be_watched_is_refused_unless_the_one_given_does_not_either() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,7 @@ def bench(
     reference: str | None = "2 * x",
     say: SayPhase = lambda *_: None,
     output: str = "float32",
+    clock: Callable[[], float] = time.monotonic,
 ) -> Workbench:
     (directory / "scale.cu").write_text(SOURCE.replace("float *y", f"{CTYPES[output]} *y"))
     text = (
@@ -85,7 +87,7 @@ def bench(
         (directory / "reference.py").write_text(REFERENCE.format(reference))
         text += '\n[reference]\npython = "reference.py:scale"\n'
     (directory / "scale.toml").write_text(text)
-    return Workbench(device, load_problem(directory / "scale.toml"), say)
+    return Workbench(device, load_problem(directory / "scale.toml"), say, clock=clock)
 
 
 def executable(symbol: str) -> Executable:
@@ -436,6 +438,34 @@ def test_a_slow_reference_or_check_is_not_held_against_the_launch_before_it(
     assert len(on_the_host) > 8
     assert set(on_the_host) == {DATA_LIMIT_S}
     assert min(said) < 10
+
+
+def test_a_launch_may_take_long_where_the_kernel_as_given_does(tmp_path: Path) -> None:
+    """As where equal values make all threads add to one place: who does not end in time there was blamed."""
+    now, said = [0.0], dict[str, float]()
+
+    def slow_on_equal(y: np.ndarray, x: np.ndarray, n: int) -> float:
+        now[0] += 2.0 if np.all(x == x[0]) else 0.001
+        return as_given(y, x, n)
+
+    device = NumpyDevice(given=slow_on_equal, fast=twice_as_fast)
+    work = bench(tmp_path, device, None, lambda text, limit_s: said.update({text: limit_s}), clock=lambda: now[0])
+    work.prepare(executable("given"))
+    said.clear()
+    work.evaluate(executable("fast"), None)
+    on_equal, on_noise = ", inputs with equal values (the kernel as given: 2000 ms)", " (the kernel as given: 1 ms)"
+    assert said[f"verify at n=1000{on_equal}"] == said[f"verify at n=33{on_equal}"] == 100.0
+    assert said[f"verify at n=1000{on_noise}"] == said["verify at n=4096"] == 3.1
+
+
+def test_the_kernel_as_given_may_take_its_time_beside_a_challenger(tmp_path: Path) -> None:
+    said: list[tuple[str, float]] = []
+    work = bench(tmp_path, NumpyDevice(given=as_given, fast=twice_as_fast), None, lambda *phase: said.append(phase))
+    work.prepare(executable("given"))
+    said.clear()
+    work.compare(executable("given"), executable("fast"), 0.01)
+    given = {limit_s for text, limit_s in said if text.startswith("the kernel as given at n=")}
+    assert given == {60.0}, "a session stopped where it took longer than a challenger may"
 
 
 def test_the_time_to_load_a_kernel_belongs_to_what_a_launch_may_take() -> None:

@@ -28,7 +28,7 @@ from tui_tuner.evaluate.runner.protocol import (
 )
 from tui_tuner.evaluate.runner.supervisor import RunnerDied
 from tui_tuner.evaluate.sandbox.run import Policy, run_confined
-from tui_tuner.evaluate.toolkit import LATE_WARPS
+from tui_tuner.evaluate.toolkit import LATE_WARPS, WARPCHECK
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
 
@@ -64,7 +64,7 @@ class Sanitizers:
     async def accusation(self, kernel: Kernel) -> Failure | None:
         """What the first tool finds that finds something in this kernel and nothing in the kernel as given."""
         async with self.building_for(kernel):  # for all tools at once
-            found = await self._found(kernel, list(self.tools))
+            found = await self._found(kernel, [tool for tool in self.tools if _can_judge(tool, kernel[0].source)])
         accusers = [tool for tool, failure in found.items() if failure is not None]
         excuses = await self._found(self.given, accusers)
         for tool in accusers:
@@ -99,17 +99,29 @@ class Sanitizers:
             await asyncio.gather(*building, return_exceptions=True)
 
     async def _found(self, kernel: Kernel, tools: Sequence[str]) -> dict[str, Failure | None]:
-        """What each tool found that was not dropped; those that watch the same build look at once."""
+        """What each tool found that was not dropped; those that watch the same build look at once.
+
+        One that cannot say anything of a kernel goes on with others, unless it cannot of the kernel as given either.
+        """
         candidate, configuration = kernel
         name = f"{candidate.id} {sorted(configuration.items())!r}"
+        unknown: dict[str, str] = {}
         new = [tool for tool in tools if (tool, name) not in self._known]
         for option in dict.fromkeys(self.tools[tool] for tool in new if tool in self.tools):
             group = [tool for tool in new if self.tools.get(tool) == option]
             for tool, finding in (await self._looked(group, option, kernel)).items():
-                if finding.unknown:
+                if not finding.unknown:
+                    self._known[tool, name] = finding.failure
+                elif kernel == self.given:
                     self._drop(tool, finding.unknown)
                 else:
-                    self._known[tool, name] = finding.failure
+                    unknown[tool] = finding.unknown
+        if unknown:
+            await self._found(self.given, [*unknown])
+        for tool, why in unknown.items():
+            if tool in self.tools:
+                self._known[tool, name] = None
+                self.tell(f"a kernel is judged without {tool}: {why}")
         return {tool: self._known.get((tool, name)) for tool in tools}
 
     async def _looked(self, tools: Sequence[str], option: str, kernel: Kernel) -> dict[str, ToolFinding]:
@@ -153,6 +165,16 @@ class Sanitizers:
     def _drop(self, tool: str, why: str) -> None:
         if self.tools.pop(tool, ""):
             self.tell(f"kernels are accepted without {tool}: {why}")
+
+
+_LANES_ORDERED_OTHERWISE = re.compile(
+    r"\b(?:__)?asm\b|memcpy_async|__pipeline_|\bcuda(?:::|/)(?:barrier|pipeline|ptx)\b|\bw?mma\b|\bcute\b"
+)
+
+
+def _can_judge(tool: str, source: str) -> bool:
+    """Whether a tool has been seen to be right on such sources: not so warpcheck where instructions order lanes."""
+    return tool != WARPCHECK or not _LANES_ORDERED_OTHERWISE.search(source)
 
 
 def _fair(finding: ToolFinding) -> ToolFinding:

@@ -13,6 +13,8 @@ LATE_WARPS = "late-warps"
 """That of a build whose source makes warps late (`build/compilers/late_warps.py`); no compiler knows it."""
 ORDERCHECK = "ordercheck"
 """The tool that looks at what such a build computes."""
+WARPCHECK = "warpcheck"
+"""racecheck, asked for races between lanes of a warp, which it takes for what a program may mean to do."""
 
 
 def toolkit_programs(name: str, beside: Path | None = None) -> Iterator[Path]:

@@ -39,7 +39,7 @@ class ScreenSettings(_Section):
     keys: dict[str, str] = {}
 
 
-Sanitizer = Literal["memcheck", "racecheck", "initcheck", "synccheck", "ordercheck"]
+Sanitizer = Literal["memcheck", "racecheck", "warpcheck", "initcheck", "synccheck", "ordercheck"]
 
 
 class BuildSettings(_Section):
@@ -57,7 +57,7 @@ class BuildSettings(_Section):
     nvcc: Path | None = None
     cache_mb: int = Field(default=2048, ge=0)
     profile: bool = True
-    sanitizers: list[Sanitizer] = ["memcheck", "racecheck", "initcheck", "synccheck", "ordercheck"]
+    sanitizers: list[Sanitizer] = ["memcheck", "racecheck", "warpcheck", "initcheck", "synccheck", "ordercheck"]
 
     @property
     def place(self) -> Path:

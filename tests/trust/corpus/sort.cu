@@ -80,3 +80,29 @@ __global__ void sorted_but_for_few(float *y, const float *x, int columns) { odd_
 
 // expect: accepted
 __global__ void honest_odd_even(float *y, const float *x, int columns) { odd_even(y, x, columns, columns); }
+
+// The first warp sorts the row; between two steps its lanes wait for each other, or are taken to be in step.
+__device__ void by_warp(float *y, const float *x, int columns, bool waits) {
+    __shared__ float key[256];
+    y += blockIdx.x * columns, x += blockIdx.x * columns;
+    if (threadIdx.x >= 32) return;
+    for (int i = threadIdx.x; i < 256; i += 32) key[i] = i < columns ? x[i] : INFINITY;
+    __syncwarp();
+    for (int size = 2; size <= 256; size *= 2)
+        for (int apart = size / 2; apart; apart /= 2) {
+            for (int pair = threadIdx.x; pair < 128; pair += 32) {
+                int i = pair / apart * 2 * apart + pair % apart;
+                float low = key[i], high = key[i + apart];
+                if ((high < low) == ((i & size) == 0)) key[i] = high, key[i + apart] = low;
+            }
+            if (waits) __syncwarp();
+        }
+    __syncwarp();
+    for (int i = threadIdx.x; i < columns; i += 32) y[i] = key[i];
+}
+
+// expect: wrong result or race
+__global__ void lanes_in_step(float *y, const float *x, int columns) { by_warp(y, x, columns, false); }
+
+// expect: accepted
+__global__ void honest_warp(float *y, const float *x, int columns) { by_warp(y, x, columns, true); }

@@ -216,6 +216,47 @@ __global__ void lock_in_two_steps(float *out, const float *x, int n) {
     }
 }
 
+// It is looked at and then taken by an exchange, and nobody looks at what that returns.
+// expect on emulator: race or wrong result
+__global__ void lock_taken_blindly(float *out, const float *x, int n) {
+    float s = plain(x, n, 1);
+    if (threadIdx.x == 0) {
+        while (*(volatile int *)&lock) {}
+        atomicExch(&lock, 1);
+        __threadfence();
+        *(volatile float *)out += s;
+        __threadfence();
+        atomicExch(&lock, 0);
+    }
+}
+
+__device__ unsigned next, turn;
+
+// Blocks add one after the other, as their tickets say.
+// expect: accepted
+__global__ void honest_tickets(float *out, const float *x, int n) {
+    float s = plain(x, n, 1);
+    if (threadIdx.x == 0) {
+        unsigned ticket = atomicAdd(&next, 1);
+        while (*(volatile unsigned *)&turn != ticket) {}
+        *(volatile float *)out += s;
+        __threadfence();
+        *(volatile unsigned *)&turn = ticket + 1;
+    }
+}
+
+// Tickets are taken, and nobody waits for his turn.
+// expect: wrong result or race
+__global__ void tickets_unminded(float *out, const float *x, int n) {
+    float s = plain(x, n, 1);
+    if (threadIdx.x == 0) {
+        unsigned ticket = atomicAdd(&next, 1);
+        *(volatile float *)out += s;
+        __threadfence();
+        *(volatile unsigned *)&turn = ticket + 1;
+    }
+}
+
 // expect: accepted
 __global__ void honest_double(float *out, const float *x, int n) {
     double s = 0;

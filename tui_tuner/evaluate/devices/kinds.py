@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.devices.kind import Address, DeviceKind
-from tui_tuner.evaluate.toolkit import LATE_WARPS, ORDERCHECK, WITH_LINES
+from tui_tuner.evaluate.toolkit import LATE_WARPS, ORDERCHECK, WARPCHECK, WITH_LINES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -42,7 +42,8 @@ class CudaKind(DeviceKind):
     has_ceilings = True
     has_toolkit = True
     sanitizers = MappingProxyType(
-        dict.fromkeys(("memcheck", "racecheck", "initcheck", "synccheck"), WITH_LINES) | {ORDERCHECK: LATE_WARPS}
+        dict.fromkeys(("memcheck", "racecheck", WARPCHECK, "initcheck", "synccheck"), WITH_LINES)
+        | {ORDERCHECK: LATE_WARPS}
     )
 
     def backends(self) -> Iterable[str]:

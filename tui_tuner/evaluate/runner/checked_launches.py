@@ -4,7 +4,8 @@ They are checked for guards, inputs and outputs, and for computing the same bits
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
@@ -12,10 +13,12 @@ from pathlib import Path
 import numpy as np
 
 from tui_tuner.errors import MachineError
-from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, LoadedKernel
+from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, Inspection, LoadedKernel
+from tui_tuner.evaluate.measure.timing import TimeLaunches
 from tui_tuner.evaluate.results import Determinism, Failure, FailureKind
-from tui_tuner.evaluate.runner.protocol import Executable, LaunchShape, SayPhase
+from tui_tuner.evaluate.runner.protocol import AS_GIVEN, Executable, LaunchShape, SayPhase
 from tui_tuner.evaluate.verify import LaunchData
+from tui_tuner.format import time_words
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.textures import Texture
 
@@ -109,7 +112,9 @@ class KeptBuffers:
 
 
 FIRST_LIMIT_S = 60.0
-"""Limit of a launch before the kernel as given has been timed."""
+"""Limit of a launch before the kernel as given has been timed, and of that kernel itself."""
+LIMIT_S, LIMIT_FACTOR = 3.0, 50.0
+"""What the launch of a candidate may take, seconds, and how many times as long as that of the kernel as given."""
 DATA_LIMIT_S = 300.0
 """Limit of what happens on the host between launches: inputs, the user's reference, checks of outputs."""
 _LAUNCHES = 5
@@ -124,17 +129,22 @@ class CheckedLaunches:
 
     Attributes:
         limit_s: of one launch.
+        given_limit_s: of one of the kernel as given.
         kept: data whose arrays stay in memory.
         memory: where they are.
     """
 
-    def __init__(self, device: Device, problem: Problem, say: SayPhase) -> None:
+    def __init__(
+        self, device: Device, problem: Problem, say: SayPhase, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._device = device
         self._problem = problem
         self._say = say
+        self._clock = clock
+        self._given_s: dict[str, float] = {}
         self._outputs = frozenset(i for i, argument in enumerate(problem.arguments) if argument.output)
         self.memory = KeptBuffers(device, self._outputs, len(problem.tests))
-        self.limit_s = FIRST_LIMIT_S
+        self.limit_s = self.given_limit_s = FIRST_LIMIT_S
         self.kept: Sequence[LaunchData] = ()
 
     @contextmanager
@@ -155,6 +165,35 @@ class CheckedLaunches:
         self._say(what, self.limit_s)
         self._device.launch(kernel, buffers, shape.geometry, self.limit_s)
 
+    def launch_given(self, kernel: LoadedKernel, buffers: Buffers, shape: LaunchShape, label: str) -> None:
+        """One launch of the kernel as given, on data with this label; raises `DeviceFault`."""
+        self._say(f"{AS_GIVEN} at {label}", self.given_limit_s)
+        began = self._clock()
+        self._device.launch(kernel, buffers, shape.geometry, self.given_limit_s)
+        self._given_s[label] = max(self._clock() - began, self._given_s.get(label, 0.0))
+
+    def _limit_at(self, data: LaunchData) -> float:
+        """Of one launch on such data: the kernel as given may take longer there than on noise, as may others then."""
+        return max(self.limit_s, LIMIT_FACTOR * self._given_s.get(data.label, 0.0))
+
+    def _verifying(self, data: LaunchData) -> str:
+        """What a launch is for, with what the kernel as given took: who does not end in time may only be slow."""
+        given_s = None if self._device.info.is_cpu else self._given_s.get(data.label)
+        beside = "" if given_s is None else f" (the kernel as given: {time_words(1000 * given_s)})"
+        return f"verify at {data.label}{beside}"
+
+    def timer(
+        self, kernel: LoadedKernel, buffers: Buffers, shape: LaunchShape, what: str, inspect: Inspection | None
+    ) -> TimeLaunches:
+        """What times launches that are for this, in words; raises what `Device.time` raises."""
+
+        def launches(count: int) -> list[float]:
+            limit = self.limit_s + self.limit_s * count / 10
+            self._say(what, limit)
+            return self._device.time(kernel, buffers, shape.geometry, count, limit, inspect)
+
+        return launches
+
     def check(self, data: LaunchData, buffers: Buffers) -> float:
         """The largest deviation of an output relative to the allowed one.
 
@@ -163,26 +202,34 @@ class CheckedLaunches:
             ResultMismatch: it changed an input, or an output is wrong.
         """
         self._say(f"check at {data.label}", DATA_LIMIT_S)
-        device, problem = self._device, self._problem
-        violation = device.guard_violation(buffers)
-        if violation is not None:
-            raise DeviceFault(FailureKind.ILLEGAL_ACCESS, f"at {data.label}: {violation}")
-        changed = device.changed(buffers, sorted(data.arrays - self._outputs))
-        if changed is not None:
-            raise ResultMismatch(f"at {data.label}: it changed its input '{problem.arguments[changed].name}'", data)
-        error, wrong = data.check(problem, partial(device.compare, buffers), partial(device.download, buffers))
+        if (spoilt := self.spoilt(data, buffers)) is not None:
+            raise spoilt
+        device = self._device
+        error, wrong = data.check(self._problem, partial(device.compare, buffers), partial(device.download, buffers))
         if wrong is not None:
             raise ResultMismatch(wrong, data)
         return error
+
+    def spoilt(self, data: LaunchData, buffers: Buffers) -> DeviceFault | ResultMismatch | None:
+        """What a launch did to memory that is not its own to write: beside arrays, or to its inputs."""
+        violation = self._device.guard_violation(buffers)
+        if violation is not None:
+            return DeviceFault(FailureKind.ILLEGAL_ACCESS, f"at {data.label}: {violation}")
+        changed = self._device.changed(buffers, sorted(data.arrays - self._outputs))
+        if changed is not None:
+            name = self._problem.arguments[changed].name
+            return ResultMismatch(f"at {data.label}: it changed its input '{name}'", data)
+        return None
 
     def verify(self, kernel: LoadedKernel, sets: Sequence[LaunchData], executable: Executable) -> float:
         """Launch with each, one after the other in one load of the module; the largest deviation."""
         error = 0.0
         with ExitStack() as held:
             jobs = [(held.enter_context(self.buffers(d)), executable.shapes[d.index].geometry) for d in sets]
-            running = held.enter_context(closing(self._device.launch_each(kernel, jobs, self.limit_s)))
+            most_s = max(map(self._limit_at, sets), default=self.limit_s)
+            running = held.enter_context(closing(self._device.launch_each(kernel, jobs, most_s)))
             for data, (buffers, _) in zip(sets, jobs, strict=True):
-                self._say(f"verify at {data.label}", self.limit_s)
+                self._say(self._verifying(data), self._limit_at(data))
                 next(running)
                 error = max(error, self.check(data, buffers))
         return error
@@ -204,10 +251,10 @@ class CheckedLaunches:
         if isinstance(fault, DeviceFault):
             return fault
         data, geometry = fault.data, executable.shapes[fault.data.index].geometry
-        self._say(f"once more at {data.label}", self.limit_s)
+        self._say(f"once more at {data.label}", self._limit_at(data))
         with self.loaded(executable) as kernel, self.memory.turned(data) as buffers:
             try:
-                self._device.launch(kernel, buffers, geometry, self.limit_s)
+                self._device.launch(kernel, buffers, geometry, self._limit_at(data))
             except DeviceFault as other:
                 if other.kind is FailureKind.ILLEGAL_ACCESS:
                     return DeviceFault(other.kind, f"at {data.label}: {other.message}", fatal=other.fatal)

@@ -24,7 +24,8 @@ class Rehearsal(Workbench):
 
     def run(self, baseline: Executable, *, is_timed: bool = False) -> RehearsalAnswer:
         """Treat the kernel as given like a candidate at every test; what is wrong in words, if anything is."""
-        self._baseline, self._launches.limit_s = baseline, REHEARSAL_LIMIT_S
+        self._baseline = baseline
+        self._launches.limit_s = self._launches.given_limit_s = REHEARSAL_LIMIT_S
         no_numbers: set[str] = set()
         launch_ms = None
         hardly_changed: dict[str, tuple[int, int]] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from statistics import median
 
@@ -17,16 +17,21 @@ from tui_tuner.evaluate.devices.base import (
     Inspection,
     KernelArgument,
     LoadedKernel,
-    of_another,
 )
-from tui_tuner.evaluate.measure.timing import CPU_PATIENCE, Cooling, Patience, TimeLaunches, interleaved, measure
+from tui_tuner.evaluate.measure.timing import CPU_PATIENCE, Cooling, Patience, measure
 from tui_tuner.evaluate.results import Comparison, Timing
-from tui_tuner.evaluate.runner.checked_launches import DATA_LIMIT_S, CheckedLaunches, ResultMismatch, failure_of
+from tui_tuner.evaluate.runner.checked_launches import (
+    DATA_LIMIT_S,
+    LIMIT_FACTOR,
+    LIMIT_S,
+    CheckedLaunches,
+    ResultMismatch,
+    failure_of,
+)
+from tui_tuner.evaluate.runner.contest import Contest
 from tui_tuner.evaluate.runner.protocol import (
-    AS_GIVEN,
     EXPECTED,
     FRESH,
-    INCUMBENT,
     ComparisonAnswer,
     EvaluationAnswer,
     Executable,
@@ -37,17 +42,13 @@ from tui_tuner.evaluate.toolkit import ORDERCHECK
 from tui_tuner.evaluate.verify import LaunchData, with_leftovers
 from tui_tuner.evaluate.verify.datasets import DataSets
 from tui_tuner.evaluate.verify.drafts import BESIDE, Drafts
-from tui_tuner.evaluate.verify.unseen import AGAIN, MOST_TURNS, Beside, Seen, Unseen
-from tui_tuner.problem.candidate import Geometry
 from tui_tuner.problem.inputs import poisoned
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.placement import placement_of
 from tui_tuner.problem.textures import Texture
 
-_OF_BEST = of_another("the best so far")
 REST_S = 0.1
 """A device that was last timed longer ago is warmed up for longer: its clock may have fallen."""
-LIMIT_S, LIMIT_FACTOR = 3.0, 50.0
 LATE_ROUNDS = 3
 """How often a kernel whose warps are late is launched at a test."""
 WARM_FACTOR, WARM_LAUNCHES = 2, 5
@@ -63,7 +64,14 @@ class Workbench:
     """
 
     def __init__(
-        self, device: Device, problem: Problem, say: SayPhase, *, draws: int = 1, drafts: Drafts | None = None
+        self,
+        device: Device,
+        problem: Problem,
+        say: SayPhase,
+        *,
+        draws: int = 1,
+        drafts: Drafts | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._device = device
         device.placement = placement_of(problem)
@@ -80,7 +88,7 @@ class Workbench:
         self._structured: list[LaunchData] = []
         self._rest: list[LaunchData] | None = None
         self._pair: list[LaunchData] = []
-        self._launches = CheckedLaunches(device, problem, say)
+        self._launches = CheckedLaunches(device, problem, say, clock)
         self._baseline: Executable | None = None
         self._left_out_told = 0
         self._alone_ms: dict[tuple[str, str, LaunchShape], float] = {}
@@ -162,7 +170,7 @@ class Workbench:
             tests = [data for index in range(len(self._problem.tests)) for data in self._fresh_pair(index)]
             with self._launches.loaded(challenger) as kernel:
                 self._launches.verify(kernel, tests, challenger)
-            return self._interleaved(self._fresh_pair(len(self._problem.tests)), incumbent, challenger, delta)
+            return self._contest(self._fresh_pair(len(self._problem.tests)), incumbent, challenger, delta)
         except (DeviceFault, ResultMismatch) as fault:
             if self._is_doubtful(fault):
                 return self._compared(incumbent, challenger, delta)
@@ -225,52 +233,15 @@ class Workbench:
     def _textures_at(self, index: int) -> list[Texture]:
         return [data.texture for data in (*self._tests, *self._structured) if data.index == index]
 
-    def _interleaved(
+    def _contest(
         self, fresh: Sequence[LaunchData], incumbent: Executable, challenger: Executable, delta: float
     ) -> ComparisonAnswer:
-        cpu, (data, *others), shape = self._device.info.is_cpu, fresh, challenger.shapes[-1]
-        changed = next((one for one in others if one.texture is Texture.CHANGED), None)
-        with self._launches.loaded(incumbent) as old, self._launches.loaded(challenger) as new:
-            with self._launches.buffers(data) as buffers:
-                inspection = Inspection(lambda: self._launches.check(data, buffers))
-                alike = Inspection(lambda: None, beside=inspection)
-                old_launches = _OF_BEST(self._timer(old, buffers, incumbent.shapes[-1], INCUMBENT, alike))
-                new_launches = self._timer(new, buffers, shape, "challenger against incumbent", inspection)
-                alone = [self._alone_ms.get(one.timed, 0.0) for one in (incumbent, challenger)]
-                with BESIDE.at_rest():
-                    pairs = interleaved(old_launches, new_launches, self._patience, delta, alone_ms=alone)
-                self._launches.launch(new, buffers, shape, "last check")
-                self._launches.check(data, buffers)
-                comparison = pairs.comparison(cpu=cpu)
-                is_faster, said, kept = comparison.low > 1 + delta, None, None
-                if is_faster:
-                    said = self._launches.determinism(new, buffers, shape)
-                    timed = Beside(*(pairs.timing(which, cpu=cpu).median for which in (0, 1)))
-                    seen = Seen(new, data, buffers, partial(self._launches.check, data), timed)
-                    kept = self._kept_results((old, incumbent.shapes[-1].geometry), challenger, seen)
-                if changed is not None:
-                    self._launches.verify_changed(new, buffers, challenger, (data, changed))
-                if kept is not None:
-                    raise kept
-            more = [*(one for one in others if one is not changed), *with_leftovers(data, self.poisoned)]
-            self._launches.verify(new, more, challenger)
-            for one in self._rest_of(data) if is_faster else ():
-                self._launches.verify(new, [one], challenger)
-        told = {"challenger": self._cooling.marked(pairs.timing(1, cpu=cpu)), "determinism": said}
-        return ComparisonAnswer(comparison=comparison.model_copy(update=told))
-
-    def _kept_results(
-        self, behind: tuple[LoadedKernel, Geometry], challenger: Executable, seen: Seen
-    ) -> DeviceFault | None:
-        limit_s = self._launches.limit_s
-        self._say("inputs that no launch has had", DATA_LIMIT_S + 4 * AGAIN * MOST_TURNS * limit_s)
-        unseen = Unseen(self._device, self._problem, behind, challenger.shapes[-1].geometry, limit_s)
-        load = partial(self._launches.loaded, challenger)
-        if not self._tests:
-            return unseen.kept_results(load, seen, None)
-        smaller = self._tests[0]
-        with self._launches.buffers(smaller) as buffers:
-            return unseen.kept_results(load, seen, (buffers, challenger.shapes[smaller.index].geometry))
+        smaller, pair = next(iter(self._tests), None), (incumbent, challenger)
+        contest = Contest(self._device, self._problem, self._launches, self._cooling, self._say, pair, smaller)
+        checked = [*fresh, *with_leftovers(fresh[0], self.poisoned)]
+        alone = [self._alone_ms.get(one.timed, 0.0) for one in pair]
+        comparison = contest.held(checked, partial(self._rest_of, fresh[0]), self._patience, delta, alone)
+        return ComparisonAnswer(comparison=comparison)
 
     def _rest_of(self, noise: LaunchData) -> list[LaunchData]:
         """What else the tests have, at the timed size too: a kernel may go another way there. Made once."""
@@ -291,10 +262,10 @@ class Workbench:
                 raise ResultMismatch(f"at {data.label}: {race}", data)
             self._launches.launch(kernel, buffers, shape, f"verify at {data.label}")
             inspection.see(self._device.digest(buffers))
-            launches = self._timer(kernel, buffers, shape, f"time at {data.label}", inspection)
+            timer = self._launches.timer(kernel, buffers, shape, f"time at {data.label}", inspection)
             cpu, rested = self._device.info.is_cpu, time.monotonic() - self._timed_at > REST_S
             with BESIDE.at_rest():
-                timing = measure(launches, self._patience, best_ms=best_ms, cpu=cpu, rested=rested)
+                timing = measure(self._cooling.minded(timer), self._patience, best_ms=best_ms, cpu=cpu, rested=rested)
                 self._timed_at = time.monotonic()
                 self._alone_ms[executable.timed] = timing.median
                 warm = self._warm(kernel, buffers, shape, timing, best_ms)
@@ -316,16 +287,6 @@ class Workbench:
         times = self._device.time_warm(kernel, buffers, shape.geometry, WARM_LAUNCHES, self._launches.limit_s)
         return median(times) if times else None
 
-    def _timer(
-        self, kernel: LoadedKernel, buffers: Buffers, shape: LaunchShape, what: str, inspect: Inspection
-    ) -> TimeLaunches:
-        def launches(count: int) -> list[float]:
-            limit = self._launches.limit_s + self._launches.limit_s * count / 10
-            self._say(what, limit)
-            return self._device.time(kernel, buffers, shape.geometry, count, limit, inspect)
-
-        return self._cooling.minded(launches)
-
     def _fresh(self, index: int, textures: Sequence[Texture] = ()) -> list[LaunchData]:
         reference = self._problem.reference
         self._say(f"{FRESH}{f', and the reference {reference.python}' if reference else ''}", DATA_LIMIT_S)
@@ -337,7 +298,7 @@ class Workbench:
         buffers = self._device.allocate(arguments, frozenset(self._outputs))
         try:
             with self._launches.loaded(self._baseline) as kernel:
-                self._launches.launch(kernel, buffers, self._baseline.shapes[index], f"{AS_GIVEN} at {label}")
+                self._launches.launch_given(kernel, buffers, self._baseline.shapes[index], label)
                 self._say(EXPECTED, DATA_LIMIT_S)
                 return {i: self._device.download(buffers, i) for i in self._outputs}
         finally:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, LoadedKernel, of_another
+from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, LoadedKernel
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.verify import LaunchData
 from tui_tuner.format import time_unit, time_words
@@ -84,7 +84,7 @@ class Unseen:
     """Times single launches of a kernel, each behind one of another, so that caches, pages and clock are alike.
 
     Args:
-        other: what runs before.
+        other: launches the one that runs before, once, and tells what that took, ms.
         geometry: of the kernel that is timed.
         limit_s: of a launch.
     """
@@ -93,7 +93,7 @@ class Unseen:
         self,
         device: Device,
         problem: Problem,
-        other: tuple[LoadedKernel, Geometry],
+        other: Callable[[Buffers], float],
         geometry: Geometry,
         limit_s: float,
     ) -> None:
@@ -202,9 +202,8 @@ class Unseen:
 
     def _once(self, kernel: LoadedKernel, buffers: Buffers) -> tuple[float, float]:
         """The times of the other kernel and of this one behind it, ms."""
-        (other, geometry), end = self._other, time.monotonic() + self._busy_s
-        with of_another("the best so far"):
-            other_ms = self._device.time_first(other, buffers, geometry, self._limit_s)
-            while time.monotonic() < end:
-                other_ms = self._device.time_first(other, buffers, geometry, self._limit_s)
+        end = time.monotonic() + self._busy_s
+        other_ms = self._other(buffers)
+        while time.monotonic() < end:
+            other_ms = self._other(buffers)
         return other_ms, self._device.time_first(kernel, buffers, self._geometry, self._limit_s)

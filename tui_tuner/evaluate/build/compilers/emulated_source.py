@@ -99,7 +99,8 @@ def rewritten(source: str) -> str:
     if reason is not None:
         raise BuildRefusal(Failure(kind=FailureKind.REFUSED, message=reason))
     tokens = [node for node in nodes if node.child_count == 0 and node.start_byte < node.end_byte]
-    for first, after, replacement in sorted([*_edits(tokens), *_noinline_edits(text)], reverse=True):
+    edits = [*_edits(tokens), *_noinline_edits(text), *_unread_edits(nodes)]
+    for first, after, replacement in sorted(edits, reverse=True):
         text = text[:first] + replacement + text[after:]
     return text.decode()
 
@@ -133,6 +134,28 @@ def _edits(tokens: Sequence[Node]) -> Iterator[SourceEdit]:
 def _noinline_edits(text: bytes) -> Iterator[SourceEdit]:
     """No macro can stand for it: g++'s own headers write `__attribute__((__noinline__))`, as a source may too."""
     yield from ((*found.span(), b"__attribute__((noinline))") for found in _NOINLINE.finditer(text))
+
+
+_EXCHANGE = re.compile(rb"atomicExch(?:_block|_system)?")
+
+
+def _unread_edits(nodes: Iterable[Node]) -> Iterator[SourceEdit]:
+    """Where nobody looks at what an exchange returns it is a store, which who watches wants to know."""
+    for node in nodes:
+        function = node.child_by_field_name("function") if node.type == "call_expression" else None
+        if function is not None and _EXCHANGE.fullmatch(function.text or b"") and _is_discarded(node):
+            yield node.end_byte, node.end_byte, b", ::tuner_emulator::unread()"
+
+
+def _is_discarded(node: Node) -> bool:
+    parent = node.parent
+    if parent is None or parent.type == "expression_statement":
+        return parent is not None
+    if parent.type == "comma_expression":
+        return node == parent.child_by_field_name("left") or _is_discarded(parent)
+    if parent.type == "cast_expression":
+        return _text(parent).startswith("(void)") and _is_discarded(parent)
+    return parent.type == "for_statement" and node == parent.child_by_field_name("update")
 
 
 def _statements(tokens: Sequence[Node]) -> Iterator[list[Node]]:

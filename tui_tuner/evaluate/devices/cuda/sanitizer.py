@@ -24,7 +24,7 @@ import numpy as np
 from tui_tuner.evaluate.devices.base import CannotWatch, DeviceFault, KernelArgument, WatchedLaunch
 from tui_tuner.evaluate.devices.constants import constant_symbols
 from tui_tuner.evaluate.results import FailureKind
-from tui_tuner.evaluate.toolkit import toolkit_program
+from tui_tuner.evaluate.toolkit import WARPCHECK, toolkit_program
 from tui_tuner.problem.placement import addresses_of_parts
 from tui_tuner.processes import driver_environment
 from tui_tuner.processes.child import run_program
@@ -33,11 +33,18 @@ from tui_tuner.text import clean
 
 LAUNCHED = "tuner: all was launched"
 """What the child says at its end."""
-_OPTIONS = {"memcheck": ("--padding", "256"), "racecheck": ("--racecheck-report", "analysis")}
+_OPTIONS = {
+    "memcheck": ("--tool", "memcheck", "--padding", "256"),
+    "racecheck": ("--tool", "racecheck", "--racecheck-report", "analysis"),
+    WARPCHECK: ("--tool", "racecheck", "--racecheck-report", "hazard"),
+    "initcheck": ("--tool", "initcheck"),
+    "synccheck": ("--tool", "synccheck"),
+}
 _COMMON = ("--report-api-errors", "no", "--print-limit", "20")
 _KINDS = {
     "memcheck": FailureKind.ILLEGAL_ACCESS,
     "racecheck": FailureKind.RACE,
+    WARPCHECK: FailureKind.RACE,
     "initcheck": FailureKind.ILLEGAL_ACCESS,
     "synccheck": FailureKind.RACE,
 }
@@ -58,19 +65,19 @@ def launch_under(
     program = toolkit_program("compute-sanitizer")
     if program is None:
         raise CannotWatch("no compute-sanitizer in CUDA_HOME, PATH or /usr/local/cuda; it comes with the CUDA toolkit")
-    if tool == "racecheck":
+    if "racecheck" in _OPTIONS[tool]:
         launches = few_blocks(launches)
     with tempfile.TemporaryDirectory(prefix="tuner-sanitize-") as directory:
         write_job(Path(directory), artifact, symbol, launches, unit, timeout_s / 4)
         child = (sys.executable, "-P", "-m", "tui_tuner.evaluate.devices.cuda.sanitizer", directory)
-        command = [str(program), "--tool", tool, *_COMMON, *_OPTIONS.get(tool, ()), *child]
+        command = [str(program), *_OPTIONS[tool], *_COMMON, *child]
         try:
             done = run_program(command, environment=driver_environment(), limit_s=timeout_s, dies_with_us=True)
         except subprocess.TimeoutExpired:
             raise CannotWatch(f"it was not done within {timeout_s:g} s") from None
         except OSError as error:
             raise CannotWatch(f"{program} cannot be started: {error.strerror}") from error
-    finding = first_finding(done.stdout)
+    finding = first_in_a_warp(done.stdout) if tool == WARPCHECK else first_finding(done.stdout)
     if finding is not None:
         raise DeviceFault(_KINDS[tool], finding)
     if LAUNCHED not in done.stdout.splitlines():
@@ -138,7 +145,7 @@ _HEADLINE = re.compile(
     r"|Barrier error|Stack overflow|Unused memory|Leaked ).*"
 )
 _IGNORED = ("Warning:", "Unused memory", "Leaked ")
-"""A warning of racecheck is what a program may well mean to do, as its manual says."""
+"""Its warnings are about lanes of a warp, which warpcheck judges: a kernel as given may take them to be in step."""
 _LINE = re.compile(r" in (?:[^\s:]*/)?kernel\.cu:(\d+)")
 _RACE = re.compile(r"Race reported between (\w+) access at (.*)")
 _OTHER = re.compile(r"and (\w+) access at (.*)")
@@ -157,6 +164,21 @@ def first_finding(output: str) -> str | None:
         accuses = _HEADLINE.fullmatch(headline) or any(map(_THREAD.search, details))  # the latter: a trap, and others
         if accuses and not headline.startswith(_IGNORED):
             return clean(_in_words(headline, details))[:_MOST_CHARACTERS]
+    return None
+
+
+_LANES = re.compile(r"Warning: \(Warp Level Programming\) Potential (?:RAW|WAR|WAW) hazard.* in block (\([\d,]+\)).*")
+_LANE = re.compile(r"(Write|Read) Thread (\([\d,]+\)) at (.*)")
+
+
+def first_in_a_warp(output: str) -> str | None:
+    """The first race between lanes of a warp that racecheck tells, in one line; None for nothing."""
+    for headline, details in _reports(output):
+        if (found := _LANES.fullmatch(headline)) is not None:
+            lanes = [lane for text in details if (lane := _LANE.search(text))]
+            told = [f"thread {lane[2]} {lane[1].lower()}s it in {_line_of(lane[3])}" for lane in lanes]
+            words = f"lanes of a warp share memory, {', '.join(told)}, and no __syncwarp is between (block {found[1]})"
+            return clean(words)[:_MOST_CHARACTERS]
     return None
 
 

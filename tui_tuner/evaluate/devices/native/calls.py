@@ -73,7 +73,7 @@ def _emulated(library: ctypes.CDLL, symbol: str) -> Bind:
         launch, base, values = mapped.launch, mapped.base, mapped.values
         slots = [_slot(value, base) for value in mapped.arguments]
         addresses = (ctypes.c_void_p * len(slots))(*map(ctypes.addressof, slots))
-        numbers = (ctypes.c_uint * 9)(*launch.geometry, launch.order, launch.alone)
+        numbers = (ctypes.c_uint * 10)(*launch.geometry, launch.order, launch.alone, launch.behind)
         message = ctypes.addressof(report) + LaunchReport.message.offset  # type: ignore[attr-defined]
         watched = (WatchedArray * len(values))(*(_watched(value, base) for value in values))
 

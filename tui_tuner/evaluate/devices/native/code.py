@@ -65,6 +65,8 @@ class NativeLaunch:
         values: the kernel's arguments, arrays in shared memory.
         order: that of blocks and threads on the emulator: 0 for the usual one, others are shuffled.
         alone: the only block to run on the emulator, counted from 1; 0 for all.
+        behind: whether it runs as if others had begun and not ended: each atomic update that is its first there was
+            made once before.
         placement: where the values go that are no arguments.
     """
 
@@ -73,6 +75,7 @@ class NativeLaunch:
     geometry: Geometry
     order: int = 0
     alone: int = 0
+    behind: bool = False
     placement: Placement = field(default_factory=Placement)
 
     def told(self, memories: Sequence[SharedMemory]) -> Launch:
@@ -83,7 +86,8 @@ class NativeLaunch:
         held = self.placement.pointers.items()
         pointers = [(index, offset, array) for index, each in held for offset, array in each.items()]
         constants = [*self.placement.constants.items()]
-        return Launch(memories.index(self.memory), values, numbers, self.order, self.alone, constants, pointers)
+        blocks = self.order, self.alone, self.behind
+        return Launch(memories.index(self.memory), values, numbers, *blocks, constants, pointers)
 
 
 EMULATED = NativeCode(

@@ -36,7 +36,7 @@ from tui_tuner.evaluate.devices.kind import ALL
 from tui_tuner.evaluate.devices.native.code import NativeArguments, NativeCode, NativeLaunch
 from tui_tuner.evaluate.devices.native.executors import Executor, KeptExecutors, executor_server
 from tui_tuner.evaluate.devices.native.memory import SharedArray, SharedMemory
-from tui_tuner.evaluate.devices.native.races import BlockTrace, RestoredArrays, lost_update, pairs_of_blocks
+from tui_tuner.evaluate.devices.native.races import BlockTrace, RestoredArrays, lost_between, pairs_of_blocks
 from tui_tuner.evaluate.devices.native.task import Task
 from tui_tuner.evaluate.devices.native.verdict import check_end, checked_times
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind, Resources
@@ -261,32 +261,32 @@ class NativeDevice(Device):
     def race(self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry) -> str | None:
         """Try a few pairs of blocks alone, each from the same memory; what only one of them can have written."""
         restored: RestoredArrays = buffers.handle.restored
-        for pair in pairs_of_blocks(geometry) if self._code.is_emulated else ():
-            launches = [self._launch((buffers, geometry), alone=block) for block in pair]
+
+        def run(pair: tuple[int, int], behind: bool) -> list[BlockTrace]:
+            launches = [self._launch((buffers, geometry), alone=block, behind=behind) for block in pair]
             executor, traces = self._executor(kernel.handle, launches, _ALONE_LIMIT_S), []
             try:
                 for _ in self._paused(executor, launches, _ALONE_LIMIT_S):
                     base = executor.bases[buffers.handle.memory]
                     traces.append(BlockTrace.taken(restored, executor.report.page.atomics, base))
-            except DeviceFault:
-                return None  # a block that waits for others, which are not there
             finally:  # what all blocks together leave as it was, as a counter
                 self.rewrite(buffers, [one.view() if isinstance(one, np.ndarray) else one for one in buffers.arguments])
-            if lost := lost_update(buffers.handle.values, restored, traces):
-                return f"blocks {' and '.join(str(block - 1) for block in pair)} {lost}"
-        return None
+            return traces
+
+        pairs = pairs_of_blocks(geometry) if self._code.is_emulated else []
+        return lost_between(pairs, run, buffers.handle.values, restored)
 
     def digest(self, buffers: Buffers) -> int:
         """The digest of the shared arrays, without a copy."""
         return digest_of(array.bytes_view() for array, _ in buffers.handle.restored)
 
-    def _launch(self, job: LaunchJob, *, order: int = 0, alone: int = 0) -> NativeLaunch:
+    def _launch(self, job: LaunchJob, *, order: int = 0, alone: int = 0, behind: bool = False) -> NativeLaunch:
         buffers, geometry = job
         if self._code.is_emulated and geometry.shared_bytes > _SHARED_BYTES_OPTIN:
             message = f"{geometry.shared_bytes} bytes of dynamic shared memory: a block has {_SHARED_BYTES_OPTIN}"
             raise DeviceFault(FailureKind.LAUNCH, message)
         shared: _SharedArguments = buffers.handle
-        return NativeLaunch(shared.values, shared.memory, geometry, order, alone, self.placement)
+        return NativeLaunch(shared.values, shared.memory, geometry, order, alone, behind, self.placement)
 
     def _executor(self, library: _Library, launches: Sequence[NativeLaunch], timeout_s: float) -> Executor:
         once = list(dict.fromkeys(launches))

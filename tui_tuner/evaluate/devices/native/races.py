@@ -2,20 +2,23 @@
 
 Blocks of the emulator run one after the other, so a sum that is read, added to and written back without an atomic
 function comes out right. Run from the same memory, both write that element, and each what the other does not.
+That is right where each waits for its turn, as by a ticket: then neither ends where others have begun and not ended.
 """
 
 from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from tui_tuner.evaluate.devices.base import DeviceFault
 from tui_tuner.evaluate.devices.native.code import NativeArguments
 from tui_tuner.evaluate.devices.native.memory import SharedArray
 from tui_tuner.evaluate.devices.native.report import AtomicsNote
+from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.candidate import Geometry
 
 RestoredArrays = Sequence[tuple[SharedArray, np.ndarray]]
@@ -51,6 +54,34 @@ class BlockTrace:
         """What there is now, where the memory begins at this address."""
         offsets = None if note.count < 0 else frozenset(at - base for at in note.addresses[: note.count])
         return cls([array.bytes_view().copy() for array, _ in restored], offsets)
+
+
+RunAlone = Callable[[tuple[int, int], bool], Sequence["BlockTrace"]]
+"""Runs two blocks alone, one after the other from the same memory; if asked, as if others had begun and not ended.
+Raises `DeviceFault`."""
+
+
+def lost_between(
+    pairs: Iterable[tuple[int, int]], run: RunAlone, arguments: NativeArguments, restored: RestoredArrays
+) -> str | None:
+    """Which update of a pair of blocks is lost, in words; None where none is, or blocks wait for each other."""
+    for pair in pairs:
+        try:
+            traces = run(pair, False)
+        except DeviceFault:
+            return None
+        if lost := lost_update(arguments, restored, traces):
+            blocks = " and ".join(str(block - 1) for block in pair)
+            return None if _waits_behind_others(run, pair) else f"blocks {blocks} {lost}"
+    return None
+
+
+def _waits_behind_others(run: RunAlone, pair: tuple[int, int]) -> bool:
+    try:
+        run(pair, True)
+    except DeviceFault as fault:
+        return fault.kind is FailureKind.TIMEOUT
+    return False
 
 
 def lost_update(arguments: NativeArguments, restored: RestoredArrays, traces: Sequence[BlockTrace]) -> str | None:

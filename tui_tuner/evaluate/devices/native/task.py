@@ -82,6 +82,7 @@ class Launch(NamedTuple):
         geometry: grid, block and bytes of dynamic shared memory, 7 numbers.
         order: that of blocks and threads on the emulator: 0 for the usual one, others are shuffled.
         alone: the only block to run on the emulator, counted from 1; 0 for all.
+        behind: whether it runs as if others had begun and not ended.
         constants: values that are no arguments, each with the variable that it fills.
         pointers: a structure, bytes from its start, and the array whose address comes there, which is no argument.
     """
@@ -91,6 +92,7 @@ class Launch(NamedTuple):
     geometry: tuple[int, ...]
     order: int
     alone: int
+    behind: bool
     constants: list[tuple[int, str]]
     pointers: list[tuple[int, int, int]]
 

@@ -45,19 +45,25 @@ struct Atomics {
     const volatile void* addresses[MOST_ATOMICS];
 };
 static Atomics atomics;
-static bool alone;
+static bool alone, behind;
 bool atomics_are_told;
 
-void note_atomic(const volatile void* address, size_t bytes, Atomic kind, const void* instruction) {
+bool note_atomic(const volatile void* address, size_t bytes, Atomic kind, const void* instruction) {
     bool may_lock = kind != Atomic::update;
     if (may_lock) give_way();  // what was read there before may be old by now
     if (watch_atomic) watch_atomic(address, bytes, kind == Atomic::exchange, instruction);
-    if (!alone) return;
+    if (!alone) return false;
     if (may_lock) atomics.count = -1;
     for (int i = 0; i < atomics.count; i++)
-        if (atomics.addresses[i] == address) return;
+        if (atomics.addresses[i] == address) return false;
     if (atomics.count == MOST_ATOMICS) atomics.count = -1;
-    if (atomics.count >= 0) atomics.addresses[atomics.count++] = address;
+    if (atomics.count < 0) return false;
+    atomics.addresses[atomics.count++] = address;
+    return behind;
+}
+
+void unread() {
+    if (watch_unread) watch_unread();
 }
 
 void fence() {
@@ -165,6 +171,7 @@ int run(const Launch& launch) {
     prepare_threads(blockDim, launch.thread, launch.arguments);
     memset(tuner_dynamic_shared + g[6], UNTOUCHED, MARGIN);
     alone = g[8] != 0;
+    behind = g[9] != 0;
     atomics_are_told = alone || watch_atomic || g[7];
     atomics.count = 0;
     if (watch_launch && !watch_launch()) {

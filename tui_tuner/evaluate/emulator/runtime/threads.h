@@ -95,6 +95,7 @@ __attribute__((weak)) void watch_exchange(unsigned first_thread, unsigned lanes)
 __attribute__((weak)) void watch_exit();
 __attribute__((weak)) void watch_fence();
 __attribute__((weak)) void watch_atomic(const volatile void* address, size_t bytes, bool is_exchange, const void* instruction);
+__attribute__((weak)) void watch_unread();
 
 /* Why the last launch failed. */
 void explain(const char* format, ...) __attribute__((format(printf, 1, 2)));

@@ -17,6 +17,7 @@ struct Access {
     bool is_atomic, is_volatile;
     bool changes;  // of a write, whether other bytes were there before
     bool tells;    // of a write, whether it stores whatever was there
+    bool is_unread;  // of an exchange, whether nobody looks at what was there
 };
 
 // What is known of four bytes of memory; which four, since many share a cell and the last one has it. Forgetting
@@ -149,7 +150,8 @@ static void settle() {
     bool changes = memcmp(now, pending.before, bytes) != 0;
     pending.bytes = 0;
     if (pending.access.is_volatile || pending.access.tells)
-        note_telling(pending.address, changes, pending.access.is_volatile, pending.block_clock, pending.access.instruction);
+        note_telling(pending.address, changes, pending.access.is_volatile || pending.access.is_unread, pending.block_clock,
+                     pending.access.instruction);
     else if (pending.access.is_atomic)
         changes ? note_update(pending.address) : end_look(pending.address, bytes, pending.access.instruction);
     for (size_t word = first; word <= last; word++) {
@@ -187,7 +189,7 @@ static void note_read(size_t word, const Access& access) {
 static bool is_watched(size_t address) { return running && !stacks().holds(address); }
 
 static Access access_by(const void* instruction) {
-    return {epoch, clocks[me()], offset_of(instruction), (unsigned short)me(), 0, false, false, false, false};
+    return {epoch, clocks[me()], offset_of(instruction), (unsigned short)me(), 0, false, false, false, false, false};
 }
 
 static void read(size_t address, unsigned bytes, const void* instruction) {
@@ -274,13 +276,17 @@ void watch_atomic(const volatile void* memory, size_t bytes, bool is_exchange, c
     learn(known[me()], lock);
     if (suspicion.word == address / 4) suspicion.word = 0;
     note_look(address / 4);
-    begin_look(address);
+    if (!is_exchange) begin_look(address);  // what the block saw before it stores counts
     write(address, (unsigned)bytes, instruction);
     pending.access.is_atomic = true;
     pending.access.tells = is_exchange;
     learn_of(lock, me());
     clocks[me()]++;
     order_blocks(address);
+}
+
+void watch_unread() {
+    if (pending.bytes && pending.access.tells && pending.access.thread == me()) pending.access.is_unread = true;
 }
 
 // Threads wait for each other by what is volatile, so who reads it may come after who wrote it; of two who write it

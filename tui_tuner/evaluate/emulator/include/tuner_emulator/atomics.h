@@ -43,9 +43,13 @@ TUNER_UNWATCHED inline __forceinline__ T compare_and_swap(T* address, T compare,
 #define TUNER_ATOMIC_AS(name, expression, ...)                                                  \
     template <class T, class V, typename tuner_emulator::Where<__VA_ARGS__>::type = 0>          \
     TUNER_UNWATCHED T name(T* address, V operand) {                                             \
-        if (tuner_emulator::atomics_are_told)                                                   \
-            tuner_emulator::note_atomic(address, sizeof(T), tuner_emulator::Atomic::update, __builtin_return_address(0)); \
-        T old = *address, value = (T)operand;                                                   \
+        T value = (T)operand;                                                                   \
+        if (tuner_emulator::atomics_are_told &&                                                 \
+            tuner_emulator::note_atomic(address, sizeof(T), tuner_emulator::Atomic::update, __builtin_return_address(0))) { \
+            T old = *address;                                                                   \
+            *address = (expression);                                                            \
+        }                                                                                       \
+        T old = *address;                                                                       \
         *address = (expression);                                                                \
         return old;                                                                             \
     }

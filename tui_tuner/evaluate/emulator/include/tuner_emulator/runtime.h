@@ -43,10 +43,13 @@ void yield();
 /* Other blocks see what was written before it, if they see anything that is written behind it. */
 void fence();
 
-/* Whether every atomic function tells where it works, before it does. */
+/* Nobody looks at what the exchange returned that this thread made just now: it is a store. */
+void unread();
+
+/* Whether every atomic function tells where it works, before it does, and hears whether it is to do so twice. */
 extern bool atomics_are_told;
 enum class Atomic { update, swap, exchange };  // the latter two may lock; the last one does not look first
-void note_atomic(const volatile void* address, size_t bytes, Atomic kind, const void* instruction);
+bool note_atomic(const volatile void* address, size_t bytes, Atomic kind, const void* instruction);
 
 /* Ends the launch as failed. */
 [[noreturn]] void trap(const char* reason, int line);
@@ -60,7 +63,7 @@ int lane();
 
 struct Launch {
     // grid x, y, z, block x, y, z, bytes of dynamic shared memory, order of blocks and threads (0 for the usual one),
-    // and the one block to run, counted from 1 (0 for all)
+    // the one block to run, counted from 1 (0 for all), and whether that runs as if others had begun and not ended
     const unsigned* geometry;
     void** arguments;          // each points to the argument's value
     void (*thread)(void** arguments);
