@@ -260,7 +260,7 @@ CASES = {
         " cudaMalloc(&from_, n_ * sizeof(float)); }\n"
         "void Scaler::run() { k<<<(n_ + 127) / 128, 128>>>(to_, from_, n_); }\n"
         "int main() { auto one = std::make_unique<Scaler>(70000); one->run(); }",
-        {"to": ["70000"], "from": ["70000"], "problem_size": ["70000"], "n": 70000},
+        {"sizes": {"n": 70000}, "to": ["n"], "from": ["n"], "problem_size": ["n"], "n": "n"},
     ),
     "memory behind a conversion in the words of C++": (
         "__global__ void k(float2 *to, const float2 *from, int n) {"

@@ -8,7 +8,8 @@ import re
 from typing import NamedTuple
 
 from tui_tuner.problem.draft.c_expressions import NotArithmetic, arithmetic
-from tui_tuner.problem.draft.host_program import OPEN_TYPE, HostProgram
+from tui_tuner.problem.draft.host_program import HostProgram
+from tui_tuner.problem.draft.host_templates import OPEN_TYPE
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
 from tui_tuner.problem.structures import enumerators
 from tui_tuner.problem.syntax import POINTER_TO_FUNCTION, code_only, split_list

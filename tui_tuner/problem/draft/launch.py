@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tui_tuner.problem.draft.c_expressions import NotArithmetic
-from tui_tuner.problem.draft.device_words import local_headers, words_of_device
+from tui_tuner.problem.draft.device_words import is_warp, local_headers, words_of_device
 from tui_tuner.problem.draft.drafted import MOST_THREADS, DraftedLaunch
 from tui_tuner.problem.draft.guesses import TOLD_APART, extents_around, size_names
 from tui_tuner.problem.draft.host_launches import HostLaunch, is_chosen, launches
@@ -176,10 +176,10 @@ class _Drafting:
 
     def _macros(self) -> list[str]:
         """The macros of the file that make the block and that the kernel reads: each becomes a tunable."""
-        chains = [list(self._reading.chain(text, self.launch.place)) for text, _ in self._block]
-        last = [chain[-1] for chain in chains if chain]
-        known = self._program.own_numbers | self._reading.options.keys()
-        return [name for name in last if name in known and name in self._words]
+        last = [chain[-1] for text, _ in self._block if (chain := [*self._reading.chain(text, self.launch.place)])]
+        known = (self._program.own_numbers | self._reading.options.keys()) & self._words & {*last}
+        fixed = {one for one in known if is_warp(one, self._program.number(one, self.launch.place), self._words)}
+        return [name for name in last if name in known - fixed]
 
     def _block_keys(self, template: str) -> tuple[dict[str, int], dict[str, list[str] | str]]:
         """What fixes the block, by name, and the key for it; nothing where it can be tuned as it is."""
@@ -254,7 +254,7 @@ class _Drafting:
     def _template(self) -> str:
         given = split_list(self.launch.template[1:-1])
         given += deduced(self._program, self._signature, self.launch, len(given))
-        said = [self._program.template_argument(one, self.launch.place) for one in given]
+        said = [self._program.templates.argument(one, self.launch.place) for one in given]
         return f"<{','.join(said)}>" if said and all(said) else ""
 
     def _grid_keys(self, is_fixed: bool) -> dict[str, list[str] | str]:
