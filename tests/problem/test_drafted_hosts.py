@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tests.problem.examples import drafted
-from tui_tuner.app.named import check_kernel
+from tui_tuner.app.named import check_kernel, problem_of
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.by_value import alignment_of, layout
 from tui_tuner.problem.c_types import dtype_of, type_aliases
@@ -599,6 +599,78 @@ CASES = {
             "y": ["BATCH * 2048"],
         },
     ),
+    "a launch by a macro in an object's function, of a structure that the object copies": (
+        "struct Grid { int nx, ny; };\n"
+        "__global__ void k(Grid g, float *to) { int i = blockIdx.x * blockDim.x + threadIdx.x;"
+        " int j = blockIdx.y * blockDim.y + threadIdx.y; if (i < g.nx && j < g.ny) to[j * g.nx + i] = i; }\n"
+        "#define LAUNCH(kernel, grid, block, ...) do { kernel<<<(grid), (block)>>>(__VA_ARGS__); } while (0)\n"
+        "class Solver { public: explicit Solver(const Grid &g) : grid_(g) {}\n"
+        " void step(float *to) { const dim3 block(32, 4);"
+        " const dim3 grid((grid_.nx + block.x - 1) / block.x, (grid_.ny + block.y - 1) / block.y);"
+        " LAUNCH(k, grid, block, grid_, to); }\n private: Grid grid_; };\n"
+        "int main() { Grid g; g.nx = 640; g.ny = 480; Solver solver(g); float *to;"
+        " cudaMalloc(&to, g.nx * g.ny * sizeof(float)); solver.step(to); }",
+        {"sizes": {"nx": 640, "ny": 480}, "problem_size": ["nx", "ny"], "to": ["nx * ny"]},
+    ),
+    "two members that a constructor is given the same number for": (
+        "__global__ void k(float *to, int w, int h) { int i = blockIdx.x * blockDim.x + threadIdx.x;"
+        " if (i < w * h) to[i] = i; }\n"
+        "struct Field { int w_, h_; float *to_; Field(int w, int h) : w_(w), h_(h) {"
+        " cudaMalloc(&to_, w_ * h_ * sizeof(float)); }\n"
+        " void run() { k<<<(w_ * h_ + 127) / 128, 128>>>(to_, w_, h_); } };\n"
+        "int main() { Field field(512, 512); field.run(); }",
+        {"sizes": {"w": 512, "h": 512}, "problem_size": ["w * h"], "to": ["w * h"]},
+    ),
+    "numbers that a function hands back, in a choice that is made of another": (
+        SCALE + "void choose(int n, int most, int &blocks, int &threads) {"
+        " threads = n < most * 2 ? next_power(n) : most; blocks = (n + threads - 1) / threads; }\n"
+        "int fallback(int argc, char **argv, const char *name, int otherwise) {"
+        " for (int i = 1; i < argc; i++) if (!strcmp(argv[i], name)) return atoi(argv[i + 1]); return otherwise; }\n"
+        'int main(int argc, char **argv) { int n = fallback(argc, argv, "n", 1 << 20); int blocks = 0, threads = 0;'
+        f" choose(n, 256, blocks, threads); {DATA} k<<<blocks, threads>>>(to, from, n); }}",
+        {"sizes": {"n": 2**20}, "problem_size": ["n"], "grid_div_x": None, "defaults": {"block_size_x": 256}},
+    ),
+    "numbers that a function hands back for one of two launches say nothing of the other": (
+        SCALE + "void choose(int n, int &blocks) { blocks = (n + 255) / 256; }\n"
+        f"int main() {{ int n = 5000, m = 70, one, other; {DATA} choose(m, other); choose(n, one);"
+        " k<<<other, 256>>>(to, from, m); }",
+        {"problem_size": ["other * 256"]},  # a size of its own, guessed
+    ),
+    "constants of the class that a template is given, by default": (
+        "template <int M, int N> struct Tiles { static constexpr int ROWS = M, EACH = 4;"
+        " enum { THREADS = N / EACH, MORE = 1 }; static constexpr int COLS = N; };\n"
+        "using Usual = Tiles<32, 64>;\n"
+        "template <class C> __global__ void k(float *to, int w, int h) {"
+        " int i = blockIdx.x * C::COLS + threadIdx.x * 4, j = blockIdx.y * C::ROWS + threadIdx.y;"
+        " if (i < w && j < h) to[j * w + i] = i; }\n"
+        "template <class C = Usual> void run(float *to, int w, int h) { dim3 block(C::THREADS, C::ROWS);"
+        " dim3 grid((w + C::COLS - 1) / C::COLS, (h + C::ROWS - 1) / C::ROWS); k<C><<<grid, block>>>(to, w, h); }\n"
+        "int main() { int w = 640, h = 480; float *to; cudaMalloc(&to, w * h * sizeof(float)); run<>(to, w, h); }",
+        {
+            "name": "k<Tiles<32, 64>>",
+            "problem_size": ["w", "h"],
+            "grid_div_x": ["64"],
+            "block_size": ["16", "32"],
+            "sizes": {"w": 640, "h": 480},
+        },
+    ),
+    "a warp is as wide as it is": (
+        "#define WARP_SIZE 32\n#define ROWS 4\n__global__ void k(float *to, const float *from, int n) {"
+        " int i = blockIdx.x * ROWS + threadIdx.y; if (i < n && threadIdx.x % WARP_SIZE == 0) to[i] = from[i]; }\n"
+        f"int main() {{ int n = 5000; {DATA} dim3 block(WARP_SIZE, ROWS);"
+        " k<<<(n + ROWS - 1) / ROWS, block>>>(to, from, n); }",
+        {"tunables": ["ROWS"], "block_size": ["32", "ROWS"]},
+    ),
+    "an output with an element for each block is another with other blocks": (
+        "#define THREADS 128\n__global__ void k(float *to, const float *from, int n) { __shared__ float s[THREADS];"
+        " int i = blockIdx.x * THREADS + threadIdx.x; s[threadIdx.x] = i < n ? from[i] : 0; __syncthreads();"
+        " if (threadIdx.x == 0) { float sum = 0; for (int j = 0; j < THREADS; j++) sum += s[j];"
+        " to[blockIdx.x] = sum; } }\n"
+        "int main() { int n = 5000, blocks = (n + THREADS - 1) / THREADS; float *to, *from;"
+        " cudaMalloc(&to, blocks * sizeof(float)); cudaMalloc(&from, n * sizeof(float));"
+        " k<<<blocks, THREADS>>>(to, from, n); }",
+        {"tunables": [], "block_size": ["128"], "to": ["ceil_div(n, 128)"]},
+    ),
 }
 
 
@@ -614,6 +686,7 @@ def test_the_hosts_code_says(tmp_path, case):
         "emulated": problem.on_emulator().sizes,
         "tested": problem.on_emulator().tests[0].sizes if problem.on_emulator().tests else {},
         "grid_div_x": problem.launch.grid_div_x,
+        "block_size": problem.launch.block_size,
         "shared_memory": problem.launch.shared_memory,
         "defaults": problem.defaults,
         "tunables": list(problem.tunables),
@@ -690,12 +763,16 @@ def test_constant_memory_holds_no_negative_numbers_where_these_made_what_is_no_n
 
 def test_a_kernel_in_a_text_of_python_is_refused_with_what_to_do(tmp_path):
     file = tmp_path / "blur.py"
+    (tmp_path / "other.py").write_text("import triton\n")
     file.write_text("import cupy\nblur = cupy.RawKernel(r'''\nextern \"C\" __global__\nvoid blur(float *to) {}\n''')\n")
     for refuses in (lambda: scaffold(file, None), lambda: check_kernel(file)):
         with pytest.raises(ProblemError, match=r"blur\(\) is CUDA in a text of Python") as caught:
             refuses()
         assert caught.value.line == 3
         assert caught.value.hint == f"write that text into blur.cu, and run: tuner-tui {tmp_path / 'blur.cu'}"
+    with pytest.raises(ProblemError, match=r"other\.py needs no problem file") as caught:
+        scaffold(tmp_path / "other.py", None)
+    assert caught.value.hint == f"kernels in Python are tuned by: tuner-tui {tmp_path / 'other.py'}"
     file.write_text(f"import triton\n# instead of __global__ void blur()\n{'@triton.jit'}\ndef blur(): pass\n")
     check_kernel(file)
 
@@ -931,3 +1008,39 @@ def test_a_kernel_of_a_single_block_is_not_the_first_choice(tmp_path):
         "int main() { edge<<<1, 16>>>(a); inner<<<64, 16>>>(a); }\n"
     )
     assert ranked_kernels(kernel) == ["inner", "edge"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message", "hint"),
+    [
+        ("k.cpp", f"// __global__\n{SCALE}", "k() is CUDA in a file of C or C++", "name it k.cu, and run: tuner-tui"),
+        (
+            "k.cpp",
+            f"#include <hip/hip_runtime.h>\n{SCALE}",
+            "k() is HIP, which no device here runs",
+            "write it as CUDA",
+        ),
+        (
+            "k.hip",
+            f"// a kernel\n{SCALE} int main() {{ hipMalloc(&to, 4); }}",
+            "k() is HIP",
+            "write it as CUDA into k.cu",
+        ),
+    ],
+)
+def test_a_kernel_in_another_language_than_the_ending_says_is_refused_with_what_to_do(
+    tmp_path, name, text, message, hint
+):
+    file = tmp_path / name
+    file.write_text(text)
+    for refuses in (lambda: scaffold(file, None), lambda: problem_of(file)):
+        with pytest.raises(ProblemError) as caught:
+            refuses()
+        assert (caught.value.line, caught.value.message[: len(message)]) == (2, message)
+        assert caught.value.hint.startswith(hint)
+
+
+def test_an_ending_of_no_language_is_told_as_such_and_not_as_a_problem_file_that_is_missing(tmp_path):
+    (tmp_path / "k.metal").write_text("kernel void k() {}\n")
+    with pytest.raises(ProblemError, match=r"the ending of .*k\.metal says no language"):
+        problem_of(tmp_path / "k.metal")

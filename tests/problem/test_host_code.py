@@ -7,7 +7,7 @@ import pytest
 
 from tui_tuner.app.drafting import assumptions
 from tui_tuner.app.named import problem_of
-from tui_tuner.problem.draft.c_expressions import NotArithmetic, arithmetic
+from tui_tuner.problem.draft.c_expressions import UNREAD, NotArithmetic, arithmetic
 from tui_tuner.problem.draft.constants import constants_of_host
 from tui_tuner.problem.draft.guesses import dimensions
 from tui_tuner.problem.draft.launch import drafted_launch
@@ -142,13 +142,20 @@ def launch_in(source: str, kernel: str):
         ("std::min(32, 4 * 9)", "32"),
         ("0xFF + 1'000u", "1255"),
         ("a > 1 ? b : c", "b if a > 1 else c"),
+        ("(w + 31) & ~31", "ceil_div(w, 32) * 32"),
+        ("(w + b - 1) & ~(b - 1)", "ceil_div(w, b) * b"),
+        ("w & -32", "w // 32 * 32"),
+        ("w & 31", "w % 32"),
+        ("a > 1 ? f(b) : c", f"{UNREAD} if a > 1 else c"),
     ],
 )
 def test_arithmetic_of_c_is_read_as_ours(written, meant):
     assert ast.unparse(arithmetic(written)) == meant
 
 
-@pytest.mark.parametrize("written", ["atoi(argv[1])", "x = 3", "f(", "a b", "1" * 500, "1 << 70"])
+@pytest.mark.parametrize(
+    "written", ["atoi(argv[1])", "x = 3", "f(", "a b", "1" * 500, "1 << 70", "w & 5", "w & b", "a > 1 ? f(b) : g(c)"]
+)
 def test_what_is_no_arithmetic_is_refused(written):
     with pytest.raises(NotArithmetic):
         arithmetic(written)

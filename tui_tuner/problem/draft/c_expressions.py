@@ -148,7 +148,7 @@ def _number(text: str) -> int | float:
     text = text.replace("'", "").rstrip("uUlL" if text[:2] in ("0x", "0X") else "uUlLfF")
     if re.fullmatch(r"0[xX].*", text):
         return int(text, 16)
-    return int(text) if text.isdecimal() else float(text)
+    return int(text) if text.removeprefix("-").isdecimal() else float(text)
 
 
 def _combined(mark: str, left: ast.expr, right: ast.expr) -> ast.expr:

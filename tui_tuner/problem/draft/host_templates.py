@@ -16,8 +16,8 @@ _DISPATCHED = "scalar_t"
 """What PyTorch's macros call the type that they choose when the program runs."""
 OPEN_TYPE = "float"
 """What a type is taken for that a template leaves open."""
-_CONSTANT = re.compile(r"\b(?:static\s+)?const(?:expr)?\s[\w\s:]*?\b(\w+)\s*=(?!=)([^;]*);|[{,]\s*(\w+)\s*=([^,{}]*)")
-"""A constant of a class, by itself or among those of an enumeration."""
+_CONSTANTS = re.compile(r"\bconst(?:expr)?\s[\w\s:]*?\b(\w+\s*=(?!=)[^;]*);|\benum\b[^;{}]*\{([^{}]*)\}")
+"""The constants that a statement of a class, or an enumeration in it, declares."""
 
 
 class HostTemplates:
@@ -114,7 +114,8 @@ class HostTemplates:
         if declared is None:
             return None
         body = self._code[declared.end() - 1 : closing(self._code, declared.end() - 1, "{}")]
-        constants = {one[0] or one[2]: (one[1] or one[3]).strip() for one in _CONSTANT.findall(body)}
+        listed_in = (one for found in _CONSTANTS.findall(body) for one in split_list(found[0] or found[1]))
+        constants = {one.partition("=")[0].strip(): one.partition("=")[2].strip() for one in listed_in}
         text = constants.get(member)
         for _ in range(_MOST_STEPS if text else 0):
             text = put_in(text or "", constants) if len(text or "") < _MOST_CHARACTERS else text

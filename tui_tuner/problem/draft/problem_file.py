@@ -62,11 +62,7 @@ def scaffold(
     Raises:
         ProblemError: the file cannot be read, holds no kernel that can be launched, or several and none is named.
     """
-    language = language_of(source_path)
-    if language is None:
-        refuse_text(source_path)
-        hint = f"known endings: {', '.join(LANGUAGES)}"
-        raise ProblemError(f"the ending of {source_path} says no language", hint=hint)
+    language = known_language(source_path)
     source = _source_of(source_path)
     hosts = text_of(host, "name the file that launches the kernel") if host else ""
     built = build_options(source, hosts) if language == "opencl" else BuildOptions()
@@ -128,6 +124,20 @@ def ranked_kernels(source_path: Path) -> list[str]:
 def language_of(file: Path) -> Language | None:
     """The language that a file's ending says; CUDA for a header too."""
     return "cuda" if file.suffix in _HEADERS else LANGUAGES.get(file.suffix)
+
+
+def known_language(file: Path) -> Language:
+    """The language that a file's ending says.
+
+    Raises:
+        ProblemError: it says none, or another than the file is in; with what to do.
+    """
+    refuse_text(file)
+    if (language := language_of(file)) is not None:
+        return language
+    if file.suffix == ".py":
+        raise ProblemError(f"{file} needs no problem file", hint=f"kernels in Python are tuned by: tuner-tui {file}")
+    raise ProblemError(f"the ending of {file} says no language", hint=f"known endings: {', '.join(LANGUAGES)}")
 
 
 def file_of_kernels(file: Path) -> Path:
