@@ -402,7 +402,7 @@ CASES = {
         {"problem_size": ["n"], "defaults": {"block_size_x": 512}},
     ),
     "blocks in two dimensions of threads in one": (
-        "__global__ void k(float *to) { to[blockIdx.y * 64 + threadIdx.x] = 1; }\n"
+        "__global__ void k(float *to) { to[blockIdx.y * blockDim.x + threadIdx.x] = 1; }\n"
         "int main() { k<<<dim3(1, 32), 64>>>(to); }",
         {"tunables": ["block_size_x"]},
     ),
@@ -527,11 +527,11 @@ CASES = {
         " k<<<n / 64, 64>>>(to, solid, n); }",
         {"fill solid": ("integers", None, 2), "to": ["4 * n"], "outputs": ["to"]},
     ),
-    "a loop's first turn, where a function is called in it": (
+    "halfway through a loop that a function is called in": (
         f"__global__ void k(int turn, float *to, int n) {{ {ONE} to[i] = turn; }}\n"
         "void run(int turn, float *to, int n) { k<<<dim3(n / 64), 64>>>(turn, to, n); }\n"
         "int main() { int n = 64 * (count / 64); for (int turn = 0; turn < 3; turn++) run(turn, to, n); }",
-        {"sizes": {"n": 1 << 20}, "turn": 0, "to": ["n"], "problem_size": ["n"]},
+        {"sizes": {"n": 1 << 20}, "turn": 1, "to": ["n"], "problem_size": ["n"]},
     ),
     "a number of the template that has nothing to do with the block": (
         f"template <int R> __global__ void k({SCALED}) {{ {ONE} if (i < n) to[i] = R * from[i]; }}\n"
@@ -580,7 +580,7 @@ CASES = {
     ),
     "what tensor cores store": (
         "__global__ void k(half *a, float *c, int n) { wmma::load_matrix_sync(x, a, n);"
-        " wmma::store_matrix_sync(c + threadIdx.x, y, n, wmma::mem_col_major); }\n"
+        " wmma::store_matrix_sync(c + threadIdx.x / blockDim.x, y, n, wmma::mem_col_major); }\n"
         "int main() { dim3 block(64); dim3 grid; grid.x = (1024 + (16 * block.x / 32 - 1)) / (16 * block.x / 32);"
         " k<<<grid, block>>>(a, c, 1024); }",
         {"outputs": ["c"], "grid_div_x": ["16 * block_size_x // 32"]},
@@ -653,6 +653,56 @@ CASES = {
             "block_size": ["16", "32"],
             "sizes": {"w": 640, "h": 480},
         },
+    ),
+    "a block that the kernel's numbers are written for": (
+        "__global__ void k(float *to, const float *from, int n) { __shared__ float s[64];"
+        " s[threadIdx.x] = from[blockIdx.x * 64 + threadIdx.x]; __syncthreads();"
+        " to[blockIdx.x * 64 + threadIdx.x] = s[63 - threadIdx.x]; }\n"
+        f"int main() {{ int n = 4096; {DATA} k<<<n / 64, 64>>>(to, from, n); }}",
+        {"tunables": [], "block_size": ["64"], "problem_size": ["n"], "grid_div_x": ["64"]},
+    ),
+    "a block that a function of the kernel's asks for": (
+        "__device__ int own() { return blockIdx.x * blockDim.x + threadIdx.x; }\n"
+        "__global__ void k(float *to, const float *from, int n) {"
+        " if (own() < n && threadIdx.x >= 0) to[own()] = from[own()]; }\n"
+        f"int main() {{ int n = 4096; {DATA} k<<<n / 64, 64>>>(to, from, n); }}",
+        {"tunables": ["block_size_x"], "defaults": {"block_size_x": 64}},
+    ),
+    "numbers that constant memory is filled with": (
+        "__constant__ int by[4];\nstatic const int listed[2][2] = {{0, -1}, {3, 2}};\n"
+        f"__global__ void k(float *to, int n) {{ {ONE} if (i < n) to[i] = by[i % 4]; }}\n"
+        "int main() { int n = 5000; cudaMemcpyToSymbol(by, listed, sizeof listed); cudaMalloc(&to, n * 4);"
+        " k<<<(n + 63) / 64, 64>>>(to, n); }",
+        {"fill by": ("integers", -1, 4), "by": [4]},
+    ),
+    "members of a structure that a constructor copies and works with": (
+        "struct Sizes { int w, h; };\n"
+        f"__global__ void k(float *to, Sizes s) {{ {ONE} if (i < s.w * s.h) to[i] = 1; }}\n"
+        "struct Field { Sizes sizes; float *to; Field(const Sizes &s) : sizes(s) {"
+        " const size_t cells = size_t(sizes.w) * sizes.h; cudaMalloc(&to, cells * sizeof(float)); }\n"
+        " void run() { k<<<(sizes.w * sizes.h + 63) / 64, 64>>>(to, sizes); } };\n"
+        "int main() { Sizes s; s.w = 640; s.h = 480; Field field(s); field.run(); }",
+        {"sizes": {"w": 640, "h": 480}, "to": ["w * h"], "problem_size": ["w * h"]},
+    ),
+    "halfway through a loop around another that has no braces either": (
+        f"__global__ void k(int turn, float *to, int n) {{ {ONE} if (i < n) to[i] = turn; }}\n"
+        "void run(int turn, float *to, int n) { k<<<n / 64, 64>>>(turn, to, n); }\n"
+        "int main() { int n = 4096; for (int turn = 0; turn < 40; turn++)"
+        " for (int l = 0; l < 3; l++) run(turn, to, n); }",
+        {"turn": 20},
+    ),
+    "numbers of an enumeration": (
+        "enum Way { C = 0, E, N, W = 7, S, ALL };\nenum class Kind { ONE = 2, TWO };\n"
+        "__global__ void k(float *to, int n) {"
+        f" {ONE} if (i < n) for (int q = 0; q < ALL; q++) to[q * n + i] = q; }}\n"
+        "int main() { int n = 5000; cudaMalloc(&to, ALL * n * sizeof(float)); k<<<(n + 63) / 64, 64>>>(to, n); }",
+        {"sizes": {"n": 5000}, "to": ["9 * n"]},
+    ),
+    "bytes of which neighbours are read are no offsets": (
+        "__global__ void k(unsigned char *to, const unsigned char *from, int n) {"
+        f" {ONE} if (i < n - 1) to[i] = from[i] / 2 + from[i + 1] / 2; }}\n"
+        "int main() { int n = 5000; cudaMalloc(&to, n); cudaMalloc(&from, n); k<<<(n + 63) / 64, 64>>>(to, from, n); }",
+        {"sizes": {"n": 5000}, "fill from": (None, None, None)},
     ),
     "a warp is as wide as it is": (
         "#define WARP_SIZE 32\n#define ROWS 4\n__global__ void k(float *to, const float *from, int n) {"

@@ -125,6 +125,16 @@ def test_headers_that_are_nowhere_are_left_out_beside_host_code(tmp_path, includ
     assert missing_headers(source, (tmp_path,)) == ([] if stays else [included[1:-1]])
 
 
+def test_what_kernels_take_of_opencv_stays_where_its_headers_are_left_out(tmp_path):
+    source = (
+        "#include <opencv2/opencv.hpp>\nusing namespace cv;\n"
+        "__global__ void k(uchar *v) { v[0] = 1; }\nint main() { cv::Mat m; k<<<1, 1>>>(v); }\n"
+    )
+    code = device_code(source, (tmp_path,))
+    assert code.splitlines()[0] == "typedef unsigned char uchar; namespace cv {}"
+    assert code.splitlines()[1:3] == source.splitlines()[1:3]
+
+
 def launch_in(source: str, kernel: str):
     signature = find_kernel(source, "cuda", kernel)
     return drafted_launch(source, signature, Path("k.cu"), "", dimensions(signature))
@@ -203,7 +213,7 @@ def test_a_launch_is_read_through_calls_constants_and_macros():
 
 def test_of_several_launches_the_largest_is_the_one():
     source = (
-        "__global__ void k(int *v) { v[blockIdx.x] = threadIdx.x; }\n"
+        "__global__ void k(int *v) { v[blockIdx.x] = threadIdx.x / blockDim.x; }\n"
         "int main() { int n = 1 << 16; const int T = 128; int *d;\n cudaMalloc(&d, n * sizeof(int));\n"
         "k<<<1, T>>>(d);\n k<<<n / T, T>>>(d);\n k<<<2, T>>>(d); }\n"
     )

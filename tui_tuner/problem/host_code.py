@@ -36,6 +36,8 @@ _KERNEL = re.compile(
 )
 _WORD, _ENDS = re.compile(r"\w+"), re.compile(r"\s*;")
 _CLASS = re.compile(r"(?:template\s*<[^{}()<>]*>\s*)?\b(?:struct|class)\s+(?P<name>\w+)[^;{}()=]*\{")
+_OF_OPENCV = "typedef unsigned char uchar; namespace cv {}"
+"""What kernels beside OpenCV's headers use of them."""
 _LIBRARIES = {
     r"cooperative_groups.*": r"\bcooperative_groups\b",
     r"cub/.*": r"\bcub\s*::",
@@ -160,7 +162,10 @@ def _without_bodies(code: str) -> str:
 
 
 def _kept(include: re.Match[str], directories: Sequence[Path]) -> str:
-    host_only = is_of_host_library(include["quoted"] or include["angled"])
+    name = include["quoted"] or include["angled"]
+    if name.startswith("opencv"):
+        return _OF_OPENCV
+    host_only = is_of_host_library(name)
     return spaces(include.group()) if host_only or _is_missing(include, directories) else include.group()
 
 

@@ -14,6 +14,8 @@ from tui_tuner.problem.draft.launch_reading import AXES, LaunchReading
 from tui_tuner.problem.draft.worked_out import evaluated, names
 from tui_tuner.problem.syntax import name_in
 
+_ASKS = re.compile(r"\bblockDim\b|\bblock_?(?:size|dim)\w*|\b(?:num_threads|size|dim_threads|group_dim|num_tiles)\s*\(")
+"""What a kernel that may have other blocks says: their extent, or that of a group of CUDA's."""
 TILE = "block_size_x"
 """Takes the place of a number in the template's arguments that makes the block."""
 
@@ -96,11 +98,17 @@ class DraftedBlock:
 
     def _is_read(self) -> bool:
         """Whether the kernel has no threads to tell apart, or reads, or is passed, a constant that makes the block."""
-        if not TOLD_APART.search(self._signature.body) or self._reading.passed_block:
+        if not TOLD_APART.search(self._signature.body) or self._reading.passed_block or self._is_written_out():
             return True
         words = re.findall(r"[A-Za-z_]\w*", " ".join(text for text, _ in self._block))
         known = [name for word in words for name in self._reading.chain(word, self._place)]
         return any(n in self._words and not self._program.is_local(n, self._place) for n in known)
+
+    def _is_written_out(self) -> bool:
+        """Whether the kernel tells the threads of a block apart and nowhere asks how many there are."""
+        called = (one for one in self._program.functions if re.search(rf"\b{one.name}\s*\(", self._signature.body))
+        texts = [self._signature.body, *(self._program.code[one.start : one.end] for one in called)]
+        return "threadIdx" in texts[0] and not any(_ASKS.search(self._program.expanded(text)) for text in texts)
 
     def defaults(self, dimensions: int) -> dict[str, int]:
         """The host's own block, where it is tunable, of a kernel with so many dimensions of blocks."""

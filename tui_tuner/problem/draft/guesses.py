@@ -190,7 +190,8 @@ def arrays_of_offsets(signature: KernelSignature) -> list[str]:
         plain = re.escape(one.name)
         pairs = re.findall(rf"\b{plain}\s*\[\s*([^][]+?)\s*\+\s*1\s*\]", signature.body)
         begins = any(re.search(rf"\b{plain}\s*\[\s*{re.escape(index)}\s*\]", signature.body) for index in pairs)
-        if begins and one.is_array and "int" in (one.dtype or "") and not is_written(one.name, signature):
+        of_places = (one.dtype or "").removeprefix("u") in ("int32", "int64")  # no pixels
+        if begins and one.is_array and of_places and not is_written(one.name, signature):
             found.append(one.name)
     return found
 

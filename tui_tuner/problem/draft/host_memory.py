@@ -35,7 +35,7 @@ _RANDOM = (
 
 
 class Drawn(NamedTuple):
-    """Random whole numbers: the least, and the number of them, as text that stands at a place."""
+    """Whole numbers, random or listed: the least, and how many there may be, as text that stands at a place."""
 
     low: int
     number: str
@@ -247,6 +247,9 @@ class HostMemory:
                 return Drawn(int(bounded[1]), bounded[2], written.start())
             if count := _remainders(written[1]):
                 return Drawn(0, count, written.start())
+        listed = re.search(rf"\b{array}\s*(?:\[[^\]]*\]\s*)+=?\s*\{{([-\s\d,{{}}]+)\}}\s*[;,]", self._code)
+        if listed is not None and (numbers := [int(one) for one in re.findall(r"-?\d+", listed[1])]):
+            return Drawn(min(numbers), str(max(numbers) - min(numbers) + 1), listed.start())
         made = re.search(rf"\b{array}\s*=\s*(?:\([^()]*\)\s*)?(?P<by>\w+)\s*\(", self._code)
         function = next((one for one in self._program.functions if made and one.name == made["by"]), None)
         if made is None or function is None:

@@ -12,10 +12,11 @@ from tui_tuner.problem.draft.c_expressions import SIZEOF, UNREAD, NotArithmetic,
 from tui_tuner.problem.draft.folding import folded
 from tui_tuner.problem.draft.host_answers import told_of_device
 from tui_tuner.problem.draft.host_functions import HostFunction, function_at, functions_in, returned, written_by
-from tui_tuner.problem.draft.host_loops import is_summed, raised
+from tui_tuner.problem.draft.host_loops import halfway, is_summed, raised
 from tui_tuner.problem.draft.host_members import HostMembers
 from tui_tuner.problem.draft.host_templates import HostTemplates
 from tui_tuner.problem.draft.worked_out import finished, names
+from tui_tuner.problem.structures import enumerated
 from tui_tuner.problem.syntax import closing, constant_of, spaces, split_list, with_macros
 
 _DEFINE = re.compile(
@@ -42,6 +43,7 @@ class HostProgram:
         self.text = text or code
         found = [one for text in (*headers, code) for one in _DEFINE.finditer(text)]
         self._macros = {one["name"]: (one["parameters"], _plain(one["text"])) for one in found}
+        self._enumerated = {name: number for text in (*headers, code) for name, number in enumerated(text).items()}
         macros = (one["name"] for one in _DEFINE.finditer(code) if one["parameters"] is None)
         constants = (one[1] for one in constant_of(r"(\w+)").finditer(code))
         self.own_numbers = frozenset([*macros, *constants])
@@ -87,7 +89,20 @@ class HostProgram:
         if name in self._macros:
             parameters, text = self._macros[name]
             return None if parameters or not text else (text, place)
+        if name in self._enumerated:
+            return self._enumerated[name], place
         return self._set_outside(name) or self.templates.given(name, place)
+
+    def halfway(self, name: str, place: int) -> tuple[str, int] | None:
+        """The number halfway through the loop that a name, or what a function is given for it, goes through."""
+        for _ in range(_MOST_STEPS):
+            if (text := halfway(self.code, name, place)) is not None:
+                return text, place
+            function, meaning = self.function_at(place), self.meaning(name, place)
+            if function is None or name not in function.parameters or meaning is None:
+                break
+            name, place = meaning
+        return None
 
     def _member(self, name: str, place: int) -> tuple[str, int] | None:
         """What a member of a variable was set to, by itself or in the braces that it, or what it is in, was made of."""

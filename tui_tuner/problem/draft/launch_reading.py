@@ -16,7 +16,7 @@ from tui_tuner.problem.draft.host_answers import limit_of_devices
 from tui_tuner.problem.draft.host_dimensions import axes, element, extent_in
 from tui_tuner.problem.draft.host_functions import leading_to
 from tui_tuner.problem.draft.host_launches import HostLaunch
-from tui_tuner.problem.draft.host_loops import halfway, is_of_some_steps
+from tui_tuner.problem.draft.host_loops import is_of_some_steps
 from tui_tuner.problem.draft.host_members import elements_of
 from tui_tuner.problem.draft.host_memory import HostMemory, in_elements
 from tui_tuner.problem.draft.host_program import HostProgram
@@ -186,9 +186,9 @@ class LaunchReading:
                 found[name] = ast.Constant(1)
                 continue
             is_shift = re.search(rf"<<\s*{re.escape(name)}\b", self.signature.body)  # no more than its sizes allow
-            text = (not is_shift and halfway(self.program.code, given, self.launch.place)) or given
+            of_loop = None if is_shift else self.program.halfway(given, self.launch.place)
             with suppress(NotArithmetic):
-                found[name] = finished(self.node(text, self.launch.place))
+                found[name] = finished(self.node(*(of_loop or (given, self.launch.place))))
         return found
 
     def scalars(self) -> Iterator[tuple[str, str | None, str]]:
