@@ -60,24 +60,25 @@ def leading_to(code: str, functions: Sequence[HostFunction], place: int) -> froz
         found |= more
 
 
-def written_by(code: str, functions: Sequence[HostFunction], name: str, start: int, end: int) -> tuple[str, int] | None:
-    """The parameter by which a function writes a name that is handed to it between two places, and where it ends.
+def handed_back(code: str, functions: Sequence[HostFunction]) -> dict[str, list[tuple[int, str, int]]]:
+    """Where names are handed to functions that write numbers by them, with the parameter and where its function ends.
 
-    None for a function that writes several names by it: its parameters say nothing of one of them.
+    A parameter by which several names are written says nothing of one of them.
     """
+    found: dict[str, list[tuple[int, str, int]]] = {}
     for function in functions:
         parts = split_list(code[function.start : function.body - 1].partition("(")[2].rpartition(")")[0])
-        by = {place for place, one in enumerate(parts) if _NUMBER.fullmatch(one)}
-        if not by:
-            continue
+        by = [place for place, one in enumerate(parts) if _NUMBER.fullmatch(one)]
         named = re.compile(rf"\b{re.escape(function.name)}\s*(?=\()")
-        calls = [one.end() for around in functions for one in named.finditer(code, around.body, around.end)]
+        calls = [one.end() for around in functions if by for one in named.finditer(code, around.body, around.end)]
         given = {one: split_list(code[one + 1 : closing(code, one, "()") - 1]) for one in calls}
         for place in by:
             written = {one: passed[place].lstrip("& ") for one, passed in given.items() if place < len(passed)}
-            if {*written.values()} == {name} and any(start <= one < end for one in written):
-                return function.parameters[place], function.end - 1
-    return None
+            for name in {*written.values()} if len({*written.values()}) == 1 else ():
+                found.setdefault(name, []).extend(
+                    (one, function.parameters[place], function.end - 1) for one in written
+                )
+    return found
 
 
 def returned(code: str, function: HostFunction) -> str | None:

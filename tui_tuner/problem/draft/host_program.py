@@ -11,7 +11,7 @@ from operator import itemgetter
 from tui_tuner.problem.draft.c_expressions import SIZEOF, UNREAD, NotArithmetic, arithmetic, is_called_by_name
 from tui_tuner.problem.draft.folding import folded
 from tui_tuner.problem.draft.host_answers import told_of_device
-from tui_tuner.problem.draft.host_functions import HostFunction, function_at, functions_in, returned, written_by
+from tui_tuner.problem.draft.host_functions import HostFunction, function_at, functions_in, handed_back, returned
 from tui_tuner.problem.draft.host_loops import halfway, is_summed, raised
 from tui_tuner.problem.draft.host_members import HostMembers
 from tui_tuner.problem.draft.host_templates import HostTemplates
@@ -57,6 +57,10 @@ class HostProgram:
         return functions_in(self.code)
 
     @cached_property
+    def _handed_back(self) -> dict[str, list[tuple[int, str, int]]]:
+        return handed_back(self.code, self.functions)
+
+    @cached_property
     def templates(self) -> HostTemplates:
         """What the file's templates are given."""
         return HostTemplates(self.code, self.functions, self.number)
@@ -81,7 +85,8 @@ class HostProgram:
             told = told_of_device(self.code, name, function.body, function.end)
             last = max(filter(None, (own, told)), key=itemgetter(1), default=None)
             start = function.body if last is None else last[1]
-            by_function = written_by(self.code, self.functions, name, start, place)
+            handed = ((text, end) for at, text, end in self._handed_back.get(name, ()) if start <= at < place)
+            by_function = next(handed, None)
             if by_function or last:  # what it is declared with counts until CUDA, or a function, has told more
                 return by_function or last
             if name in function.parameters:

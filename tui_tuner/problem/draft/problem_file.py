@@ -167,6 +167,8 @@ def text_of(file: Path, instead: str = "give a kernel's file") -> str:
     except OSError as error:
         raise ProblemError(f"{file} cannot be read: {error.strerror}", hint=instead) from None
     except UnicodeDecodeError:
+        if b"\0" in file.read_bytes():
+            raise ProblemError("this is no text, but a binary file", hint=instead, file=file) from None
         hint = f"save it as UTF-8, as by: iconv -f latin1 -t utf-8 {file.name}"
         raise ProblemError("this is not UTF-8 text", hint=hint, file=file) from None
 
