@@ -691,6 +691,14 @@ CASES = {
         " for (int l = 0; l < 3; l++) run(turn, to, n); }",
         {"turn": 20},
     ),
+    "arrays of one of two sizes, of which the kernel is given the other": (
+        "__global__ void k(float *to, const float *from, const float *bias, int each) {"
+        " from += blockIdx.x * each; to += blockIdx.x * each;"
+        " for (int i = threadIdx.x; i < each; i += blockDim.x) to[i] = from[i] + bias[i]; }\n"
+        "void run(torch::Tensor x, torch::Tensor y) { int each = x.size(-1), rows = x.numel() / each;"
+        " k<<<rows, 256>>>(y.data_ptr<float>(), x.data_ptr<float>(), b.data_ptr<float>(), each); }",
+        {"bias": ["each"], "from": ["x_numel"], "to": ["x_numel"]},
+    ),
     "numbers of an enumeration": (
         "enum Way { C = 0, E, N, W = 7, S, ALL };\nenum class Kind { ONE = 2, TWO };\n"
         "__global__ void k(float *to, int n) {"
