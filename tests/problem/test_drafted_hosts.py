@@ -699,6 +699,35 @@ CASES = {
         " k<<<rows, 256>>>(y.data_ptr<float>(), x.data_ptr<float>(), b.data_ptr<float>(), each); }",
         {"bias": ["each"], "from": ["x_numel"], "to": ["x_numel"]},
     ),
+    "a block of a namespace, and threads that macros tell apart and launch": (
+        "namespace own { constexpr int X = 32, Y = 8; }\n"
+        "#define EACH(i, j, w, h) int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + \\\n"
+        " threadIdx.y; if (i < (w) && j < (h))\n"
+        "#define RUN(k, w, h, ...) k<<<dim3((w + own::X - 1) / own::X, (h + own::Y - 1) / own::Y), \\\n"
+        " dim3(own::X, own::Y)>>>(__VA_ARGS__)\n"
+        "struct Options { int w = 640, h = 480; };\n"
+        "Options parse(int argc, char **argv) { Options o; if (argc > 1) o.w = atoi(argv[1]); return o; }\n"
+        "__global__ void k(float *to, int w, int h) { EACH(x, y, w, h) to[y * w + x] = x; }\n"
+        "int main(int argc, char **argv) { const Options o = parse(argc, argv);"
+        " cudaMalloc(&to, sizeof(float) * o.w * o.h); RUN(k, o.w, o.h, to, o.w, o.h); }",
+        {"sizes": {"w": 640, "h": 480}, "tunables": ["block_size_x", "block_size_y"], "to": ["w * h"]},
+    ),
+    "a grid and a block that a function hands back": (
+        SCALE + "static void choose(size_t n, dim3 *grid, dim3 *block) { *block = dim3(128, 1, 1);"
+        " *grid = dim3((unsigned)((n + block->x - 1) / block->x), 1, 1); }\n"
+        f"int main() {{ int n = 5000; {DATA} dim3 grid, block; choose(n, &grid, &block);"
+        " k<<<grid, block>>>(to, from, n); }",
+        {"sizes": {"n": 5000}, "problem_size": ["n"], "grid_div_x": None, "defaults": {"block_size_x": 128}},
+    ),
+    "defaults of a function template that is called without arguments": (
+        "template <int BLOCK, int EACH> __global__ void k(float *to, int n) {"
+        " int i = blockIdx.x * BLOCK * EACH + threadIdx.x;"
+        " for (int j = 0; j < EACH; j++) if (i + j * BLOCK < n) to[i + j * BLOCK] = j; }\n"
+        "template <int BLOCK = 128, int EACH = 4> void run(float *to, int n) { constexpr int all = BLOCK * EACH;"
+        " k<BLOCK, EACH><<<(n + all - 1) / all, BLOCK>>>(to, n); }\n"
+        "int main() { int n = 5000; cudaMalloc(&to, n * 4); run(to, n); }",
+        {"name": "k<128,4>", "sizes": {"n": 5000}, "grid_div_x": ["512"], "block_size": ["128"]},
+    ),
     "numbers of an enumeration": (
         "enum Way { C = 0, E, N, W = 7, S, ALL };\nenum class Kind { ONE = 2, TWO };\n"
         "__global__ void k(float *to, int n) {"

@@ -35,6 +35,7 @@ class DraftedBlock:
         self._program, self._signature = reading.program, reading.signature
         self._block, self._words = reading.block, reading.words
         self._place = reading.launch.place
+        self._body = reading.program.without_macros(self._signature.body)
         is_fixed = self._is_counted_by()
         self.macros = [] if is_fixed else self._tunable_macros()
         self.tile = 0 if is_fixed else self._number_of(template)
@@ -98,17 +99,17 @@ class DraftedBlock:
 
     def _is_read(self) -> bool:
         """Whether the kernel has no threads to tell apart, or reads, or is passed, a constant that makes the block."""
-        if not TOLD_APART.search(self._signature.body) or self._reading.passed_block or self._is_written_out():
+        if not TOLD_APART.search(self._body) or self._reading.passed_block or self._is_written_out():
             return True
-        words = re.findall(r"[A-Za-z_]\w*", " ".join(text for text, _ in self._block))
+        words = re.findall(r"\b[A-Za-z_]\w*\b(?!\s*::)", " ".join(text for text, _ in self._block))
         known = [name for word in words for name in self._reading.chain(word, self._place)]
         return any(n in self._words and not self._program.is_local(n, self._place) for n in known)
 
     def _is_written_out(self) -> bool:
         """Whether the kernel tells the threads of a block apart and nowhere asks how many there are."""
         called = (one for one in self._program.functions if re.search(rf"\b{one.name}\s*\(", self._signature.body))
-        texts = [self._signature.body, *(self._program.code[one.start : one.end] for one in called)]
-        return "threadIdx" in texts[0] and not any(_ASKS.search(self._program.expanded(text)) for text in texts)
+        texts = [self._body, *(self._program.code[one.start : one.end] for one in called)]
+        return "threadIdx" in texts[0] and not any(_ASKS.search(self._program.without_macros(text)) for text in texts)
 
     def defaults(self, dimensions: int) -> dict[str, int]:
         """The host's own block, where it is tunable, of a kernel with so many dimensions of blocks."""

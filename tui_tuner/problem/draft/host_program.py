@@ -85,8 +85,7 @@ class HostProgram:
             told = told_of_device(self.code, name, function.body, function.end)
             last = max(filter(None, (own, told)), key=itemgetter(1), default=None)
             start = function.body if last is None else last[1]
-            handed = ((text, end) for at, text, end in self._handed_back.get(name, ()) if start <= at < place)
-            by_function = next(handed, None)
+            by_function = self.handed_back(name, start, place)
             if by_function or last:  # what it is declared with counts until CUDA, or a function, has told more
                 return by_function or last
             if name in function.parameters:
@@ -96,7 +95,12 @@ class HostProgram:
             return None if parameters or not text else (text, place)
         if name in self._enumerated:
             return self._enumerated[name], place
-        return self._set_outside(name) or self.templates.given(name, place)
+        return self.templates.given(name, place) or self._set_outside(name)
+
+    def handed_back(self, name: str, start: int, end: int) -> tuple[str, int] | None:
+        """The parameter by which a function that is called between two places writes a name, and where it ends."""
+        found = ((text, where) for at, text, where in self._handed_back.get(name, ()) if start <= at < end)
+        return next(found, None)
 
     def halfway(self, name: str, place: int) -> tuple[str, int] | None:
         """The number halfway through the loop that a name, or what a function is given for it, goes through."""
@@ -117,6 +121,9 @@ class HostProgram:
             start = 0 if function is None else function.body
             own = self._set_between(".".join((variable, *path)), start, place)
             told = told_of_device(self.code, ".".join((variable, *path)), start, place)
+            default = self.members.default(variable, path, start, place)
+            if own is not None and default is not None and not self.is_arithmetic(own[0]):
+                return default, place
             if own is not None or told is not None:
                 return own or told
             for depth in reversed(range(len(path))):
@@ -133,7 +140,6 @@ class HostProgram:
                 continue
             bare, bracket, index = variable.partition("[")
             if function is None or bare not in function.parameters:
-                default = self.members.default(variable, path, start, place)
                 return None if default is None else (default, place)
             passed = self._passed(function, function.parameters.index(bare))
             if passed is not None and (held := self.members.in_place(passed[0], path)) is not None:
@@ -161,7 +167,7 @@ class HostProgram:
 
     def is_of_host(self, name: str, place: int) -> bool:
         """Whether a name is a function's own or a variable outside of them, which no kernel reads."""
-        outside = None if name in self._macros else self._set_outside(name)
+        outside = None if name in self._macros or name in self._enumerated else self._set_outside(name)
         if self.is_local(name, place) or outside is None:
             return self.is_local(name, place)
         head = self.code[max(self.code.rfind(mark, 0, outside[1]) for mark in ";{}") + 1 : outside[1]]

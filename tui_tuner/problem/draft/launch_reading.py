@@ -111,7 +111,7 @@ class LaunchReading:
             raise NotArithmetic(name)
         if name in self._symbols:
             return ast.Name(self._symbols[name])
-        member = re.fullmatch(r"(\w+)\.([xyz])", name)
+        member = re.fullmatch(r"(\w+)(?:\.|->)([xyz])", name)
         if member:
             written, there = axes(self.program, member[1], place)
             if written != [member[1]]:
