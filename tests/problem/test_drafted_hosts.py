@@ -728,6 +728,15 @@ CASES = {
         "int main() { int n = 5000; cudaMalloc(&to, n * 4); run(to, n); }",
         {"name": "k<128,4>", "sizes": {"n": 5000}, "grid_div_x": ["512"], "block_size": ["128"]},
     ),
+    "the type that an object's class is given": (
+        "template <typename T> __global__ void k(T *to, int n) {"
+        f" {ONE} if (i < n) to[i] = 1; }}\n"
+        "template <typename Real> class Field { public: explicit Field(int n) : n_(n) {"
+        " cudaMalloc(&to_, n * sizeof(Real)); }\n"
+        " void run() { k<Real><<<(n_ + 63) / 64, 64>>>(to_, n_); }\n private: int n_; Real *to_; };\n"
+        "int main() { Field<double> field(5000); field.run(); }",
+        {"name": "k<double>", "sizes": {"n": 5000}, "dtype to": "float64", "to": ["n"]},
+    ),
     "numbers of an enumeration": (
         "enum Way { C = 0, E, N, W = 7, S, ALL };\nenum class Kind { ONE = 2, TWO };\n"
         "__global__ void k(float *to, int n) {"

@@ -16,6 +16,7 @@ _DISPATCHED = "scalar_t"
 """What PyTorch's macros call the type that they choose when the program runs."""
 OPEN_TYPE = "float"
 """What a type is taken for that a template leaves open."""
+_CLASS_TEMPLATE = re.compile(r"\btemplate\s*<(?P<parameters>[^<>{}]*)>\s*(?:class|struct)\s+(?P<name>\w+)\b[^;{}()]*\{")
 _CONSTANTS = re.compile(r"\bconst(?:expr)?\s[\w\s:]*?\b(\w+\s*=(?!=)[^;]*);|\benum\b[^;{}]*\{([^{}]*)\}")
 """The constants that a statement of a class, or an enumeration in it, declares."""
 
@@ -69,18 +70,32 @@ class HostTemplates:
         return member_type(self._code, of_class[1], given, of_class[3]) or name
 
     def given(self, name: str, place: int) -> tuple[str, int] | None:
-        """What the last call of a function template gives one of its parameters by name, else what is its default."""
+        """What the last call of a function template gives one of its parameters by name, else what is its default.
+
+        Of a function of a class template also what the class is given where an object is declared.
+        """
         function = function_at(self._functions, place)
         parameters = [] if function is None else self._parameters(function)
         position = next((at for at, one in enumerate(parameters) if name_in(one) == name), None)
         if function is None or position is None:
-            return None
+            return self._given_to_class(name, place)
         calls = list(re.finditer(rf"\b{re.escape(function.name)}\s*<([^<>;]*)>\s*\(", self._code))
         given = split_list(calls[-1][1]) if calls else []
         if position < len(given):
             return given[position], calls[-1].start()
         default = parameters[position].partition("=")[2].strip()
         return (default, function.start) if default else None
+
+    def _given_to_class(self, name: str, place: int) -> tuple[str, int] | None:
+        for declared in _CLASS_TEMPLATE.finditer(self._code, 0, place):
+            names = [name_in(one) for one in split_list(declared["parameters"])]
+            if name not in names or place >= closing(self._code, declared.end() - 1, "{}"):
+                continue
+            objects = re.finditer(rf"\b{declared['name']}\s*<([^<>;]*)>\s+\w+\s*[;({{=]", self._code)
+            given = [(split_list(one[1]), one.start()) for one in objects]
+            if given and names.index(name) < len(given[-1][0]):
+                return given[-1][0][names.index(name)], given[-1][1]
+        return None
 
     def _parameters(self, function: HostFunction) -> list[str]:
         listed = re.search(r"\btemplate\s*<([^<>{}]*)>[^;{}<>]*$", self._code[: function.start])
