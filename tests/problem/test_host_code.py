@@ -125,6 +125,16 @@ def test_headers_that_are_nowhere_are_left_out_beside_host_code(tmp_path, includ
     assert missing_headers(source, (tmp_path,)) == ([] if stays else [included[1:-1]])
 
 
+def test_a_name_for_a_class_of_the_hosts_is_left_out_with_it():
+    source = (
+        "template <typename T> struct Free { void operator()(T *p) const { cudaFree(p); } };\n"
+        "template <typename T> using owned = std::unique_ptr<T[], Free<T>>;\ntypedef float real;\n"
+        "using pair = float2;\n__global__ void k(real *v) { v[0] = 1; }\nint main() { k<<<1, 1>>>(v); }\n"
+    )
+    kept = device_code(source).splitlines()
+    assert [line.strip() for line in kept] == [";", "", *source.splitlines()[2:5], ""]
+
+
 def test_what_kernels_take_of_opencv_stays_where_its_headers_are_left_out(tmp_path):
     source = (
         "#include <opencv2/opencv.hpp>\nusing namespace cv;\n"

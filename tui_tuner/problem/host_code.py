@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -93,6 +93,7 @@ def device_code(source: str, directories: tuple[Path, ...] = (), kernel: str = "
         return source
     source = _blanked(source, _host_parts(code))
     source = _blanked(source, _unnamed_classes(code_only(source)))
+    source = _blanked(source, _aliases_of(_classes_of(code) - _classes_of(code_only(source)), code_only(source)))
     if kernel:
         source = _blanked(source, _other_kernels(code_only(source), kernel.partition("<")[0]))
         words = _without_idle_macros(code_only(_INCLUDE.sub("", source)))
@@ -118,6 +119,19 @@ def _unnamed_classes(code: str) -> Iterator[tuple[int, int]]:
             continue
         if words[found["name"]] == _WORD.findall(own).count(found["name"]):
             yield found.start(), end
+
+
+def _classes_of(code: str) -> set[str]:
+    """The names of the classes that code defines."""
+    return {one["name"] for one in _CLASS.finditer(code)}
+
+
+def _aliases_of(left_out: Collection[str], code: str) -> Iterator[tuple[int, int]]:
+    """Where names begin and end that stand for classes that are left out, as of `unique_ptr<T, Deleter<T>>`."""
+    named = "|".join(map(re.escape, left_out)) or "(?!)"
+    head = r"(?:template\s*<[^{}()<>]*>\s*)?\b(?:using\s+\w+\s*=|typedef\b)"
+    for one in re.finditer(rf"{head}[^;{{}}]*\b(?:{named})\b[^;{{}}]*;", code):
+        yield one.span()
 
 
 def _other_kernels(code: str, kernel: str) -> Iterator[tuple[int, int]]:
