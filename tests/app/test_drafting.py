@@ -492,7 +492,8 @@ def test_what_is_no_number_though_outputs_are_filled_is_tried_without_negative_n
 
 def test_another_file_with_the_hosts_code_is_read_for_a_draft_only(tmp_path):
     file, host = tmp_path / "scale.cu", tmp_path / "main.cpp"
-    file.write_text("__global__ void k(float *to, int n) { if (threadIdx.x < n) to[threadIdx.x] = n; }\n")
+    source = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) to[i] = n;"
+    file.write_text(f"__global__ void k(float *to, int n) {{ {source} }}\n")
     host.write_text("int main() { int count = 70000; k<<<(count + 127) / 128, 128>>>(out, count); }\n")
     written = problem_of(file, host=host)
     assert (written.problem.sizes, written.problem.defaults) == ({"n": 70000}, {"block_size_x": 128})

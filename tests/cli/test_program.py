@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Coroutine
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -80,7 +83,21 @@ def test_an_output_that_has_no_room_is_told_in_a_line(tmp_path: Path, command: l
 def test_a_directory_gets_no_problem_file(tmp_path: Path, place: str) -> None:
     done = tuner_tui("init", place, cwd=tmp_path)
     assert done.code == 1
-    assert "says no language\n  known endings: .cu, .cl, .c, .cc, .cpp" in done.err
+    assert "is a directory\n  name a kernel's file" in done.err
+
+
+def test_a_command_that_is_interrupted_before_it_begins_leaves_nothing_that_is_awaited(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waiting: list[Coroutine[Any, Any, int]] = []
+
+    def interrupted(done: Coroutine[Any, Any, int], *_: object) -> int:
+        waiting.append(done)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tui_tuner.cli._in_a_loop", interrupted)
+    assert main(["init", "kernel.cu"]) == ExitCode.INTERRUPTED
+    assert inspect.getcoroutinestate(waiting[0]) == inspect.CORO_CLOSED
 
 
 @pytest.mark.parametrize("words", [["attach", "gone"], ["replay", "gone"], ["resume", "gone"]])

@@ -449,10 +449,11 @@ def test_init_chooses_of_several_kernels_as_a_session_does_and_says_how_to_take_
 @pytest.mark.parametrize(
     ("file", "text", "told"),
     [
-        ("gone.cu", None, "gone.cu cannot be read"),
+        ("gone.cu", None, "there is no kernel file gone.cu"),
         ("notes.txt", "hello", "known endings: .cu"),
         ("empty.cu", "", "empty.cu"),
-        ("binary.cu", b"\xff\xfe\x00", "not UTF-8"),
+        ("binary.cu", b"\xff\xfe\x00", "this is no text, but a binary file"),
+        ("latin.cu", b"// \xff", "this is not UTF-8 text"),
     ],
 )
 def test_init_says_why_a_file_is_no_kernel(here: TuneHere, file: str, text: str | bytes | None, told: str) -> None:

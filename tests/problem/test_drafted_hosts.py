@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tests.problem.examples import drafted
-from tui_tuner.app.named import check_kernel
+from tui_tuner.app.named import check_kernel, problem_of
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.by_value import alignment_of, layout
 from tui_tuner.problem.c_types import dtype_of, type_aliases
@@ -260,7 +260,7 @@ CASES = {
         " cudaMalloc(&from_, n_ * sizeof(float)); }\n"
         "void Scaler::run() { k<<<(n_ + 127) / 128, 128>>>(to_, from_, n_); }\n"
         "int main() { auto one = std::make_unique<Scaler>(70000); one->run(); }",
-        {"to": ["70000"], "from": ["70000"], "problem_size": ["70000"], "n": 70000},
+        {"sizes": {"n": 70000}, "to": ["n"], "from": ["n"], "problem_size": ["n"], "n": "n"},
     ),
     "memory behind a conversion in the words of C++": (
         "__global__ void k(float2 *to, const float2 *from, int n) {"
@@ -402,7 +402,7 @@ CASES = {
         {"problem_size": ["n"], "defaults": {"block_size_x": 512}},
     ),
     "blocks in two dimensions of threads in one": (
-        "__global__ void k(float *to) { to[blockIdx.y * 64 + threadIdx.x] = 1; }\n"
+        "__global__ void k(float *to) { to[blockIdx.y * blockDim.x + threadIdx.x] = 1; }\n"
         "int main() { k<<<dim3(1, 32), 64>>>(to); }",
         {"tunables": ["block_size_x"]},
     ),
@@ -527,11 +527,11 @@ CASES = {
         " k<<<n / 64, 64>>>(to, solid, n); }",
         {"fill solid": ("integers", None, 2), "to": ["4 * n"], "outputs": ["to"]},
     ),
-    "a loop's first turn, where a function is called in it": (
+    "halfway through a loop that a function is called in": (
         f"__global__ void k(int turn, float *to, int n) {{ {ONE} to[i] = turn; }}\n"
         "void run(int turn, float *to, int n) { k<<<dim3(n / 64), 64>>>(turn, to, n); }\n"
         "int main() { int n = 64 * (count / 64); for (int turn = 0; turn < 3; turn++) run(turn, to, n); }",
-        {"sizes": {"n": 1 << 20}, "turn": 0, "to": ["n"], "problem_size": ["n"]},
+        {"sizes": {"n": 1 << 20}, "turn": 1, "to": ["n"], "problem_size": ["n"]},
     ),
     "a number of the template that has nothing to do with the block": (
         f"template <int R> __global__ void k({SCALED}) {{ {ONE} if (i < n) to[i] = R * from[i]; }}\n"
@@ -580,7 +580,7 @@ CASES = {
     ),
     "what tensor cores store": (
         "__global__ void k(half *a, float *c, int n) { wmma::load_matrix_sync(x, a, n);"
-        " wmma::store_matrix_sync(c + threadIdx.x, y, n, wmma::mem_col_major); }\n"
+        " wmma::store_matrix_sync(c + threadIdx.x / blockDim.x, y, n, wmma::mem_col_major); }\n"
         "int main() { dim3 block(64); dim3 grid; grid.x = (1024 + (16 * block.x / 32 - 1)) / (16 * block.x / 32);"
         " k<<<grid, block>>>(a, c, 1024); }",
         {"outputs": ["c"], "grid_div_x": ["16 * block_size_x // 32"]},
@@ -599,6 +599,174 @@ CASES = {
             "y": ["BATCH * 2048"],
         },
     ),
+    "a launch by a macro in an object's function, of a structure that the object copies": (
+        "struct Grid { int nx, ny; };\n"
+        "__global__ void k(Grid g, float *to) { int i = blockIdx.x * blockDim.x + threadIdx.x;"
+        " int j = blockIdx.y * blockDim.y + threadIdx.y; if (i < g.nx && j < g.ny) to[j * g.nx + i] = i; }\n"
+        "#define LAUNCH(kernel, grid, block, ...) do { kernel<<<(grid), (block)>>>(__VA_ARGS__); } while (0)\n"
+        "class Solver { public: explicit Solver(const Grid &g) : grid_(g) {}\n"
+        " void step(float *to) { const dim3 block(32, 4);"
+        " const dim3 grid((grid_.nx + block.x - 1) / block.x, (grid_.ny + block.y - 1) / block.y);"
+        " LAUNCH(k, grid, block, grid_, to); }\n private: Grid grid_; };\n"
+        "int main() { Grid g; g.nx = 640; g.ny = 480; Solver solver(g); float *to;"
+        " cudaMalloc(&to, g.nx * g.ny * sizeof(float)); solver.step(to); }",
+        {"sizes": {"nx": 640, "ny": 480}, "problem_size": ["nx", "ny"], "to": ["nx * ny"]},
+    ),
+    "two members that a constructor is given the same number for": (
+        "__global__ void k(float *to, int w, int h) { int i = blockIdx.x * blockDim.x + threadIdx.x;"
+        " if (i < w * h) to[i] = i; }\n"
+        "struct Field { int w_, h_; float *to_; Field(int w, int h) : w_(w), h_(h) {"
+        " cudaMalloc(&to_, w_ * h_ * sizeof(float)); }\n"
+        " void run() { k<<<(w_ * h_ + 127) / 128, 128>>>(to_, w_, h_); } };\n"
+        "int main() { Field field(512, 512); field.run(); }",
+        {"sizes": {"w": 512, "h": 512}, "problem_size": ["w * h"], "to": ["w * h"]},
+    ),
+    "numbers that a function hands back, in a choice that is made of another": (
+        SCALE + "void choose(int n, int most, int &blocks, int &threads) {"
+        " threads = n < most * 2 ? next_power(n) : most; blocks = (n + threads - 1) / threads; }\n"
+        "int fallback(int argc, char **argv, const char *name, int otherwise) {"
+        " for (int i = 1; i < argc; i++) if (!strcmp(argv[i], name)) return atoi(argv[i + 1]); return otherwise; }\n"
+        'int main(int argc, char **argv) { int n = fallback(argc, argv, "n", 1 << 20); int blocks = 0, threads = 0;'
+        f" choose(n, 256, blocks, threads); {DATA} k<<<blocks, threads>>>(to, from, n); }}",
+        {"sizes": {"n": 2**20}, "problem_size": ["n"], "grid_div_x": None, "defaults": {"block_size_x": 256}},
+    ),
+    "numbers that a function hands back for one of two launches say nothing of the other": (
+        SCALE + "void choose(int n, int &blocks) { blocks = (n + 255) / 256; }\n"
+        f"int main() {{ int n = 5000, m = 70, one, other; {DATA} choose(m, other); choose(n, one);"
+        " k<<<other, 256>>>(to, from, m); }",
+        {"problem_size": ["other * 256"]},  # a size of its own, guessed
+    ),
+    "constants of the class that a template is given, by default": (
+        "template <int M, int N> struct Tiles { static constexpr int ROWS = M, EACH = 4;"
+        " enum { THREADS = N / EACH, MORE = 1 }; static constexpr int COLS = N; };\n"
+        "using Usual = Tiles<32, 64>;\n"
+        "template <class C> __global__ void k(float *to, int w, int h) {"
+        " int i = blockIdx.x * C::COLS + threadIdx.x * 4, j = blockIdx.y * C::ROWS + threadIdx.y;"
+        " if (i < w && j < h) to[j * w + i] = i; }\n"
+        "template <class C = Usual> void run(float *to, int w, int h) { dim3 block(C::THREADS, C::ROWS);"
+        " dim3 grid((w + C::COLS - 1) / C::COLS, (h + C::ROWS - 1) / C::ROWS); k<C><<<grid, block>>>(to, w, h); }\n"
+        "int main() { int w = 640, h = 480; float *to; cudaMalloc(&to, w * h * sizeof(float)); run<>(to, w, h); }",
+        {
+            "name": "k<Tiles<32, 64>>",
+            "problem_size": ["w", "h"],
+            "grid_div_x": ["64"],
+            "block_size": ["16", "32"],
+            "sizes": {"w": 640, "h": 480},
+        },
+    ),
+    "a block that the kernel's numbers are written for": (
+        "__global__ void k(float *to, const float *from, int n) { __shared__ float s[64];"
+        " s[threadIdx.x] = from[blockIdx.x * 64 + threadIdx.x]; __syncthreads();"
+        " to[blockIdx.x * 64 + threadIdx.x] = s[63 - threadIdx.x]; }\n"
+        f"int main() {{ int n = 4096; {DATA} k<<<n / 64, 64>>>(to, from, n); }}",
+        {"tunables": [], "block_size": ["64"], "problem_size": ["n"], "grid_div_x": ["64"]},
+    ),
+    "a block that a function of the kernel's asks for": (
+        "__device__ int own() { return blockIdx.x * blockDim.x + threadIdx.x; }\n"
+        "__global__ void k(float *to, const float *from, int n) {"
+        " if (own() < n && threadIdx.x >= 0) to[own()] = from[own()]; }\n"
+        f"int main() {{ int n = 4096; {DATA} k<<<n / 64, 64>>>(to, from, n); }}",
+        {"tunables": ["block_size_x"], "defaults": {"block_size_x": 64}},
+    ),
+    "numbers that constant memory is filled with": (
+        "__constant__ int by[4];\nstatic const int listed[2][2] = {{0, -1}, {3, 2}};\n"
+        f"__global__ void k(float *to, int n) {{ {ONE} if (i < n) to[i] = by[i % 4]; }}\n"
+        "int main() { int n = 5000; cudaMemcpyToSymbol(by, listed, sizeof listed); cudaMalloc(&to, n * 4);"
+        " k<<<(n + 63) / 64, 64>>>(to, n); }",
+        {"fill by": ("integers", -1, 4), "by": [4]},
+    ),
+    "members of a structure that a constructor copies and works with": (
+        "struct Sizes { int w, h; };\n"
+        f"__global__ void k(float *to, Sizes s) {{ {ONE} if (i < s.w * s.h) to[i] = 1; }}\n"
+        "struct Field { Sizes sizes; float *to; Field(const Sizes &s) : sizes(s) {"
+        " const size_t cells = size_t(sizes.w) * sizes.h; cudaMalloc(&to, cells * sizeof(float)); }\n"
+        " void run() { k<<<(sizes.w * sizes.h + 63) / 64, 64>>>(to, sizes); } };\n"
+        "int main() { Sizes s; s.w = 640; s.h = 480; Field field(s); field.run(); }",
+        {"sizes": {"w": 640, "h": 480}, "to": ["w * h"], "problem_size": ["w * h"]},
+    ),
+    "halfway through a loop around another that has no braces either": (
+        f"__global__ void k(int turn, float *to, int n) {{ {ONE} if (i < n) to[i] = turn; }}\n"
+        "void run(int turn, float *to, int n) { k<<<n / 64, 64>>>(turn, to, n); }\n"
+        "int main() { int n = 4096; for (int turn = 0; turn < 40; turn++)"
+        " for (int l = 0; l < 3; l++) run(turn, to, n); }",
+        {"turn": 20},
+    ),
+    "arrays of one of two sizes, of which the kernel is given the other": (
+        "__global__ void k(float *to, const float *from, const float *bias, int each) {"
+        " from += blockIdx.x * each; to += blockIdx.x * each;"
+        " for (int i = threadIdx.x; i < each; i += blockDim.x) to[i] = from[i] + bias[i]; }\n"
+        "void run(torch::Tensor x, torch::Tensor y) { int each = x.size(-1), rows = x.numel() / each;"
+        " k<<<rows, 256>>>(y.data_ptr<float>(), x.data_ptr<float>(), b.data_ptr<float>(), each); }",
+        {"bias": ["each"], "from": ["x_numel"], "to": ["x_numel"]},
+    ),
+    "a block of a namespace, and threads that macros tell apart and launch": (
+        "namespace own { constexpr int X = 32, Y = 8; }\n"
+        "#define EACH(i, j, w, h) int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + \\\n"
+        " threadIdx.y; if (i < (w) && j < (h))\n"
+        "#define RUN(k, w, h, ...) k<<<dim3((w + own::X - 1) / own::X, (h + own::Y - 1) / own::Y), \\\n"
+        " dim3(own::X, own::Y)>>>(__VA_ARGS__)\n"
+        "struct Options { int w = 640, h = 480; };\n"
+        "Options parse(int argc, char **argv) { Options o; if (argc > 1) o.w = atoi(argv[1]); return o; }\n"
+        "__global__ void k(float *to, int w, int h) { EACH(x, y, w, h) to[y * w + x] = x; }\n"
+        "int main(int argc, char **argv) { const Options o = parse(argc, argv);"
+        " cudaMalloc(&to, sizeof(float) * o.w * o.h); RUN(k, o.w, o.h, to, o.w, o.h); }",
+        {"sizes": {"w": 640, "h": 480}, "tunables": ["block_size_x", "block_size_y"], "to": ["w * h"]},
+    ),
+    "a grid and a block that a function hands back": (
+        SCALE + "static void choose(size_t n, dim3 *grid, dim3 *block) { *block = dim3(128, 1, 1);"
+        " *grid = dim3((unsigned)((n + block->x - 1) / block->x), 1, 1); }\n"
+        f"int main() {{ int n = 5000; {DATA} dim3 grid, block; choose(n, &grid, &block);"
+        " k<<<grid, block>>>(to, from, n); }",
+        {"sizes": {"n": 5000}, "problem_size": ["n"], "grid_div_x": None, "defaults": {"block_size_x": 128}},
+    ),
+    "defaults of a function template that is called without arguments": (
+        "template <int BLOCK, int EACH> __global__ void k(float *to, int n) {"
+        " int i = blockIdx.x * BLOCK * EACH + threadIdx.x;"
+        " for (int j = 0; j < EACH; j++) if (i + j * BLOCK < n) to[i + j * BLOCK] = j; }\n"
+        "template <int BLOCK = 128, int EACH = 4> void run(float *to, int n) { constexpr int all = BLOCK * EACH;"
+        " k<BLOCK, EACH><<<(n + all - 1) / all, BLOCK>>>(to, n); }\n"
+        "int main() { int n = 5000; cudaMalloc(&to, n * 4); run(to, n); }",
+        {"name": "k<128,4>", "sizes": {"n": 5000}, "grid_div_x": ["512"], "block_size": ["128"]},
+    ),
+    "the type that an object's class is given": (
+        "template <typename T> __global__ void k(T *to, int n) {"
+        f" {ONE} if (i < n) to[i] = 1; }}\n"
+        "template <typename Real> class Field { public: explicit Field(int n) : n_(n) {"
+        " cudaMalloc(&to_, n * sizeof(Real)); }\n"
+        " void run() { k<Real><<<(n_ + 63) / 64, 64>>>(to_, n_); }\n private: int n_; Real *to_; };\n"
+        "int main() { Field<double> field(5000); field.run(); }",
+        {"name": "k<double>", "sizes": {"n": 5000}, "dtype to": "float64", "to": ["n"]},
+    ),
+    "numbers of an enumeration": (
+        "enum Way { C = 0, E, N, W = 7, S, ALL };\nenum class Kind { ONE = 2, TWO };\n"
+        "__global__ void k(float *to, int n) {"
+        f" {ONE} if (i < n) for (int q = 0; q < ALL; q++) to[q * n + i] = q; }}\n"
+        "int main() { int n = 5000; cudaMalloc(&to, ALL * n * sizeof(float)); k<<<(n + 63) / 64, 64>>>(to, n); }",
+        {"sizes": {"n": 5000}, "to": ["9 * n"]},
+    ),
+    "bytes of which neighbours are read are no offsets": (
+        "__global__ void k(unsigned char *to, const unsigned char *from, int n) {"
+        f" {ONE} if (i < n - 1) to[i] = from[i] / 2 + from[i + 1] / 2; }}\n"
+        "int main() { int n = 5000; cudaMalloc(&to, n); cudaMalloc(&from, n); k<<<(n + 63) / 64, 64>>>(to, from, n); }",
+        {"sizes": {"n": 5000}, "fill from": (None, None, None)},
+    ),
+    "a warp is as wide as it is": (
+        "#define WARP_SIZE 32\n#define ROWS 4\n__global__ void k(float *to, const float *from, int n) {"
+        " int i = blockIdx.x * ROWS + threadIdx.y; if (i < n && threadIdx.x % WARP_SIZE == 0) to[i] = from[i]; }\n"
+        f"int main() {{ int n = 5000; {DATA} dim3 block(WARP_SIZE, ROWS);"
+        " k<<<(n + ROWS - 1) / ROWS, block>>>(to, from, n); }",
+        {"tunables": ["ROWS"], "block_size": ["32", "ROWS"]},
+    ),
+    "an output with an element for each block is another with other blocks": (
+        "#define THREADS 128\n__global__ void k(float *to, const float *from, int n) { __shared__ float s[THREADS];"
+        " int i = blockIdx.x * THREADS + threadIdx.x; s[threadIdx.x] = i < n ? from[i] : 0; __syncthreads();"
+        " if (threadIdx.x == 0) { float sum = 0; for (int j = 0; j < THREADS; j++) sum += s[j];"
+        " to[blockIdx.x] = sum; } }\n"
+        "int main() { int n = 5000, blocks = (n + THREADS - 1) / THREADS; float *to, *from;"
+        " cudaMalloc(&to, blocks * sizeof(float)); cudaMalloc(&from, n * sizeof(float));"
+        " k<<<blocks, THREADS>>>(to, from, n); }",
+        {"tunables": [], "block_size": ["128"], "to": ["ceil_div(n, 128)"]},
+    ),
 }
 
 
@@ -614,6 +782,7 @@ def test_the_hosts_code_says(tmp_path, case):
         "emulated": problem.on_emulator().sizes,
         "tested": problem.on_emulator().tests[0].sizes if problem.on_emulator().tests else {},
         "grid_div_x": problem.launch.grid_div_x,
+        "block_size": problem.launch.block_size,
         "shared_memory": problem.launch.shared_memory,
         "defaults": problem.defaults,
         "tunables": list(problem.tunables),
@@ -690,12 +859,16 @@ def test_constant_memory_holds_no_negative_numbers_where_these_made_what_is_no_n
 
 def test_a_kernel_in_a_text_of_python_is_refused_with_what_to_do(tmp_path):
     file = tmp_path / "blur.py"
+    (tmp_path / "other.py").write_text("import triton\n")
     file.write_text("import cupy\nblur = cupy.RawKernel(r'''\nextern \"C\" __global__\nvoid blur(float *to) {}\n''')\n")
     for refuses in (lambda: scaffold(file, None), lambda: check_kernel(file)):
         with pytest.raises(ProblemError, match=r"blur\(\) is CUDA in a text of Python") as caught:
             refuses()
         assert caught.value.line == 3
         assert caught.value.hint == f"write that text into blur.cu, and run: tuner-tui {tmp_path / 'blur.cu'}"
+    with pytest.raises(ProblemError, match=r"other\.py needs no problem file") as caught:
+        scaffold(tmp_path / "other.py", None)
+    assert caught.value.hint == f"kernels in Python are tuned by: tuner-tui {tmp_path / 'other.py'}"
     file.write_text(f"import triton\n# instead of __global__ void blur()\n{'@triton.jit'}\ndef blur(): pass\n")
     check_kernel(file)
 
@@ -931,3 +1104,39 @@ def test_a_kernel_of_a_single_block_is_not_the_first_choice(tmp_path):
         "int main() { edge<<<1, 16>>>(a); inner<<<64, 16>>>(a); }\n"
     )
     assert ranked_kernels(kernel) == ["inner", "edge"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message", "hint"),
+    [
+        ("k.cpp", f"// __global__\n{SCALE}", "k() is CUDA in a file of C or C++", "name it k.cu, and run: tuner-tui"),
+        (
+            "k.cpp",
+            f"#include <hip/hip_runtime.h>\n{SCALE}",
+            "k() is HIP, which no device here runs",
+            "write it as CUDA",
+        ),
+        (
+            "k.hip",
+            f"// a kernel\n{SCALE} int main() {{ hipMalloc(&to, 4); }}",
+            "k() is HIP",
+            "write it as CUDA into k.cu",
+        ),
+    ],
+)
+def test_a_kernel_in_another_language_than_the_ending_says_is_refused_with_what_to_do(
+    tmp_path, name, text, message, hint
+):
+    file = tmp_path / name
+    file.write_text(text)
+    for refuses in (lambda: scaffold(file, None), lambda: problem_of(file)):
+        with pytest.raises(ProblemError) as caught:
+            refuses()
+        assert (caught.value.line, caught.value.message[: len(message)]) == (2, message)
+        assert caught.value.hint.startswith(hint)
+
+
+def test_an_ending_of_no_language_is_told_as_such_and_not_as_a_problem_file_that_is_missing(tmp_path):
+    (tmp_path / "k.metal").write_text("kernel void k() {}\n")
+    with pytest.raises(ProblemError, match=r"the ending of .*k\.metal says no language"):
+        problem_of(tmp_path / "k.metal")

@@ -7,7 +7,7 @@ import pytest
 
 from tui_tuner.app.drafting import assumptions
 from tui_tuner.app.named import problem_of
-from tui_tuner.problem.draft.c_expressions import NotArithmetic, arithmetic
+from tui_tuner.problem.draft.c_expressions import UNREAD, NotArithmetic, arithmetic
 from tui_tuner.problem.draft.constants import constants_of_host
 from tui_tuner.problem.draft.guesses import dimensions
 from tui_tuner.problem.draft.launch import drafted_launch
@@ -125,6 +125,26 @@ def test_headers_that_are_nowhere_are_left_out_beside_host_code(tmp_path, includ
     assert missing_headers(source, (tmp_path,)) == ([] if stays else [included[1:-1]])
 
 
+def test_a_name_for_a_class_of_the_hosts_is_left_out_with_it():
+    source = (
+        "template <typename T> struct Free { void operator()(T *p) const { cudaFree(p); } };\n"
+        "template <typename T> using owned = std::unique_ptr<T[], Free<T>>;\ntypedef float real;\n"
+        "using pair = float2;\n__global__ void k(real *v) { v[0] = 1; }\nint main() { k<<<1, 1>>>(v); }\n"
+    )
+    kept = device_code(source).splitlines()
+    assert [line.strip() for line in kept] == [";", "", *source.splitlines()[2:5], ""]
+
+
+def test_what_kernels_take_of_opencv_stays_where_its_headers_are_left_out(tmp_path):
+    source = (
+        "#include <opencv2/opencv.hpp>\nusing namespace cv;\n"
+        "__global__ void k(uchar *v) { v[0] = 1; }\nint main() { cv::Mat m; k<<<1, 1>>>(v); }\n"
+    )
+    code = device_code(source, (tmp_path,))
+    assert code.splitlines()[0] == "typedef unsigned char uchar; namespace cv {}"
+    assert code.splitlines()[1:3] == source.splitlines()[1:3]
+
+
 def launch_in(source: str, kernel: str):
     signature = find_kernel(source, "cuda", kernel)
     return drafted_launch(source, signature, Path("k.cu"), "", dimensions(signature))
@@ -142,13 +162,20 @@ def launch_in(source: str, kernel: str):
         ("std::min(32, 4 * 9)", "32"),
         ("0xFF + 1'000u", "1255"),
         ("a > 1 ? b : c", "b if a > 1 else c"),
+        ("(w + 31) & ~31", "ceil_div(w, 32) * 32"),
+        ("(w + b - 1) & ~(b - 1)", "ceil_div(w, b) * b"),
+        ("w & -32", "w // 32 * 32"),
+        ("w & 31", "w % 32"),
+        ("a > 1 ? f(b) : c", f"{UNREAD} if a > 1 else c"),
     ],
 )
 def test_arithmetic_of_c_is_read_as_ours(written, meant):
     assert ast.unparse(arithmetic(written)) == meant
 
 
-@pytest.mark.parametrize("written", ["atoi(argv[1])", "x = 3", "f(", "a b", "1" * 500, "1 << 70"])
+@pytest.mark.parametrize(
+    "written", ["atoi(argv[1])", "x = 3", "f(", "a b", "1" * 500, "1 << 70", "w & 5", "w & b", "a > 1 ? f(b) : g(c)"]
+)
 def test_what_is_no_arithmetic_is_refused(written):
     with pytest.raises(NotArithmetic):
         arithmetic(written)
@@ -196,7 +223,7 @@ def test_a_launch_is_read_through_calls_constants_and_macros():
 
 def test_of_several_launches_the_largest_is_the_one():
     source = (
-        "__global__ void k(int *v) { v[blockIdx.x] = threadIdx.x; }\n"
+        "__global__ void k(int *v) { v[blockIdx.x] = threadIdx.x / blockDim.x; }\n"
         "int main() { int n = 1 << 16; const int T = 128; int *d;\n cudaMalloc(&d, n * sizeof(int));\n"
         "k<<<1, T>>>(d);\n k<<<n / T, T>>>(d);\n k<<<2, T>>>(d); }\n"
     )

@@ -33,7 +33,9 @@ def test_a_snapshot_is_read_again_without_any_file(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "line", "message", "hint"),
     [
-        ('name = "scale"', "name = scale", 3, "this is not TOML", "quotes"),
+        ('name = "scale"', "name = scale", 3, "this is not TOML", "true and false do not"),
+        ("[launch]", "[launch", 8, "this is not TOML: Expected", ""),
+        ("[defaults]", "[[defaults]]", 37, "[defaults]: input should be a table", ""),
         ("[launch]", "[lanch]", 8, "unknown key 'lanch'", "did you mean 'launch'?"),
         ("grid_div_x =", "grid_dvi_x =", 10, "unknown key 'grid_dvi_x' in [launch]", "did you mean 'grid_div_x'?"),
         ("output = true", "outptu = true", 16, "unknown key 'outptu' in [arguments[1]]", "did you mean 'output'?"),

@@ -230,6 +230,21 @@ CASES = {
         " clEnqueueNDRangeKernel(queue, other, 1, NULL, &g, NULL, 0, NULL, NULL); }",
         {"sizes": {"n": 2**20}, "problem_size": ["n"]},
     ),
+    "work-items rounded up along two axes of a kernel that asks for its group": (
+        "#ifndef W\n#define W 16\n#endif\n#ifndef H\n#define H 8\n#endif\n"
+        "__kernel __attribute__((reqd_work_group_size(W, H, 1))) void scale(__global float *to, int w, int h)"
+        " { int i = get_group_id(0) * W + get_local_id(0), j = get_global_id(1);"
+        " if (i < w && j < h) to[j * w + i] = 1; }",
+        'int main() { int w = 640, h = 480; sprintf(options, "-DW=%d -DH=%d", BW, BH);'
+        " const int BW = 16, BH = 8; clBuildProgram(program, 1, &device, options, NULL, NULL);"
+        ' cl_kernel kernel = clCreateKernel(program, "scale", &err);'
+        " cl_mem to = clCreateBuffer(context, CL_MEM_READ_WRITE, w * h * sizeof(float), NULL, &err);"
+        " clSetKernelArg(kernel, 0, sizeof(cl_mem), &to); clSetKernelArg(kernel, 1, 4, &w);"
+        " clSetKernelArg(kernel, 2, 4, &h); size_t local[2] = { BW, BH };"
+        " size_t global[2] = { (w + BW - 1) / BW * BW, (h + BH - 1) / BH * BH };"
+        " clEnqueueNDRangeKernel(queue, kernel, 2, NULL, global, local, 0, NULL, NULL); }",
+        {"sizes": {"w": 640, "h": 480}, "problem_size": ["w", "h"], "to": ["w * h"]},
+    ),
     "numbers that come from outside": (
         SCALE.replace("int n)", "int n, const int offset)").replace("from[i]", "from[offset + i]"),
         f"int main(int c, char **v) {{ const int length = 5000; {BUFFERS} {SET} int at = first(v);"

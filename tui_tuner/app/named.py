@@ -13,7 +13,7 @@ from tui_tuner.errors import DeviceError, ProblemError, SettingsError
 from tui_tuner.evaluate.devices.choose import recorded_file
 from tui_tuner.evaluate.recorded.problem import problem_beside, problem_of_recording
 from tui_tuner.evaluate.recorded.reading import check_file, is_cache_name, read_recording
-from tui_tuner.problem.draft.problem_file import file_of_kernels, language_of
+from tui_tuner.problem.draft.problem_file import file_of_kernels, known_language
 from tui_tuner.problem.host_code import refuse_text
 from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.problem.load import Written, written_in_file
@@ -42,7 +42,8 @@ def problem_of(kernel: Path | None, device: str = "auto", host: Path | None = No
     room = room_for_file(file)
     if room is not None:
         return loaded(room.problem)(file, name, device)  # type: ignore[no-any-return]
-    if language_of(file) is not None and not file.with_suffix(".toml").exists():
+    if file.suffix != ".toml" and not file.with_suffix(".toml").exists():
+        known_language(file)
         there = file_of_kernels(file)
         if there == file or not there.with_suffix(".toml").exists():
             return drafted(there, name, file if there != file and host is None else host)

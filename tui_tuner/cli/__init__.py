@@ -145,7 +145,12 @@ def _carried_out(words: list[str]) -> int:
         chosen = CommandLine().parse(words)
         _refuse_lost_directory()
         done: int | Coroutine[Any, Any, int] = chosen.command(chosen)
-        return done if isinstance(done, int) else _in_a_loop(done, words, chosen.log_level)
+        if isinstance(done, int):
+            return done
+        try:
+            return _in_a_loop(done, words, chosen.log_level)
+        finally:
+            done.close()  # of an interruption before it began Python would tell that nobody awaited it
     finally:
         sys.stdout.flush()  # as Python would when it ends, when nothing can be told any more
 

@@ -49,10 +49,12 @@ async def init(chosen: argparse.Namespace) -> int:
         UserError: no kernel to choose, the file is there already or cannot be written, or there is no such model.
     """
     from tui_tuner.app.drafting import assumptions, confirmed, drafted, unconfirmed
+    from tui_tuner.app.named import check_kernel
     from tui_tuner.problem.draft.problem_file import file_of_kernels
     from tui_tuner.settings import load_settings
     from tui_tuner.subjects import split_name
 
+    check_kernel(chosen.kernel_file)
     named, name = split_name(chosen.kernel_file)
     file = file_of_kernels(named)
     host = chosen.host or (named if file != named else None)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
 from tui_tuner.errors import ProblemError
+from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.problem.structures import enumerators
 from tui_tuner.problem.syntax import code_only, spaces
 from tui_tuner.problem.toml_file import read_text
@@ -35,6 +36,8 @@ _KERNEL = re.compile(
 )
 _WORD, _ENDS = re.compile(r"\w+"), re.compile(r"\s*;")
 _CLASS = re.compile(r"(?:template\s*<[^{}()<>]*>\s*)?\b(?:struct|class)\s+(?P<name>\w+)[^;{}()=]*\{")
+_OF_OPENCV = "typedef unsigned char uchar; namespace cv {}"
+"""What kernels beside OpenCV's headers use of them."""
 _LIBRARIES = {
     r"cooperative_groups.*": r"\bcooperative_groups\b",
     r"cub/.*": r"\bcub\s*::",
@@ -61,6 +64,9 @@ _SYSTEM = (Path("/usr/include"), Path("/usr/local/include"))
 """Where headers are that come with no compiler."""
 _LAUNCH = re.compile(r"<\s?<\s?<|\bcudaLaunch(?:Cooperative)?Kernel\b")
 _RUNTIME = re.compile(r"\bcuda(?:Event|Malloc|Free|Memcpy|Memset|Stream|Device|Create|Destroy|Get|Set)\w*\s*\(")
+_IN_PYTHON = re.compile(r"\b__global__\s[^;{}()]*?\b(?P<name>\w+)\s*\(")
+_OF_PYTHON = re.compile(r"^\s*(?:import|from)\s+(?:triton|helion)\b", re.MULTILINE)
+_HIP = re.compile(r"#[ \t]*include[ \t]*[<\"]hip/|\bhip[A-Z]\w+\s*\(")
 _MARK = re.compile(r"[{};]")
 _MAIN = re.compile(r"\bmain\s*\(")
 
@@ -87,6 +93,7 @@ def device_code(source: str, directories: tuple[Path, ...] = (), kernel: str = "
         return source
     source = _blanked(source, _host_parts(code))
     source = _blanked(source, _unnamed_classes(code_only(source)))
+    source = _blanked(source, _aliases_of(_classes_of(code) - _classes_of(code_only(source)), code_only(source)))
     if kernel:
         source = _blanked(source, _other_kernels(code_only(source), kernel.partition("<")[0]))
         words = _without_idle_macros(code_only(_INCLUDE.sub("", source)))
@@ -112,6 +119,19 @@ def _unnamed_classes(code: str) -> Iterator[tuple[int, int]]:
             continue
         if words[found["name"]] == _WORD.findall(own).count(found["name"]):
             yield found.start(), end
+
+
+def _classes_of(code: str) -> set[str]:
+    """The names of the classes that code defines."""
+    return {one["name"] for one in _CLASS.finditer(code)}
+
+
+def _aliases_of(left_out: Collection[str], code: str) -> Iterator[tuple[int, int]]:
+    """Where names begin and end that stand for classes that are left out, as of `unique_ptr<T, Deleter<T>>`."""
+    named = "|".join(map(re.escape, left_out)) or "(?!)"
+    head = r"(?:template\s*<[^{}()<>]*>\s*)?\b(?:using\s+\w+\s*=|typedef\b)"
+    for one in re.finditer(rf"{head}[^;{{}}]*\b(?:{named})\b[^;{{}}]*;", code):
+        yield one.span()
 
 
 def _other_kernels(code: str, kernel: str) -> Iterator[tuple[int, int]]:
@@ -156,7 +176,10 @@ def _without_bodies(code: str) -> str:
 
 
 def _kept(include: re.Match[str], directories: Sequence[Path]) -> str:
-    host_only = is_of_host_library(include["quoted"] or include["angled"])
+    name = include["quoted"] or include["angled"]
+    if name.startswith("opencv"):
+        return _OF_OPENCV
+    host_only = is_of_host_library(name)
     return spaces(include.group()) if host_only or _is_missing(include, directories) else include.group()
 
 
@@ -246,18 +269,28 @@ def _is_prototype(statement: str) -> bool:
 
 
 def refuse_text(file: Path) -> None:
-    """Refuse a Python file whose kernel is CUDA's text, as for `cupy.RawKernel` or PyCUDA's `SourceModule`.
+    """Refuse a file whose kernel is in another language than its ending says.
+
+    That is CUDA's text in Python, as for `cupy.RawKernel` or PyCUDA's `SourceModule`, CUDA in a file of C++, and HIP.
 
     Raises:
         ProblemError: it is such a file; with what to do.
     """
-    text = read_text(file) if file.suffix == ".py" else ""
-    kernel = re.search(r"\b__global__\s[^;{}()]*?\b(\w+)\s*\(", text)
-    if kernel is not None and not re.search(r"^\s*(?:import|from)\s+(?:triton|helion)\b", text, re.MULTILINE):
-        own = file.with_suffix(".cu")
-        raise ProblemError(
-            f"{kernel[1]}() is CUDA in a text of Python",
-            hint=f"write that text into {own.name}, and run: tuner-tui {own}",
-            file=file,
-            line=text.count("\n", 0, kernel.start()) + 1,
-        )
+    of_python = file.suffix == ".py"
+    is_other = LANGUAGES.get(file.suffix) == "c" or file.suffix == ".hip"
+    if not of_python and (not is_other or file.with_suffix(".toml").exists()):
+        return
+    text, own = read_text(file), file.with_suffix(".cu")
+    kernel = _IN_PYTHON.search(text) if of_python else _KERNEL.search(code_only(text))
+    if kernel is None or _OF_PYTHON.search(text):
+        return
+    name, run = kernel["name"], f"and run: tuner-tui {own}"
+    if of_python:
+        message, hint = f"{name}() is CUDA in a text of Python", f"write that text into {own.name}, {run}"
+    elif _HIP.search(text):
+        message = f"{name}() is HIP, which no device here runs"
+        hint = f"write it as CUDA into {own.name}, with threadIdx.x, cudaMalloc() and <<<grid, block>>>, {run}"
+    else:
+        message, hint = f"{name}() is CUDA in a file of C or C++", f"name it {own.name}, {run}"
+    place = text.rfind("__global__", 0, kernel.start("name"))
+    raise ProblemError(message, hint=hint, file=file, line=text.count("\n", 0, place) + 1)

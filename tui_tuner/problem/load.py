@@ -171,6 +171,7 @@ def _model_within(annotation: object) -> type[BaseModel] | None:
 
 def _plain(message: str) -> str:
     message = message.removeprefix("Value error, ").replace(" after validation", "")
+    message = message.replace("a valid dictionary", "a table")
     return message[0].lower() + message[1:]
 
 

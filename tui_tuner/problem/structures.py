@@ -59,6 +59,18 @@ def enumerators(code: str) -> dict[str, list[str]]:
     return found
 
 
+def enumerated(code: str) -> dict[str, str]:
+    """What the enumerators of plain enumerations are, as text: what is said, or one more than the one before."""
+    found: dict[str, str] = {}
+    for one in re.finditer(r"\benum\s*(?!class\b|struct\b)\w*\s*(?::[\w\s]+)?\{([^{}]*)\}", code):
+        said, above = "0", 0
+        for text in split_list(one[1]):
+            name, is_said, number = (part.strip() for part in text.partition("="))
+            said, above = (number, 0) if is_said else (said, above)
+            found[name], above = (f"{said} + {above}" if above else said), above + 1
+    return found
+
+
 def template_of(structure: str, code: str) -> list[str]:
     """The names of the parameters of a class template; none of a class that is no template."""
     listed = re.search(rf"\btemplate\s*<([^<>{{}}]*)>\s*(?:struct|class)\s+{re.escape(structure)}\b", code)

@@ -216,6 +216,13 @@ def closing(text: str, opening: int, marks: str) -> int:
     return len(text)
 
 
+def unwrapped(text: str) -> str:
+    """Text without parentheses around all of it."""
+    while text.startswith("(") and closing(text, 0, "()") == len(text):
+        text = text[1:-1].strip()
+    return text
+
+
 _OF_TEMPLATE = re.compile(r"\b[A-Za-z_]\w*\s*<[\w\s:,*]*>(?=\s*(?:[({&*,]|::|$))")
 
 

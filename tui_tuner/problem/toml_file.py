@@ -66,7 +66,9 @@ def _how_in_toml(error: tomli.TOMLDecodeError, text: str) -> str | None:
         return None
     if error.msg.startswith("Cannot"):  # overwrite a value, declare a table twice, change what is complete
         return "each name stands once in a table, and each table once in the file"
-    return 'text needs quotes: name = "matmul"'
+    if error.msg != "Invalid value":
+        return None
+    return 'text needs quotes: name = "matmul"; numbers, true and false do not'
 
 
 TOO_DEEP = "its lists or tables stand in one another too deep to be read"

@@ -16,6 +16,9 @@ _STATED = re.compile(
     re.MULTILINE,
 )
 _ASKED = re.compile(r"^[ \t]*#[ \t]*(?:ifn?def|undef)[ \t]+\w+", re.MULTILINE)
+_WARP = re.compile(r"(?:^|_|(?<=[a-z]))[Ww](?:arp|ave(?:[Ff]ront)?)(?![a-z])|(?:^|_)W(?:ARP|AVE(?:FRONT)?)(?!S(?:_|$))")
+_IN_WARPS = re.compile(r"__(?:shfl|ballot|match|reduce)_\w+|__(?:any|all|activemask|syncwarp)\w*")
+"""What the lanes of a warp do with each other."""
 
 
 _MOST_HEADERS = 200
@@ -73,3 +76,9 @@ def words_of_device(source: str, file: Path, signature: KernelSignature) -> froz
         words |= more
     own = {parameter.name for parameter in signature.parameters}
     return frozenset(words - own)
+
+
+def is_warp(name: str, number: int | None, words: frozenset[str]) -> bool:
+    """Whether a name for a number is that of the lanes of a warp, which is what it is on every device."""
+    in_warps = number == 32 and any(_IN_WARPS.fullmatch(word) for word in words)
+    return in_warps or (number in (32, 64) and _WARP.search(name) is not None)

@@ -8,7 +8,8 @@ import re
 from typing import NamedTuple
 
 from tui_tuner.problem.draft.c_expressions import NotArithmetic, arithmetic
-from tui_tuner.problem.draft.host_program import OPEN_TYPE, HostProgram
+from tui_tuner.problem.draft.host_program import HostProgram
+from tui_tuner.problem.draft.host_templates import OPEN_TYPE
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
 from tui_tuner.problem.structures import enumerators
 from tui_tuner.problem.syntax import POINTER_TO_FUNCTION, code_only, split_list
@@ -189,7 +190,8 @@ def arrays_of_offsets(signature: KernelSignature) -> list[str]:
         plain = re.escape(one.name)
         pairs = re.findall(rf"\b{plain}\s*\[\s*([^][]+?)\s*\+\s*1\s*\]", signature.body)
         begins = any(re.search(rf"\b{plain}\s*\[\s*{re.escape(index)}\s*\]", signature.body) for index in pairs)
-        if begins and one.is_array and "int" in (one.dtype or "") and not is_written(one.name, signature):
+        of_places = (one.dtype or "").removeprefix("u") in ("int32", "int64")  # no pixels
+        if begins and one.is_array and of_places and not is_written(one.name, signature):
             found.append(one.name)
     return found
 

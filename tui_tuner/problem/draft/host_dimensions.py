@@ -21,7 +21,9 @@ def axes(program: HostProgram, text: str, place: int) -> tuple[list[str], int]:
             return split_list(direct[1]), place
         if not re.fullmatch(r"\w+", text.strip()):
             break
-        made = _dim3(program, text.strip(), place)
+        function = program.function_at(place)
+        handed = program.handed_back(text.strip(), 0 if function is None else function.body, place)
+        made = None if handed else _dim3(program, text.strip(), place)
         if made is not None:
             return made
         meaning = program.meaning(text.strip(), place)

@@ -14,6 +14,9 @@ _FUNCTION = re.compile(
     r"\b(?P<name>\w+)\s*\((?P<parameters>[^(){};]*(?:=[^(){};]*\([^(){};]*\)[^(){};]*)*)\)\s*(?:const\s*)?"
     r"(?::(?!:)[^;{}]{0,400}\)\s*)?\{"  # what a constructor sets members to
 )
+_COMMAND_LINE = re.compile(r"\bchar\s*(?:const\s*)?\*\s*(?:const\s*)?(?:\*|\w+\s*\[\s*\])")
+_NUMBER = re.compile(r"(?:(?:unsigned|signed|long|short|int|size_t|dim3|u?int\d+_t|uint|float|double)\s*)+[&*]\s*\w+")
+"""A parameter by which a function hands a number back."""
 _CONTROL = frozenset({"if", "for", "while", "switch", "catch", "return", "sizeof"})
 
 
@@ -41,6 +44,11 @@ def functions_in(code: str) -> list[HostFunction]:
     return found
 
 
+def function_at(functions: Sequence[HostFunction], place: int) -> HostFunction | None:
+    """The function that a place of the code is in."""
+    return next((one for one in functions if one.start <= place < one.end), None)
+
+
 def leading_to(code: str, functions: Sequence[HostFunction], place: int) -> frozenset[HostFunction]:
     """The function that a place is in, and those that call it, or call one that does."""
     found = {one for one in functions if one.start <= place < one.end}
@@ -52,9 +60,36 @@ def leading_to(code: str, functions: Sequence[HostFunction], place: int) -> froz
         found |= more
 
 
+def handed_back(code: str, functions: Sequence[HostFunction]) -> dict[str, list[tuple[int, str, int]]]:
+    """Where names are handed to functions that write numbers by them, with the parameter and where its function ends.
+
+    A parameter by which several names are written says nothing of one of them.
+    """
+    found: dict[str, list[tuple[int, str, int]]] = {}
+    for function in functions:
+        parts = split_list(code[function.start : function.body - 1].partition("(")[2].rpartition(")")[0])
+        by = [place for place, one in enumerate(parts) if _NUMBER.fullmatch(one)]
+        named = re.compile(rf"\b{re.escape(function.name)}\s*(?=\()")
+        calls = [one.end() for around in functions if by for one in named.finditer(code, around.body, around.end)]
+        given = {one: split_list(code[one + 1 : closing(code, one, "()") - 1]) for one in calls}
+        for place in by:
+            written = {one: passed[place].lstrip("& ") for one, passed in given.items() if place < len(passed)}
+            for name in {*written.values()} if len({*written.values()}) == 1 else ():
+                found.setdefault(name, []).extend(
+                    (one, function.parameters[place], function.end - 1) for one in written
+                )
+    return found
+
+
 def returned(code: str, function: HostFunction) -> str | None:
-    """What a function returns that is one expression, or a count that it raises until it is enough."""
+    """What a function returns that is one expression, or a count that it raises until it is enough.
+
+    Of one that looks through what the program is given, which here is nothing, what it returns at its end.
+    """
     body = code[function.body : function.end - 1]
+    if _COMMAND_LINE.search(code, function.start, function.body):
+        last = re.search(r"\breturn\s+(\w+)\s*;\s*$", body)
+        return last[1] if last and last[1] in function.parameters else None
     returned = re.fullmatch(r"(?P<before>.*?)\breturn\b(?P<text>[^;{}]*);\s*", body, re.DOTALL)
     if returned is None:
         return None

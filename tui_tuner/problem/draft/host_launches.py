@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tui_tuner.problem.draft.host_program import HostProgram
-from tui_tuner.problem.syntax import closing, split_list
+from tui_tuner.problem.syntax import closing, split_list, unwrapped
 
 _TEMPLATE = r"<(?:[^<>]|<[^<>]*>)*>"
 """Arguments of a template, among them those of another."""
@@ -66,7 +66,7 @@ def _launch(
     code: str, place: int, template: re.Match[str] | None, given: Sequence[str], arguments: tuple[str, ...]
 ) -> HostLaunch:
     """A launch of a grid, a block and dynamic shared memory, as far as they are given."""
-    grid, block, shared, *_ = [*given, *("1", "1", "0")[len(given) :]]
+    grid, block, shared, *_ = map(unwrapped, [*given, *("1", "1", "0")[len(given) :]])
     said = template.group().replace(" ", "") if template else ""
     line = code.count("\n", 0, place) + 1
     return HostLaunch(place, line, said, grid, block, shared, arguments, tuple(_chosen(code, place)))

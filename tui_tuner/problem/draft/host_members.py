@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tui_tuner.problem.signature import KernelParameter
 from tui_tuner.problem.structures import structures
-from tui_tuner.problem.syntax import closing, name_in, split_list
+from tui_tuner.problem.syntax import closing, name_in, split_list, unwrapped
 
 _VECTOR = r"[a-z]+[1-4]|cu\w*Complex"
 _LISTED = re.compile(rf"(?:[\w:]+\s*(?:<[^<>{{}}]*>)?\s*)?\{{(.*)\}}|make_(?:{_VECTOR})\s*\((.*)\)", re.DOTALL)
@@ -117,8 +117,8 @@ class HostMembers:
 def put_in(text: str, meant: Mapping[str, str]) -> str:
     """Text with what its names stand for."""
     words = re.split(r"(\b[A-Za-z_]\w*)", text)
-    put = "".join(f"({meant[one]})" if one in meant else one for one in words)
-    return re.sub(r"\(\((\w[\w\s]*)\)\)", r"(\1)", put)
+    put = {name: text if (text := unwrapped(said)).isidentifier() else f"({text})" for name, said in meant.items()}
+    return "".join(put.get(one, one) for one in words)
 
 
 def listed(text: str) -> str | None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from tui_tuner.problem.by_value import structure_bytes
 from tui_tuner.problem.c_types import dtype_of
-from tui_tuner.problem.draft.c_expressions import SIZEOF, factors, product
+from tui_tuner.problem.draft.c_expressions import SIZEOF
+from tui_tuner.problem.draft.folding import factors, product
 from tui_tuner.problem.draft.host_loops import appended
 from tui_tuner.problem.draft.host_members import put_in
 from tui_tuner.problem.draft.host_objects import ELEMENT, HostObjects, Taken
@@ -34,7 +35,7 @@ _RANDOM = (
 
 
 class Drawn(NamedTuple):
-    """Random whole numbers: the least, and the number of them, as text that stands at a place."""
+    """Whole numbers, random or listed: the least, and how many there may be, as text that stands at a place."""
 
     low: int
     number: str
@@ -70,6 +71,17 @@ class HostMemory:
         elif (part := self._listed(given, place)) is not None:
             yield LIST.format(parameter.name), taken, parameter
             yield parameter.name, part, replace(parameter, type_text=parameter.type_text.replace("*", "", 1))
+
+    def names_of(self, pointers: Sequence[str], place: int) -> frozenset[str]:
+        """The names that the bytes of arrays are written with, and those that these stand for."""
+        found: set[str] = set()
+        for taken in filter(None, (self.taken(one, place) for one in pointers)):
+            new = [(name, taken.place) for name in re.findall(r"[A-Za-z_]\w*", taken.text)]
+            for _ in range(3):
+                found |= {name for name, _ in new}
+                meanings = [meaning for name, where in new if (meaning := self._program.meaning(name, where))]
+                new = [(name, where) for text, where in meanings for name in re.findall(r"[A-Za-z_]\w*", text)]
+        return frozenset(found)
 
     def _listed(self, pointer: str, place: int) -> Taken | None:
         """The memory of each array whose address is in a list that the host copies to the device."""
@@ -181,7 +193,7 @@ class HostMemory:
                     continue
                 given = split_list(self._code[call.end() : closing(self._code, call.end() - 1, "()") - 1])
                 asked = split_list(self._code[inside.end() : closing(self._code, inside.end() - 1, "()") - 1])
-                types = zip(self._program.template_names(function), split_list(call["types"] or ""), strict=False)
+                types = zip(self._program.templates.names_of(function), split_list(call["types"] or ""), strict=False)
                 meant = {**dict(zip(function.parameters, given, strict=False)), **dict(types)}
                 if len(asked) < 2 or len(given) != len(function.parameters):
                     continue
@@ -235,6 +247,9 @@ class HostMemory:
                 return Drawn(int(bounded[1]), bounded[2], written.start())
             if count := _remainders(written[1]):
                 return Drawn(0, count, written.start())
+        listed = re.search(rf"\b{array}\s*(?:\[[^\]]*\]\s*)+=?\s*\{{([-\s\d,{{}}]+)\}}\s*[;,]", self._code)
+        if listed is not None and (numbers := [int(one) for one in re.findall(r"-?\d+", listed[1])]):
+            return Drawn(min(numbers), str(max(numbers) - min(numbers) + 1), listed.start())
         made = re.search(rf"\b{array}\s*=\s*(?:\([^()]*\)\s*)?(?P<by>\w+)\s*\(", self._code)
         function = next((one for one in self._program.functions if made and one.name == made["by"]), None)
         if made is None or function is None:

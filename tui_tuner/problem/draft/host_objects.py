@@ -10,7 +10,7 @@ from tui_tuner.problem.draft.host_functions import HostFunction
 from tui_tuner.problem.draft.host_members import put_in
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.structures import template_of
-from tui_tuner.problem.syntax import closing, name_in, split_list
+from tui_tuner.problem.syntax import closing, name_in, split_list, unwrapped
 
 _MOST_STEPS = 6
 _TAKES = re.compile(r"\bcudaMalloc(?P<how>\w*)\s*(?:<[^<>]*>)?\s*\(")
@@ -26,10 +26,16 @@ class Taken(NamedTuple):
 
 
 class _Made(NamedTuple):
-    """An object's class, what its parameters and members stand for, and where it is made."""
+    """An object's class, what its parameters and members stand for, and where it is made.
 
+    Attributes:
+        copied: members that are a parameter of the constructor and nothing else, with its name.
+    """
+
+    kind: str
     body: str
     meant: Mapping[str, str]
+    copied: Mapping[str, str]
     place: int
 
 
@@ -60,9 +66,12 @@ class HostObjects:
 
         In a function of a class so are `width` and what its constructor is given.
         """
-        own = self._this(place) if name.isidentifier() and self._is_of_object(name, place) else None
-        if own is not None:
-            return Taken(own.meant[name], own.place) if name in own.meant else None
+        first, *path = re.split(r"\.|->", name)
+        own = self._this(place) if first.isidentifier() and self._is_of_object(first, place) else None
+        if own is not None and not path:
+            return self._as_given(name, own) if name in own.meant else None
+        if own is not None and (whole := unwrapped(own.meant.get(first, "")).lstrip("&*")).isidentifier():
+            return Taken(".".join((whole, *path)), own.place)
         asked = re.fullmatch(r"(\w+)(?:\.|->)(\w+)(\(\))?", name)
         made = None if asked is None else self._made(asked[1], place)
         if asked is None or made is None:
@@ -75,14 +84,18 @@ class HostObjects:
             member = returned[1] if returned else ""
         return Taken(made.meant[member], made.place) if member in made.meant else None
 
+    def _as_given(self, name: str, own: _Made) -> Taken:
+        """What a member is: of one that only copies what the constructor is given, that by its name there."""
+        copied = own.copied.get(name, "")
+        made = [one for one in self._program.functions if one.name == own.kind and copied in one.parameters]
+        return Taken(copied, made[-1].body) if len(made) == 1 else Taken(own.meant[name], own.place)
+
     def _made(self, variable: str, place: int) -> _Made | None:
         """How an object was made, followed to the callers of a function that is given it."""
         for _ in range(_MOST_STEPS):
             for kind, types, given, where in self._declared(variable, place):
-                body = self._class(kind)
-                meant = None if body is None else self._meant(kind, body, types, given)
-                if body is not None and meant is not None:
-                    return _Made(body, meant, where)
+                if (made := self._made_of(kind, types, given, where)) is not None:
+                    return made
             function = self._program.function_at(place)
             passed = self._program.meaning(variable, place) if function else None
             if function is None or variable not in function.parameters or passed is None:
@@ -114,8 +127,7 @@ class HostObjects:
     def _this(self, place: int) -> _Made | None:
         """The object that a function of a class works on: of those that the host makes the last that can be read."""
         kind = self._class_at(place)
-        body = self._class(kind) if kind else None
-        if body is None:
+        if not kind:
             return None
         types = r"\s*(?:<(?P<types>[^<>;]*)>)?"
         made = rf"\b{kind}{types}\s+\w+\s*[({{]|\bnew\s+{kind}{types.replace('types', 'new')}\s*[({{]"
@@ -124,8 +136,8 @@ class HostObjects:
             end = closing(self._code, found.end() - 1, "(){}") - 1
             given = split_list(self._code[found.end() : end])
             of_template = split_list(found["types"] or found["new"] or found["owned"] or "")
-            if (meant := self._meant(kind, body, of_template, given)) is not None:
-                return _Made(body, meant, found.start())
+            if (own := self._made_of(kind, of_template, given, found.start())) is not None:
+                return own
         return None
 
     def _class_at(self, place: int) -> str:
@@ -147,9 +159,9 @@ class HostObjects:
         bodies = [text[: closing(text, text.index("{"), "{}")] for text in made]
         return "\n".join([self._code[declared.end() : closing(self._code, declared.end() - 1, "{}")], *bodies])
 
-    def _meant(self, kind: str, body: str, types: list[str], given: list[str]) -> dict[str, str] | None:
-        """What the parameters and members of a class stand for in an object that is made of these arguments."""
-        names = template_of(kind, self._code)
+    def _made_of(self, kind: str, types: list[str], given: list[str], place: int) -> _Made | None:
+        """An object of a class that is made of these arguments; None where no constructor takes them."""
+        body, names = self._class(kind) or "", template_of(kind, self._code)
         for made in re.finditer(rf"\b{kind}\s*\(([^(){{}};]*)\)\s*(?:noexcept\s*)?(?::([^{{;]*))?\{{", body):
             declared = [one.partition("=") for one in split_list(made[1])]
             parameters = [name_in(one) for one, _, _ in declared]
@@ -163,9 +175,10 @@ class HostObjects:
             for set_at_once, text in re.findall(r"((?:(?:this\s*->\s*)?\b\w+\s*=(?!=)\s*)+)([^;]*);", inside):
                 set_to += [(name, text) for name in re.findall(r"(\w+)\s*=", set_at_once)]
             set_to += re.findall(r"\bcudaMallocPitch\s*\([^;,]*,\s*&\s*(\w+)\s*,([^;,]*),", inside)
+            copied = {name: text.strip() for name, text in set_to if text.strip() in parameters}
             for name, text in set_to:
                 meant.setdefault(name, put_in(text.strip(), meant))
-            return meant
+            return _Made(kind, body, meant, copied, place)
         return None
 
     def _of_tensor(self, name: str, place: int) -> Taken | None:

@@ -8,25 +8,22 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from operator import itemgetter
 
-from tui_tuner.problem.c_types import alias_in, dtype_of, member_type
-from tui_tuner.problem.draft.c_expressions import SIZEOF, NotArithmetic, arithmetic, folded, is_called_by_name
+from tui_tuner.problem.draft.c_expressions import SIZEOF, UNREAD, NotArithmetic, arithmetic, is_called_by_name
+from tui_tuner.problem.draft.folding import folded
 from tui_tuner.problem.draft.host_answers import told_of_device
-from tui_tuner.problem.draft.host_functions import HostFunction, functions_in, returned
-from tui_tuner.problem.draft.host_loops import is_summed, raised
+from tui_tuner.problem.draft.host_functions import HostFunction, function_at, functions_in, handed_back, returned
+from tui_tuner.problem.draft.host_loops import halfway, is_summed, raised
 from tui_tuner.problem.draft.host_members import HostMembers
+from tui_tuner.problem.draft.host_templates import HostTemplates
 from tui_tuner.problem.draft.worked_out import finished, names
-from tui_tuner.problem.structures import enumerators, spaced, structures
-from tui_tuner.problem.syntax import closing, constant_of, name_in, spaces, split_list, with_macros
+from tui_tuner.problem.structures import enumerated
+from tui_tuner.problem.syntax import closing, constant_of, spaces, split_list, with_macros
 
 _DEFINE = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+(?P<name>\w+)(?P<parameters>\([^()\n]*\))?(?P<text>(?:\\\r?\n|[^\n])*)", re.MULTILINE
 )
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\r?\n|[^\n])*", re.MULTILINE)
 _MOST_STEPS = 12
-_DISPATCHED = "scalar_t"
-"""What PyTorch's macros call the type that they choose when the program runs."""
-OPEN_TYPE = "float"
-"""What a type is taken for that a template leaves open."""
 
 
 class HostProgram:
@@ -46,6 +43,7 @@ class HostProgram:
         self.text = text or code
         found = [one for text in (*headers, code) for one in _DEFINE.finditer(text)]
         self._macros = {one["name"]: (one["parameters"], _plain(one["text"])) for one in found}
+        self._enumerated = {name: number for text in (*headers, code) for name, number in enumerated(text).items()}
         macros = (one["name"] for one in _DEFINE.finditer(code) if one["parameters"] is None)
         constants = (one[1] for one in constant_of(r"(\w+)").finditer(code))
         self.own_numbers = frozenset([*macros, *constants])
@@ -58,9 +56,18 @@ class HostProgram:
         """Those of the file, in its order."""
         return functions_in(self.code)
 
+    @cached_property
+    def _handed_back(self) -> dict[str, list[tuple[int, str, int]]]:
+        return handed_back(self.code, self.functions)
+
+    @cached_property
+    def templates(self) -> HostTemplates:
+        """What the file's templates are given."""
+        return HostTemplates(self.code, self.functions, self.number)
+
     def function_at(self, place: int) -> HostFunction | None:
         """The function that a place of the code is in."""
-        return next((one for one in self.functions if one.start <= place < one.end), None)
+        return function_at(self.functions, place)
 
     def is_same_function(self, place: int, other: int) -> bool:
         """Whether two places are in the same function."""
@@ -71,17 +78,40 @@ class HostProgram:
         function = self.function_at(place)
         if re.fullmatch(r"\w+(?:\[\w+\])?(?:(?:\.|->)\w+)+", name):
             return self._member(name, place)
+        if "::" in name:
+            return self.templates.constant(name, place) or self._set_outside(name.rpartition("::")[2])
         if function is not None:
             own = self._set_between(name, function.body, place)
             told = told_of_device(self.code, name, function.body, function.end)
-            if own is not None or told is not None:  # what it is declared with counts until CUDA has told more
-                return max(filter(None, (own, told)), key=itemgetter(1))
+            last = max(filter(None, (own, told)), key=itemgetter(1), default=None)
+            start = function.body if last is None else last[1]
+            by_function = self.handed_back(name, start, place)
+            if by_function or last:  # what it is declared with counts until CUDA, or a function, has told more
+                return by_function or last
             if name in function.parameters:
                 return self._passed(function, function.parameters.index(name))
         if name in self._macros:
             parameters, text = self._macros[name]
             return None if parameters or not text else (text, place)
-        return self._set_outside(name) or self._template_given(name, place)
+        if name in self._enumerated:
+            return self._enumerated[name], place
+        return self.templates.given(name, place) or self._set_outside(name)
+
+    def handed_back(self, name: str, start: int, end: int) -> tuple[str, int] | None:
+        """The parameter by which a function that is called between two places writes a name, and where it ends."""
+        found = ((text, where) for at, text, where in self._handed_back.get(name, ()) if start <= at < end)
+        return next(found, None)
+
+    def halfway(self, name: str, place: int) -> tuple[str, int] | None:
+        """The number halfway through the loop that a name, or what a function is given for it, goes through."""
+        for _ in range(_MOST_STEPS):
+            if (text := halfway(self.code, name, place)) is not None:
+                return text, place
+            function, meaning = self.function_at(place), self.meaning(name, place)
+            if function is None or name not in function.parameters or meaning is None:
+                break
+            name, place = meaning
+        return None
 
     def _member(self, name: str, place: int) -> tuple[str, int] | None:
         """What a member of a variable was set to, by itself or in the braces that it, or what it is in, was made of."""
@@ -91,6 +121,9 @@ class HostProgram:
             start = 0 if function is None else function.body
             own = self._set_between(".".join((variable, *path)), start, place)
             told = told_of_device(self.code, ".".join((variable, *path)), start, place)
+            default = self.members.default(variable, path, start, place)
+            if own is not None and default is not None and not self.is_arithmetic(own[0]):
+                return default, place
             if own is not None or told is not None:
                 return own or told
             for depth in reversed(range(len(path))):
@@ -107,7 +140,6 @@ class HostProgram:
                 continue
             bare, bracket, index = variable.partition("[")
             if function is None or bare not in function.parameters:
-                default = self.members.default(variable, path, start, place)
                 return None if default is None else (default, place)
             passed = self._passed(function, function.parameters.index(bare))
             if passed is not None and (held := self.members.in_place(passed[0], path)) is not None:
@@ -126,62 +158,6 @@ class HostProgram:
         returned = re.search(r"\breturn\s+(\w+)\s*;\s*$", self.code[function.body : function.end - 1])
         return None if returned is None else (returned[1], function.body + returned.start())
 
-    def template_argument(self, text: str, place: int) -> str:
-        """A type, enumerator, function, or number as the host has it; of a type that its own leaves open a guess.
-
-        Empty for what is none of these.
-        """
-        text = re.sub(r"^\((.*)\)$", r"\1", text)  # as a macro has it that was put in
-        text = self._type_meant(text, place)
-        plain = re.sub(r"^(un)?signed(?=\w)", r"\g<0> ", text)
-        is_known = text.partition("<")[0].rpartition("::")[2] in structures(self.code)
-        is_known |= any(
-            text in names for names in (*enumerators(self.code).values(), [one.name for one in self.functions])
-        )
-        if text in ("true", "false") or dtype_of(plain, "cuda", {})[0] is not None or is_known:
-            return spaced(plain, self.code)
-        is_open = text == _DISPATCHED or re.search(rf"\b(?:typename|class)\s+{re.escape(text)}\s*[,>]", self.code)
-        number = self.number(text, place)
-        given = self._template_given(text, place)
-        if given is not None:
-            return self.template_argument(*given) or (OPEN_TYPE if is_open else "")
-        return str(number) if number is not None else OPEN_TYPE if is_open else ""
-
-    def _type_meant(self, name: str, place: int) -> str:
-        """What a function's own name for a type stands for, where it is one of a specialised class template."""
-        function = self.function_at(place)
-        alias = alias_in(self.code[function.body : place], name) if function and name.isidentifier() else None
-        of_class = re.fullmatch(r"(?:typename\s+)?(?:\w+\s*::\s*)*(\w+)\s*<([^<>]*)>\s*::\s*(\w+)", alias or "")
-        if of_class is None:
-            return name
-        given = ",".join(self.template_argument(one, place) for one in split_list(of_class[2]))
-        return member_type(self.code, of_class[1], given, of_class[3]) or name
-
-    def _template_given(self, name: str, place: int) -> tuple[str, int] | None:
-        """What the last call of a function template gives one of its parameters by name."""
-        function = self.function_at(place)
-        names = [] if function is None else self.template_names(function)
-        if function is None or not names:
-            return None
-        calls = list(re.finditer(rf"\b{re.escape(function.name)}\s*<([^<>;]*)>\s*\(", self.code))
-        given = split_list(calls[-1][1]) if calls and name in names else []
-        position = names.index(name) if name in names else 0
-        return (given[position], calls[-1].start()) if position < len(given) else None
-
-    def template_names(self, function: HostFunction) -> list[str]:
-        """The parameters of a function's template; none where it is no template."""
-        listed = re.search(r"\btemplate\s*<([^<>{}]*)>[^;{}<>]*$", self.code[: function.start])
-        return [] if listed is None else [name_in(one) for one in split_list(listed[1])]
-
-    def _type_given(self, name: str, place: int) -> str:
-        """The type that a function template is called with for one of its parameters; any other name as it is."""
-        for _ in range(_MOST_STEPS):
-            given = self._template_given(name, place)
-            if given is None:
-                break
-            name, place = "_".join(re.findall(r"\w+", given[0])), given[1]
-        return self._type_meant(name, place)
-
     def is_local(self, name: str, place: int) -> bool:
         """Whether a name is a function's own, so that a kernel of the same name has another."""
         function = self.function_at(place)
@@ -191,7 +167,7 @@ class HostProgram:
 
     def is_of_host(self, name: str, place: int) -> bool:
         """Whether a name is a function's own or a variable outside of them, which no kernel reads."""
-        outside = None if name in self._macros else self._set_outside(name)
+        outside = None if name in self._macros or name in self._enumerated else self._set_outside(name)
         if self.is_local(name, place) or outside is None:
             return self.is_local(name, place)
         head = self.code[max(self.code.rfind(mark, 0, outside[1]) for mark in ";{}") + 1 : outside[1]]
@@ -306,7 +282,7 @@ class HostProgram:
         if steps > _MOST_STEPS:
             raise NotArithmetic(text)
         node = arithmetic(self.expanded(text))
-        type_given = self._type_given
+        type_given = self.templates.type_given
 
         class Names(ast.NodeTransformer):
             def visit_Call(self, node: ast.Call) -> ast.expr:
@@ -314,6 +290,8 @@ class HostProgram:
                 return node
 
             def visit_Name(self, node: ast.Name) -> ast.expr:
+                if node.id == UNREAD:
+                    return node
                 if node.id.startswith(SIZEOF):
                     return ast.Name(SIZEOF + type_given(node.id.removeprefix(SIZEOF), place))
                 found = known(node.id, place)

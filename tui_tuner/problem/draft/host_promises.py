@@ -8,8 +8,9 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 
-from tui_tuner.problem.draft.c_expressions import NotArithmetic, is_quotient
+from tui_tuner.problem.draft.c_expressions import NotArithmetic
 from tui_tuner.problem.draft.drafted import MOST_THREADS
+from tui_tuner.problem.draft.folding import is_quotient
 from tui_tuner.problem.draft.host_dimensions import axes
 from tui_tuner.problem.draft.host_memory import in_elements
 from tui_tuner.problem.draft.host_objects import Taken

@@ -5,14 +5,15 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from tui_tuner.problem.draft.c_expressions import NotArithmetic
 from tui_tuner.problem.draft.device_words import local_headers, words_of_device
-from tui_tuner.problem.draft.drafted import MOST_THREADS, DraftedLaunch
-from tui_tuner.problem.draft.guesses import TOLD_APART, extents_around, size_names
+from tui_tuner.problem.draft.drafted import DraftedLaunch
+from tui_tuner.problem.draft.drafted_block import TILE, DraftedBlock
+from tui_tuner.problem.draft.guesses import extents_around, size_names
 from tui_tuner.problem.draft.host_launches import HostLaunch, is_chosen, launches
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.host_promises import drawn_in, is_power, local_memory, most_threads, multiples_in
@@ -33,15 +34,13 @@ from tui_tuner.problem.draft.worked_out import (
 )
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import KernelSignature
-from tui_tuner.problem.syntax import code_only, name_in, split_list
+from tui_tuner.problem.syntax import code_only, split_list
 from tui_tuner.problem.tunables import why_no_size
 
 _BETWEEN_ROWS = re.compile(r"pitch|stride|^ld", re.IGNORECASE)
 """Names for how far rows lie apart, which name no size where another name is to be had."""
 _LARGE = 64
 """What the source states from here on may be an extent of arrays."""
-_TILE = "block_size_x"
-"""Takes the place of a number in the template's arguments that makes the block."""
 UNKNOWN = 1024
 """What a size is taken for that the host does not say, where launches are compared."""
 
@@ -110,11 +109,20 @@ class _Drafting:
         self._shapes = reading.shapes
         self._passed = reading.passed
         self._dimensions = dimensions
+        self._template = self._arguments_of_template()
+        self._drafted_block = DraftedBlock(reading, self._template)
+        self._defaults = self._drafted_block.defaults(dimensions)
+
+    def _arguments_of_template(self) -> str:
+        given = split_list(self.launch.template[1:-1])
+        given += deduced(self._program, self._signature, self.launch, len(given))
+        said = [self._program.templates.argument(one, self.launch.place) for one in given]
+        return f"<{','.join(said)}>" if said and all(said) else ""
 
     def threads(self) -> int:
         """About how many threads it launches."""
         names = self._usual
-        names |= {f"block_size_{axis}": 32 for axis in AXES} | self._defaults()
+        names |= {f"block_size_{axis}": 32 for axis in AXES} | self._defaults
         axes = [node for axis in self._grid if axis is not None for node in (axis[0],)]
         return math.prod(max(1, evaluated(node, names) or 1) for node in axes)
 
@@ -132,14 +140,14 @@ class _Drafting:
 
     def fits(self) -> bool:
         """Whether the template's arguments can be told, and a number among them is an extent of the block."""
-        if self.launch.template and not self._template():
+        if self.launch.template and not self._template:
             return False
-        given = re.findall(r"\b\d+\b", self._template())
+        given = re.findall(r"\b\d+\b", self._template)
         return not given or bool({str(evaluated(node, self._roots)) for _, node in self._block if node} & set(given))
 
     def drafted(self) -> DraftedLaunch:
-        template = self._template()
-        block, keys = self._block_keys(template)
+        template, block = self._template, self._drafted_block.made
+        keys: dict[str, list[str] | str] = {"block_size": self._drafted_block.extents} if block else {}
         keys |= self._grid_keys(bool(block)) | self._shared()
         shapes = {name: self._in_numbers(node) for name, node in self._shapes.items()}
         values, renamed = self._scalars(keys, shapes)
@@ -153,10 +161,14 @@ class _Drafting:
         keys = {key: renamed_in(value, renamed) for key, value in keys.items()}
         return DraftedLaunch(
             self.launch.line,
-            re.sub(r"\b\d+\b", _TILE, template) if _TILE in block else template,
+            re.sub(r"\b\d+\b", TILE, template) if TILE in block else template,
             keys,
-            {name: extents_around(number) for name, number in block.items() if name in (*self._macros(), _TILE)},
-            self._defaults(),
+            {
+                name: extents_around(number)
+                for name, number in block.items()
+                if name in (*self._drafted_block.macros, TILE)
+            },
+            self._defaults,
             most_threads(self._reading),
             sizes,
             {name: str(renamed_in(text, renamed)) for name, text in shapes.items()},
@@ -174,89 +186,6 @@ class _Drafting:
             frozenset(renamed.get(name, name) for name in given if is_power(self._reading, name)),
         )
 
-    def _macros(self) -> list[str]:
-        """The macros of the file that make the block and that the kernel reads: each becomes a tunable."""
-        chains = [list(self._reading.chain(text, self.launch.place)) for text, _ in self._block]
-        last = [chain[-1] for chain in chains if chain]
-        known = self._program.own_numbers | self._reading.options.keys()
-        return [name for name in last if name in known and name in self._words]
-
-    def _block_keys(self, template: str) -> tuple[dict[str, int], dict[str, list[str] | str]]:
-        """What fixes the block, by name, and the key for it; nothing where it can be tuned as it is."""
-        macros = self._macros()
-        numbers = [evaluated(node, {}) if node is not None else None for _, node in self._block]
-        if macros:
-            block: list[str] = []
-            made: dict[str, int] = {}
-            for (text, _), number in zip(self._block, numbers, strict=True):
-                name = next((one for one in self._reading.chain(text, self.launch.place) if one in macros), None)
-                block.append(name or str(number or 1))
-                made |= {name: number or 1} if name else {}
-            return made, {"block_size": block}
-        tile = self._tile(template)
-        if tile:
-            extents = [_TILE if number == tile else str(number or 1) for number in numbers]
-            return {_TILE: tile}, {"block_size": extents}
-        literal, fixed = re.findall(r"\b\d+\b", template), self._block_is_read()
-        of_sizes = {axis for axis, (_, node) in zip(AXES, self._block, strict=False) if node and names(node)}
-        asked = re.findall(r"\bblockDim\s*\.\s*([xyz])", self._signature.body)
-        sized = [node for _, node in self._block if isinstance(node, ast.Name)] or of_sizes.difference(asked)
-        if literal and self._template_makes_block(literal):
-            return {literal[0]: int(literal[0])}, {
-                "block_size": [literal[0] if number is None else str(number) for number in numbers]
-            }
-        if sized or fixed or self._signature.work_group is not None:
-            texts = [ast.unparse(node) if node is not None else "" for _, node in self._block]
-            return ({"": 1}, {"block_size": texts}) if all(texts) else ({}, {})
-        return {}, {}
-
-    def _tile(self, template: str) -> int:
-        """The only number among the template's arguments, where the block is made of it; else 0."""
-        given = re.findall(r"\b\d+\b", template)
-        extents = [evaluated(node, {}) for _, node in self._block if node is not None]
-        return int(given[0]) if len(given) == 1 and int(given[0]) in extents and _TILE not in self._words else 0
-
-    def _template_makes_block(self, literal: Sequence[str]) -> bool:
-        """Whether the block may have to do with the numbers of the template: not where the kernel asks for its own."""
-        body, words = self._signature.body, re.compile(r"[A-Za-z_]\w*")
-        own = {name_in(one) for one in self._signature.template}
-        if not own & {*words.findall(body)} and "threadIdx" in body:
-            return False
-        extents = [evaluated(node, {}) or 1 for _, node in self._block if node is not None]
-        made = {str(number) for number in (*extents, math.prod(extents))} & {*literal}
-        named = {*words.findall(self.launch.template)} & {*words.findall(" ".join(text for text, _ in self._block))}
-        told, asked = ({*re.findall(rf"\b{name}\s*\.\s*([xyz])\b", body)} for name in ("threadIdx", "blockDim"))
-        return bool(made or named or "__shared__" in body) or not told <= asked
-
-    def _block_is_read(self) -> bool:
-        """Whether the kernel has no threads to tell apart, or reads, or is passed, a constant that makes the block."""
-        if not TOLD_APART.search(self._signature.body) or self._reading.passed_block:
-            return True
-        words = re.findall(r"[A-Za-z_]\w*", " ".join(text for text, _ in self._block))
-        names = [name for word in words for name in self._reading.chain(word, self.launch.place)]
-        return any(n in self._words and not self._program.is_local(n, self.launch.place) for n in names)
-
-    def _defaults(self) -> dict[str, int]:
-        """The host's own block, where it is tunable."""
-        macros = self._macros()
-        found: dict[str, int] = {}
-        if not macros and (tile := self._tile(self._template())):
-            return {_TILE: tile}
-        for axis, (text, node) in zip(AXES, self._block, strict=False):
-            number = None if node is None else evaluated(node, {})
-            name = next(
-                (one for one in self._reading.chain(text, self.launch.place) if one in macros), f"block_size_{axis}"
-            )
-            if number is not None and 1 <= number <= MOST_THREADS and (macros or AXES.index(axis) < self._dimensions):
-                found[name] = number
-        return {name: number for name, number in found.items() if not macros or name in macros}
-
-    def _template(self) -> str:
-        given = split_list(self.launch.template[1:-1])
-        given += deduced(self._program, self._signature, self.launch, len(given))
-        said = [self._program.template_argument(one, self.launch.place) for one in given]
-        return f"<{','.join(said)}>" if said and all(said) else ""
-
     def _grid_keys(self, is_fixed: bool) -> dict[str, list[str] | str]:
         elements: list[str] = []
         divisors: dict[str, list[str] | str] = {}
@@ -267,7 +196,7 @@ class _Drafting:
                 break
             size, divisor = parts
             is_block = isinstance(divisor, ast.Name) and divisor.id == f"block_size_{axis}"
-            in_numbers = self._tile(self._template()) or (is_block and not self._macros())
+            in_numbers = self._drafted_block.tile or (is_block and not self._drafted_block.macros)
             said = self._in_numbers if in_numbers else self._in_block_names
             elements.append(said(size if divisor is not None else self._counted(size)))
             if (not is_block or is_fixed) and not (
@@ -288,12 +217,11 @@ class _Drafting:
     def _in_block_names(self, node: ast.expr) -> str:
         """An expression, with the block's extents as the draft has them."""
         text = ast.unparse(node)
-        macros = self._macros()
-        made = self._block_keys(self._template())[1].get("block_size")
+        made = self._drafted_block.extents
         for index, (axis, (given, number)) in enumerate(zip(AXES, self._block, strict=False)):
-            name = next((one for one in self._reading.chain(given, self.launch.place) if one in macros), None)
+            name = self._drafted_block.macro_of(given)
             if name is None and made and number is not None:
-                name = made[index] if made[index] == _TILE else ast.unparse(number)
+                name = made[index] if made[index] == TILE else ast.unparse(number)
             if name is not None:
                 text = re.sub(rf"\bblock_size_{axis}\b", name, text)
         return said_again(text)

@@ -10,18 +10,28 @@ from contextlib import suppress
 from dataclasses import replace
 from types import MappingProxyType
 
-from tui_tuner.problem.draft.c_expressions import NotArithmetic, arithmetic, folded
+from tui_tuner.problem.draft.c_expressions import NotArithmetic, arithmetic
+from tui_tuner.problem.draft.folding import folded
 from tui_tuner.problem.draft.host_answers import limit_of_devices
 from tui_tuner.problem.draft.host_dimensions import axes, element, extent_in
 from tui_tuner.problem.draft.host_functions import leading_to
 from tui_tuner.problem.draft.host_launches import HostLaunch
-from tui_tuner.problem.draft.host_loops import halfway, is_of_some_steps
+from tui_tuner.problem.draft.host_loops import is_of_some_steps
 from tui_tuner.problem.draft.host_members import elements_of
 from tui_tuner.problem.draft.host_memory import HostMemory, in_elements
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.host_types import with_structures
 from tui_tuner.problem.draft.opencl_options import BuildMacro
-from tui_tuner.problem.draft.worked_out import chosen, evaluated, finished, names, quotient, unrounded, without_factor
+from tui_tuner.problem.draft.worked_out import (
+    chosen,
+    evaluated,
+    finished,
+    names,
+    quotient,
+    readable,
+    unrounded,
+    without_factor,
+)
 from tui_tuner.problem.signature import KernelSignature
 
 AXES = "xyz"
@@ -92,7 +102,7 @@ class LaunchReading:
         Raises:
             NotArithmetic: it cannot be read.
         """
-        return with_structures(self.program.resolved(text, place, self.known), self.program.code)
+        return readable(with_structures(self.program.resolved(text, place, self.known), self.program.code), self.roots)
 
     def known(self, name: str, place: int) -> ast.expr | None:
         """What a name at a place stands for: a size, the block, or what is made of them."""
@@ -101,7 +111,7 @@ class LaunchReading:
             raise NotArithmetic(name)
         if name in self._symbols:
             return ast.Name(self._symbols[name])
-        member = re.fullmatch(r"(\w+)\.([xyz])", name)
+        member = re.fullmatch(r"(\w+)(?:\.|->)([xyz])", name)
         if member:
             written, there = axes(self.program, member[1], place)
             if written != [member[1]]:
@@ -112,7 +122,7 @@ class LaunchReading:
         if (limit := limit_of_devices(name)) is not None:
             return ast.Constant(limit)
         of_list = _OF_LIST.fullmatch(name)
-        if not of_list and not re.fullmatch(r"\w+(?:(?:\[\d+\])?(?:(?:\.|->)\w+)+(?:\(\d*\))?)?", name):
+        if not of_list and not re.fullmatch(r"\w+(?:(?:\[\d+\])?(?:(?:\.|->)\w+)+(?:\(\d*\))?|(?:::\w+)+)?", name):
             return None
         elements = self.memory.elements(name, place)
         meaning = elements or self.program.meaning(name, place) or element(self.program, name, place)
@@ -132,7 +142,7 @@ class LaunchReading:
             self._resolving.pop()
         is_passed = any(name in re.findall(r"\w+", given) for _, _, given in self.scalars())
         is_stated = self._stated_seen > stated and (isinstance(value, ast.Constant) or not is_passed)
-        if elements is not None or is_stated:
+        if (elements is not None and not name.isidentifier()) or is_stated or "::" in name:
             return value  # it is no name of a size, or made of what the kernel's text states
         return self._kept(name, place, value, before)
 
@@ -176,9 +186,9 @@ class LaunchReading:
                 found[name] = ast.Constant(1)
                 continue
             is_shift = re.search(rf"<<\s*{re.escape(name)}\b", self.signature.body)  # no more than its sizes allow
-            text = (not is_shift and halfway(self.program.code, given, self.launch.place)) or given
+            of_loop = None if is_shift else self.program.halfway(given, self.launch.place)
             with suppress(NotArithmetic):
-                found[name] = finished(self.node(text, self.launch.place))
+                found[name] = finished(self.node(*(of_loop or (given, self.launch.place))))
         return found
 
     def scalars(self) -> Iterator[tuple[str, str | None, str]]:
@@ -215,27 +225,17 @@ class LaunchReading:
 
     def _know_plain_scalars(self) -> None:
         """Let scalars that are passed by a name which nothing else makes be known first: they name the sizes."""
+        arrays = zip(self.launch.arguments, self.signature.parameters, strict=False)
+        of_memory = self.memory.names_of([given for given, one in arrays if one.pointer], self.launch.place)
         for name, dtype, given in self.scalars():
             if dtype is None or "int" not in dtype:
                 continue
             is_member = "." in name or re.fullmatch(r"\w+(?:(?:\.|->)(?![xyz]$)\w+)+", given)
             chain = [given] if is_member else list(self.chain(given, self.launch.place))
             meaning = self.program.meaning(chain[-1], self._place_of(chain)) if chain else None
-            if chain and (meaning is None or self.program.is_plain(meaning[0]) or chain[-1] in self._of_memory()):
+            if chain and (meaning is None or self.program.is_plain(meaning[0]) or chain[-1] in of_memory):
                 with suppress(NotArithmetic):
                     self.node(given, self.launch.place)
-
-    def _of_memory(self) -> frozenset[str]:
-        """The names that the bytes of the arrays are written with, and those that these stand for."""
-        found: set[str] = set()
-        for given, parameter in zip(self.launch.arguments, self.signature.parameters, strict=False):
-            taken = self.memory.taken(given, self.launch.place) if parameter.pointer else None
-            new = [(name, taken.place) for name in re.findall(r"[A-Za-z_]\w*", taken.text)] if taken else []
-            for _ in range(3):
-                found |= {name for name, _ in new}
-                meanings = [meaning for name, place in new if (meaning := self.program.meaning(name, place))]
-                new = [(name, place) for text, place in meanings for name in re.findall(r"[A-Za-z_]\w*", text)]
-        return frozenset(found)
 
     def _place_of(self, chain: Sequence[str]) -> int:
         """Where the last name of a chain stands."""
@@ -290,9 +290,10 @@ class LaunchReading:
                 found.append(None)
                 continue
             inner = quotient(above)
-            if inner is not None and _is_block(inner[1]):  # a grid that is folded, as it would be too long
-                return [inner]
-            found.append(self._in_threads(above, index) if below is None else (above, below))
+            of_block = inner if inner is not None and _is_block(inner[1]) else None
+            if of_block is not None and below is not None:  # a grid that is folded, as it would be too long
+                return [of_block]
+            found.append(of_block or (self._in_threads(above, index) if below is None else (above, below)))
         return found
 
     def _in_threads(self, blocks: ast.expr, index: int) -> tuple[ast.expr, ast.expr | None]:

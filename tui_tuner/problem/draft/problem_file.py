@@ -62,11 +62,7 @@ def scaffold(
     Raises:
         ProblemError: the file cannot be read, holds no kernel that can be launched, or several and none is named.
     """
-    language = language_of(source_path)
-    if language is None:
-        refuse_text(source_path)
-        hint = f"known endings: {', '.join(LANGUAGES)}"
-        raise ProblemError(f"the ending of {source_path} says no language", hint=hint)
+    language = known_language(source_path)
     source = _source_of(source_path)
     hosts = text_of(host, "name the file that launches the kernel") if host else ""
     built = build_options(source, hosts) if language == "opencl" else BuildOptions()
@@ -130,6 +126,20 @@ def language_of(file: Path) -> Language | None:
     return "cuda" if file.suffix in _HEADERS else LANGUAGES.get(file.suffix)
 
 
+def known_language(file: Path) -> Language:
+    """The language that a file's ending says.
+
+    Raises:
+        ProblemError: it says none, or another than the file is in; with what to do.
+    """
+    refuse_text(file)
+    if (language := language_of(file)) is not None:
+        return language
+    if file.suffix == ".py":
+        raise ProblemError(f"{file} needs no problem file", hint=f"kernels in Python are tuned by: tuner-tui {file}")
+    raise ProblemError(f"the ending of {file} says no language", hint=f"known endings: {', '.join(LANGUAGES)}")
+
+
 def file_of_kernels(file: Path) -> Path:
     """The file, or the first header beside it that it includes and that has kernels, where it has none itself."""
     if language_of(file) != "cuda" or not file.is_file() or ranked_kernels(file):
@@ -157,6 +167,8 @@ def text_of(file: Path, instead: str = "give a kernel's file") -> str:
     except OSError as error:
         raise ProblemError(f"{file} cannot be read: {error.strerror}", hint=instead) from None
     except UnicodeDecodeError:
+        if b"\0" in file.read_bytes():
+            raise ProblemError("this is no text, but a binary file", hint=instead, file=file) from None
         hint = f"save it as UTF-8, as by: iconv -f latin1 -t utf-8 {file.name}"
         raise ProblemError("this is not UTF-8 text", hint=hint, file=file) from None
 

@@ -29,7 +29,9 @@ def reached_by(signature: KernelSignature, launch: DraftedLaunch | None) -> dict
     sizes = names if launch is None else [name for name in names if given.get(name) == name]
     elements = enumerate(keys.get("problem_size", ()))
     blocks = [text if keys.get(f"grid_div_{AXES[axis]}") == ["1"] else "" for axis, text in elements]
-    arrays = [one.name for one in signature.parameters if one.is_array] if len(sizes) > 1 else []
+    others = () if launch is None else launch.sizes.keys() - {*sizes}
+    has_several = len(sizes) > 1 or (sizes and others)
+    arrays = [one.name for one in signature.parameters if one.is_array] if has_several else []
     found = {name: elements_reached(signature, name, sizes, blocks) for name in arrays}
     return {name: text for name, text in found.items() if text}
 

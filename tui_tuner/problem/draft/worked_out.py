@@ -8,7 +8,8 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
-from tui_tuner.problem.draft.c_expressions import SIZEOF, NotArithmetic, bytes_of, factors, folded, is_quotient, product
+from tui_tuner.problem.draft.c_expressions import SIZEOF, UNREAD, NotArithmetic, bytes_of
+from tui_tuner.problem.draft.folding import factors, folded, is_quotient, product
 from tui_tuner.problem.expressions import ExpressionError, check_expression, evaluate
 
 _BEGINS = re.compile(r"offset|first|start|begin|origin", re.IGNORECASE)
@@ -33,6 +34,8 @@ def finished(node: ast.expr) -> ast.expr:
         NotArithmetic: a problem file cannot say it.
     """
     asked = [name for name in names(node) if name.startswith(SIZEOF)]
+    if UNREAD in names(node):
+        raise NotArithmetic(ast.unparse(node))
     node = with_numbers(node, {name: bytes_of(name.removeprefix(SIZEOF)) for name in asked})
     try:
         check_expression(ast.unparse(node), names(node))
@@ -49,6 +52,20 @@ def chosen(node: ast.expr, numbers: Mapping[str, int | None]) -> ast.expr:
     number = evaluated(node, numbers) if isinstance(node, ast.Call) else None
     given = [one.value for one in node.args if isinstance(one, ast.Constant)] if isinstance(node, ast.Call) else []
     return ast.Constant(number) if number in given else node
+
+
+def readable(node: ast.expr, numbers: Mapping[str, int | None]) -> ast.expr:
+    """The same with the way that is taken, for the host's numbers, of choices whose other way cannot be read."""
+
+    class Choices(ast.NodeTransformer):
+        def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+            self.generic_visit(node)
+            is_open = UNREAD in names(node.body) | names(node.orelse)
+            holds = evaluated(node.test, numbers) if is_open else None
+            return node if holds is None else node.body if holds else node.orelse
+
+    result: ast.expr = Choices().visit(node)
+    return result
 
 
 def quotient(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:

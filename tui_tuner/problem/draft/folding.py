@@ -1,0 +1,150 @@
+"""Arithmetic made shorter: numbers worked out, and what rounds a division up said as that."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+
+
+def has_root(node: ast.expr) -> bool:
+    """Whether a root is taken in it."""
+    powers = [one.right for one in ast.walk(node) if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Pow)]
+    return any(isinstance(one, ast.Constant) and isinstance(one.value, float) for one in powers)
+
+
+def is_quotient(node: ast.expr) -> bool:
+    """Whether it is a division of whole numbers."""
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv)
+
+
+def folded(node: ast.expr) -> ast.expr:
+    """The same with numbers worked out, and what rounds a division up said so."""
+    result: ast.expr = _Folding().visit(node)
+    return result
+
+
+class _Folding(ast.NodeTransformer):
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        self.generic_visit(node)
+        left, right = node.left, node.right
+        if isinstance(left, ast.Constant) and isinstance(right, ast.Constant):
+            return _worked_out(node, left.value, right.value)
+        for by, one, other in ((ast.Mult, 1, left), (ast.FloorDiv, 1, left), (ast.Add, 0, left), (ast.Sub, 0, left)):
+            whole = not (by is ast.FloorDiv and (has_root(left) or isinstance(getattr(left, "value", 0), float)))
+            if isinstance(node.op, by) and isinstance(right, ast.Constant) and right.value == one and whole:
+                return other
+        if isinstance(node.op, ast.Mult) and isinstance(left, ast.Constant) and left.value == 1:
+            return right
+        return _rounded_up(node) or node
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        values = [one.value for one in node.args if isinstance(one, ast.Constant)]
+        if len(values) != len(node.args) or not isinstance(node.func, ast.Name) or not all(_whole(v) for v in values):
+            return node
+        numbers = [int(str(value)) for value in values]
+        worked = {"min": min, "max": max}.get(node.func.id)
+        if worked is not None:
+            return ast.Constant(worked(numbers))
+        divided = node.func.id == "ceil_div" and numbers[1] > 0
+        return ast.Constant(-(-numbers[0] // numbers[1])) if divided else node
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        self.generic_visit(node)
+        left, right = node.left, node.comparators[0]
+        if not (isinstance(left, ast.Constant) and isinstance(right, ast.Constant)):
+            return node
+        one, other = float(str(left.value)), float(str(right.value))
+        holds = {ast.Eq: one == other, ast.NotEq: one != other, ast.Lt: one < other, ast.Gt: one > other}
+        return ast.Constant(int(holds.get(type(node.ops[0]), one <= other if _is_most(node) else one >= other)))
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        self.generic_visit(node)
+        value = node.operand.value if isinstance(node.operand, ast.Constant) else None
+        negative = isinstance(node.op, ast.USub) and isinstance(value, int | float)
+        return ast.Constant(-value) if negative and isinstance(value, int | float) else node
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        self.generic_visit(node)
+        if isinstance(node.test, ast.Constant):
+            return node.body if node.test.value else node.orelse
+        return node
+
+
+def _is_most(node: ast.Compare) -> bool:
+    return isinstance(node.ops[0], ast.LtE)
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _worked_out(node: ast.BinOp, left: object, right: object) -> ast.expr:
+    if not (isinstance(left, int | float) and isinstance(right, int | float)):
+        return node
+    fractions = isinstance(left, float) or isinstance(right, float)
+    if isinstance(node.op, ast.Pow):
+        is_shift = left == 2 and isinstance(right, int) and 0 <= right < 63
+        return ast.Constant(left**right) if is_shift or (left > 0 and abs(right) <= 1) else node
+    if isinstance(node.op, ast.FloorDiv) and fractions and right != 0:
+        return ast.Constant(left / right if right != 1 or isinstance(right, float) else int(left // 1))
+    if isinstance(node.op, ast.FloorDiv | ast.Mod) and (right == 0 or fractions):
+        return node
+    work: dict[type[ast.operator], Callable[[], int | float]] = {
+        ast.Add: lambda: left + right,
+        ast.Sub: lambda: left - right,
+        ast.Mult: lambda: left * right,
+        ast.FloorDiv: lambda: left // right,
+        ast.Mod: lambda: left % right,
+    }
+    return ast.Constant(work[type(node.op)]())
+
+
+def _rounded_up(node: ast.BinOp) -> ast.expr | None:
+    """`(a + b - 1) / b`, `(a - 1) / b + 1` and `a / b + (a % b != 0)` as `ceil_div(a, b)`; None for anything else."""
+    left, right = node.left, node.right
+    if isinstance(node.op, ast.FloorDiv) and isinstance(left, ast.BinOp):
+        added = _without(left, right)
+        return None if added is None else ast.Call(ast.Name("ceil_div"), [added, right], [])
+    if not (isinstance(node.op, ast.Add) and isinstance(left, ast.BinOp) and is_quotient(left)):
+        return None
+    above, below = left.left, left.right
+    remainder = ast.dump(ast.BinOp(above, ast.Mod(), below))
+    if isinstance(right, ast.IfExp | ast.Compare | ast.UnaryOp) and remainder in ast.dump(right):
+        return ast.Call(ast.Name("ceil_div"), [above, below], [])
+    less_one = isinstance(above, ast.BinOp) and isinstance(above.op, ast.Sub) and _is(above.right, 1)
+    if less_one and isinstance(above, ast.BinOp) and _is(right, 1):
+        return ast.Call(ast.Name("ceil_div"), [above.left, below], [])
+    return None
+
+
+def _without(left: ast.BinOp, divisor: ast.expr) -> ast.expr | None:
+    """What `divisor - 1` was added to; None where it was not."""
+    one = isinstance(left.op, ast.Sub) and _is(left.right, 1) and isinstance(left.left, ast.BinOp)
+    if one and isinstance(left.left, ast.BinOp) and isinstance(left.left.op, ast.Add):
+        return left.left.left if ast.dump(left.left.right) == ast.dump(divisor) else None
+    if not isinstance(left.op, ast.Add):
+        return None
+    if isinstance(divisor, ast.Constant) and isinstance(divisor.value, int) and _is(left.right, divisor.value - 1):
+        return left.left
+    less = ast.BinOp(divisor, ast.Sub(), ast.Constant(1))
+    return left.left if ast.dump(left.right) == ast.dump(less) else None
+
+
+def _is(node: ast.expr, number: int) -> bool:
+    return isinstance(node, ast.Constant) and node.value == number
+
+
+def factors(node: ast.expr) -> list[ast.expr]:
+    """What is multiplied, from left to right."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        return [*factors(node.left), *factors(node.right)]
+    return [node]
+
+
+def product(nodes: Sequence[ast.expr]) -> ast.expr:
+    """All of them multiplied; 1 where there is none."""
+    result: ast.expr = ast.Constant(1)
+    for node in nodes:
+        result = node if _is(result, 1) else ast.BinOp(result, ast.Mult(), node)
+    return folded(result)
