@@ -93,7 +93,8 @@ def device_code(source: str, directories: tuple[Path, ...] = (), kernel: str = "
         return source
     source = _blanked(source, _host_parts(code))
     source = _blanked(source, _unnamed_classes(code_only(source)))
-    source = _blanked(source, _aliases_of(_classes_of(code) - _classes_of(code_only(source)), code_only(source)))
+    left = code_only(source)
+    source = _blanked(source, _aliases_of(_classes_of(code) - _classes_of(left), left))
     if kernel:
         source = _blanked(source, _other_kernels(code_only(source), kernel.partition("<")[0]))
         words = _without_idle_macros(code_only(_INCLUDE.sub("", source)))

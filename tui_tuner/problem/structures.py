@@ -11,6 +11,7 @@ _WORDS = r"(?:[^;{}()=<>:]|::)*"
 _HEAD = re.compile(
     rf"(?P<typedef>\btypedef\s+)?\b(?:struct|class)\b(?P<head>{_WORDS}(?:\([^;{{}}]*\){_WORDS})?(?:(?<!:):(?!:)[^;{{}}()]*)?)\{{"
 )
+_ENUMERATION = re.compile(r"\benum\b\s*(?P<scoped>(?:class|struct)\s+)?(?P<name>\w*)[^;{}()]*\{(?P<body>[^{}]*)\}")
 _BASE = re.compile(r"(?<!:):(?!:)\s*(?:(?:public|private|protected)\s+)?([\w:]+\s*(?:<[^<>]*>)?)\s*$")
 _BASES = re.compile(r":.*", re.DOTALL)
 _INITIAL = re.compile(r"(?<!operator)(?<![=!<>+*/-])=(?!=)\s*[^;,{}]*(?:\([^;]*\))?")
@@ -52,7 +53,9 @@ def structures(code: str) -> dict[str, list[Member] | None]:
 def enumerators(code: str) -> dict[str, list[str]]:
     """The names that each enumeration of code without comments lists, as they are written outside of it."""
     found: dict[str, list[str]] = {}
-    for one in re.finditer(r"\benum\s+(?P<scoped>class\s+|struct\s+)?(?P<name>\w+)[^;{}()]*\{(?P<body>[^{}]*)\}", code):
+    for one in _ENUMERATION.finditer(code):
+        if not one["name"]:
+            continue
         names = [text.partition("=")[0].strip() for text in one["body"].split(",")]
         scope = f"{one['name']}::" if one["scoped"] else ""
         found[one["name"]] = [scope + name for name in names if name.isidentifier()]
@@ -62,9 +65,9 @@ def enumerators(code: str) -> dict[str, list[str]]:
 def enumerated(code: str) -> dict[str, str]:
     """What the enumerators of plain enumerations are, as text: what is said, or one more than the one before."""
     found: dict[str, str] = {}
-    for one in re.finditer(r"\benum\s*(?!class\b|struct\b)\w*\s*(?::[\w\s]+)?\{([^{}]*)\}", code):
+    for one in _ENUMERATION.finditer(code):
         said, above = "0", 0
-        for text in split_list(one[1]):
+        for text in () if one["scoped"] else split_list(one["body"]):
             name, is_said, number = (part.strip() for part in text.partition("="))
             said, above = (number, 0) if is_said else (said, above)
             found[name], above = (f"{said} + {above}" if above else said), above + 1

@@ -218,7 +218,7 @@ def closing(text: str, opening: int, marks: str) -> int:
 
 def unwrapped(text: str) -> str:
     """Text without parentheses around all of it."""
-    while text.startswith("(") and closing(text, 0, "()") == len(text):
+    while text.startswith("(") and text.endswith(")") and closing(text, 0, "()") == len(text):
         text = text[1:-1].strip()
     return text
 

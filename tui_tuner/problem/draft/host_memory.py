@@ -20,7 +20,7 @@ from tui_tuner.problem.draft.worked_out import scaled
 from tui_tuner.problem.dtypes import dtype_named
 from tui_tuner.problem.placement import ADDRESS_BYTES
 from tui_tuner.problem.signature import KernelParameter
-from tui_tuner.problem.syntax import closing, split_list
+from tui_tuner.problem.syntax import closing, split_list, unwrapped
 
 LIST = "{}[]"
 """How many addresses a list holds, by the name of what it leads to."""
@@ -266,8 +266,8 @@ class HostMemory:
 def _remainders(text: str) -> str:
     """How many numbers there are, from 0 on, that text may come to: what remains of a division, or is taken off."""
     text = text.strip()
-    while (plain := re.sub(r"^\((.*)\)$", r"\1", _CAST.sub("", text))) != text and plain.count("(") == plain.count(")"):
-        text = plain.strip()
+    while (plain := unwrapped(_CAST.sub("", text))) != text:
+        text = plain
     outside = re.sub(r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)", lambda held: "_" * len(held[0]), text)
     if remainder := re.fullmatch(r"[\w\s.*/]*%\s*(\w+)\s*", outside):
         return text[remainder.start(1) : remainder.end(1)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import NamedTuple
 
 from tui_tuner.problem.draft.host_functions import HostFunction
@@ -45,6 +46,12 @@ class HostObjects:
     def __init__(self, program: HostProgram) -> None:
         self._program = program
         self._code = program.code
+
+    @cached_property
+    def _classes(self) -> list[tuple[str, int, int]]:
+        """The classes of the file, each with where what is in its braces begins and ends."""
+        found = re.finditer(r"\b(?:class|struct)\s+(\w+)\b[^;{}()]*\{", self._code)
+        return [(one[1], one.end(), closing(self._code, one.end() - 1, "{}")) for one in found]
 
     def memory(self, name: str, place: int) -> Taken | None:
         """The bytes that an object takes, or a member of it, as in `image.data`."""
@@ -142,9 +149,9 @@ class HostObjects:
 
     def _class_at(self, place: int) -> str:
         """The class that a place is in, or whose function that is defined elsewhere it is in; empty for none."""
-        for declared in re.finditer(r"\b(?:class|struct)\s+(\w+)\b[^;{}()]*\{", self._code):
-            if declared.end() <= place < closing(self._code, declared.end() - 1, "{}"):
-                return declared[1]
+        inside = next((name for name, start, end in self._classes if start <= place < end), "")
+        if inside:
+            return inside
         function = self._program.function_at(place)
         of = None if function is None else re.search(r"\b(\w+)\s*(?:<[^<>]*>\s*)?::\s*$", self._code[: function.start])
         return of[1] if of else ""

@@ -50,6 +50,7 @@ class HostProgram:
         """Macros and constants of the file, which a build may give another number."""
         self.code = _DIRECTIVE.sub(lambda line: spaces(line.group()), code)
         self.members = HostMembers(self.code, headers)
+        self._meanings: dict[tuple[str, int], tuple[str, int] | None] = {}
 
     @cached_property
     def functions(self) -> list[HostFunction]:
@@ -75,6 +76,11 @@ class HostProgram:
 
     def meaning(self, name: str, place: int) -> tuple[str, int] | None:
         """What a name was last set to before a place, as text, with the place where that text stands."""
+        if (name, place) not in self._meanings:
+            self._meanings[name, place] = self._looked_for(name, place)
+        return self._meanings[name, place]
+
+    def _looked_for(self, name: str, place: int) -> tuple[str, int] | None:
         function = self.function_at(place)
         if re.fullmatch(r"\w+(?:\[\w+\])?(?:(?:\.|->)\w+)+", name):
             return self._member(name, place)

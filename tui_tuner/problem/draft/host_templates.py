@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from tui_tuner.problem.c_types import alias_in, dtype_of, member_type
 from tui_tuner.problem.draft.host_functions import HostFunction, function_at
 from tui_tuner.problem.draft.host_members import put_in
-from tui_tuner.problem.structures import enumerators, spaced, structures, template_of
-from tui_tuner.problem.syntax import closing, name_in, split_list
+from tui_tuner.problem.structures import enumerated, enumerators, spaced, structures, template_of
+from tui_tuner.problem.syntax import closing, name_in, split_list, unwrapped
 
 _MOST_STEPS, _MOST_CHARACTERS = 12, 400
 _DISPATCHED = "scalar_t"
@@ -17,8 +17,8 @@ _DISPATCHED = "scalar_t"
 OPEN_TYPE = "float"
 """What a type is taken for that a template leaves open."""
 _CLASS_TEMPLATE = re.compile(r"\btemplate\s*<(?P<parameters>[^<>{}]*)>\s*(?:class|struct)\s+(?P<name>\w+)\b[^;{}()]*\{")
-_CONSTANTS = re.compile(r"\bconst(?:expr)?\s[\w\s:]*?\b(\w+\s*=(?!=)[^;]*);|\benum\b[^;{}]*\{([^{}]*)\}")
-"""The constants that a statement of a class, or an enumeration in it, declares."""
+_CONSTANTS = re.compile(r"\bconst(?:expr)?\s[\w\s:]*?\b(\w+\s*=(?!=)[^;]*);")
+"""What a statement of a class declares."""
 
 
 class HostTemplates:
@@ -40,8 +40,7 @@ class HostTemplates:
 
         Empty for what is none of these.
         """
-        text = re.sub(r"^\((.*)\)$", r"\1", text)  # as a macro has it that was put in
-        text = self._type_meant(text, place)
+        text = self._type_meant(unwrapped(text), place)  # as a macro has it that was put in
         plain = re.sub(r"^(un)?signed(?=\w)", r"\g<0> ", text)
         known = [*enumerators(self._code).values(), [one.name for one in self._functions]]
         if text in ("true", "false") or dtype_of(plain, "cuda", {})[0] is not None or self._is_class(text):
@@ -129,8 +128,8 @@ class HostTemplates:
         if declared is None:
             return None
         body = self._code[declared.end() - 1 : closing(self._code, declared.end() - 1, "{}")]
-        listed_in = (one for found in _CONSTANTS.findall(body) for one in split_list(found[0] or found[1]))
-        constants = {one.partition("=")[0].strip(): one.partition("=")[2].strip() for one in listed_in}
+        declared_in = (one.partition("=") for found in _CONSTANTS.findall(body) for one in split_list(found))
+        constants = enumerated(body) | {name.strip(): text.strip() for name, _, text in declared_in}
         text = constants.get(member)
         for _ in range(_MOST_STEPS if text else 0):
             text = put_in(text or "", constants) if len(text or "") < _MOST_CHARACTERS else text
