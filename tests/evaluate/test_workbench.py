@@ -13,7 +13,7 @@ import pytest
 from tests.evaluate.numpy_device import NumpyDevice
 from tests.session.fakes import PROBLEM, SOURCE
 from tui_tuner.errors import ProblemError
-from tui_tuner.evaluate.devices.base import Buffers, ClockSample, DeviceFault, KernelArgument
+from tui_tuner.evaluate.devices.base import Buffers, ClockSample, DeviceFault, Inspection, KernelArgument, LoadedKernel
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind
 from tui_tuner.evaluate.runner.protocol import Executable, LaunchShape, SanitizeAnswer, SanitizeRequest, receive
 from tui_tuner.evaluate.runner.server import Runner
@@ -21,6 +21,7 @@ from tui_tuner.evaluate.runner.workbench import DATA_LIMIT_S, SayPhase, Workbenc
 from tui_tuner.evaluate.tolerance import Bound
 from tui_tuner.evaluate.verify import LaunchData, datasets, with_leftovers
 from tui_tuner.evaluate.verify.drafts import Drafts
+from tui_tuner.problem.candidate import Geometry
 from tui_tuner.problem.load import load_problem
 
 KEPT = 2 * 7 + 3
@@ -478,3 +479,32 @@ def test_the_time_to_load_a_kernel_belongs_to_what_a_launch_may_take() -> None:
         runner._device.load_s = 30.0
         runner._say("verify", 3.0)
         assert [receive(ours)["limit_s"] for _ in range(2)] == [3.0, 33.0]
+
+
+class BusyElsewhere(NumpyDevice):
+    """A device whose first times cannot be true, as on a machine that stood still for a moment."""
+
+    def __init__(self, doubtful: int) -> None:
+        super().__init__(given=as_given)
+        self.doubtful = doubtful
+
+    def time(
+        self,
+        kernel: LoadedKernel,
+        buffers: Buffers,
+        geometry: Geometry,
+        launches: int,
+        timeout_s: float,
+        inspect: Inspection | None = None,
+    ) -> list[float]:
+        if inspect is not None and self.doubtful:
+            self.doubtful -= 1
+            raise DeviceFault(FailureKind.IMPLAUSIBLE, "2 launches claim 1.1 ms but 2.22 ms went by")
+        return super().time(kernel, buffers, geometry, launches, timeout_s, inspect)
+
+
+@pytest.mark.parametrize("doubtful", [2, 3])
+def test_a_time_of_the_kernel_as_given_that_cannot_be_true_is_taken_again(tmp_path: Path, doubtful: int) -> None:
+    outcome = bench(tmp_path, BusyElsewhere(doubtful)).prepare(executable("given"))
+    assert (outcome.timing is not None) == (doubtful == 2), outcome.failure
+    assert (outcome.failure is not None) == (doubtful == 3)
