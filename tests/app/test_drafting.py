@@ -4,11 +4,12 @@ import asyncio
 import json
 import math
 import re
+import threading
 from dataclasses import replace
 
 import pytest
 
-from tui_tuner.app.amending import Amending, draft_of
+from tui_tuner.app.amending import Amending, draft_of, off_the_loop
 from tui_tuner.app.drafting import _by_model, _Model, _to_draft, as_begun, assumptions, confirmed
 from tui_tuner.app.named import problem_of
 from tui_tuner.app.needed import amended_for, needed
@@ -775,7 +776,7 @@ def test_sizes_that_nobody_states_suit_the_gpu(tmp_path, number, size, tested, w
             return TrialResult(None)
 
         async def doublings(self, problem, drafted):
-            assert problem.sizes == drafted(0).sizes == {"width": 1024, "height": 1024}
+            assert problem.sizes == (await drafted(0)).sizes == {"width": 1024, "height": 1024}
             return number, 0.25
 
     held = asyncio.run(Amending(file, problem_of(file), Fitting()).held())
@@ -945,3 +946,23 @@ def test_a_reply_may_name_what_the_draft_shows_and_count_what_is_read_and_writte
     assert faults_of(more, drafted) == [
         "bytes: 8 * n + 4 * (n + 1) + 513 is 49669, but all arrays together hold 49668, those read and written twice"
     ]
+
+
+def test_who_is_interrupted_waits_for_no_draft():
+    left = threading.Event()
+
+    async def interrupted() -> None:
+        task = asyncio.create_task(off_the_loop(left.wait, 60))
+        await asyncio.sleep(0)
+        task.cancel()
+        await task
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(interrupted())
+    assert not left.is_set(), "it is at work still"
+    left.set()
+
+
+def test_what_is_wrong_with_a_draft_is_raised_where_it_is_awaited(tmp_path):
+    with pytest.raises(ProblemError, match="there is no kernel file"):
+        asyncio.run(off_the_loop(problem_of, tmp_path / "missing.cu"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -77,6 +77,13 @@ def problem() -> Problem:
     return load_problem(Path("sample_kernels/vector_add.toml"))
 
 
+def later(drafted: Callable[[int], Problem]) -> Callable[[int], Awaitable[Problem]]:
+    async def awaited(number: int) -> Problem:
+        return drafted(number)
+
+    return awaited
+
+
 @pytest.mark.parametrize(
     ("results", "device", "told", "asked"),
     [
@@ -146,7 +153,7 @@ async def test_guessed_sizes_are_doubled_until_a_launch_keeps_the_gpu_busy(
         return problem.model_copy(update={"sizes": {"n": base << number if number >= 0 else base >> -number}})
 
     async with tried(benches, "cuda") as places:
-        number, took = await places.doublings(drafted(0), drafted)
+        number, took = await places.doublings(drafted(0), later(drafted))
     assert drafted(number).sizes == {"n": size}
     assert (took == timed(size).launch_ms) or number == 0
     assert set(benches.asked) == {"cuda:0"}
@@ -156,5 +163,5 @@ async def test_guessed_sizes_are_doubled_until_a_launch_keeps_the_gpu_busy(
 async def test_without_a_gpu_sizes_stay(tried: Tried, problem: Problem) -> None:
     benches = Benches({}, missing="cuda:0")
     async with tried(benches, "cuda") as places:
-        assert (await places.doublings(problem, lambda _: problem))[0] == 0
+        assert (await places.doublings(problem, later(lambda _: problem)))[0] == 0
     assert benches.asked == []

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+from asyncio import wrap_future
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
+from threading import Thread
+from typing import TypeVar
 
 from tui_tuner.app.needed import MOST_HALVINGS, NOT_FINITE, amended_for, needed
 from tui_tuner.errors import ProblemError
@@ -25,6 +29,23 @@ from tui_tuner.problem.load import Written, problem_in_text
 from tui_tuner.problem.model import Problem, Test
 from tui_tuner.problem.signature import find_kernel
 from tui_tuner.strategies.propose_problem import MOST_ELEMENTS
+
+Result = TypeVar("Result")
+
+
+async def off_the_loop(work: Callable[..., Result], *arguments: object) -> Result:
+    """What work of seconds comes to, on a thread that nobody waits for who is interrupted meanwhile."""
+    outcome: Future[Result] = Future()
+    outcome.set_running_or_notify_cancel()
+
+    def run() -> None:
+        try:
+            outcome.set_result(work(*arguments))
+        except BaseException as error:  # it is raised where it is awaited
+            outcome.set_exception(error)
+
+    Thread(target=run, daemon=True).start()
+    return await wrap_future(outcome)
 
 
 def draft_of(
@@ -86,8 +107,8 @@ class Amending:
         self._proposed = facts
         self._facts = None if facts is None else replace(facts, tests=())
 
-    def _draft(self, amendments: Amendments) -> Written:
-        return draft_of(self._file, self._kernel, self._first.host, amendments, self._facts)
+    async def _draft(self, amendments: Amendments) -> Written:
+        return await off_the_loop(draft_of, self._file, self._kernel, self._first.host, amendments, self._facts)
 
     @property
     def _line(self) -> int:
@@ -105,14 +126,19 @@ class Amending:
         Raises:
             ProblemError: none does.
         """
-        held, made = await self._held(self._first if self._facts is None else self._draft(NO_AMENDMENTS)), self._made
-        number, took_ms = await self._trials.doublings(
-            held.problem, lambda by: self._draft(replace(made, doublings=by)).problem
+        held, made = (
+            await self._held(self._first if self._facts is None else await self._draft(NO_AMENDMENTS)),
+            self._made,
         )
+
+        async def doubled(by: int) -> Problem:
+            return (await self._draft(replace(made, doublings=by))).problem
+
+        number, took_ms = await self._trials.doublings(held.problem, doubled)
         if number == 0:
             return held
         said = f"sizes {'doubled' if number > 0 else 'halved'} until a launch took {time_words(took_ms)}"
-        return replace(self._draft(replace(made, doublings=number)), doubts=(*held.doubts, said))
+        return replace(await self._draft(replace(made, doublings=number)), doubts=(*held.doubts, said))
 
     async def _held(self, written: Written) -> Written:
         for _ in range(_MOST_TRIALS):
@@ -120,11 +146,11 @@ class Amending:
             trial = await self._trials.outcome(problem, [Test(sizes={})])
             if trial.reason is None and trial.seconds > self._trials.long_s and self._made.halvings < MOST_HALVINGS:
                 shorter = replace(self._made, halvings=self._made.halvings + 1)
-                smaller = self._draft(shorter)
+                smaller = await self._draft(shorter)
                 if smaller.problem.on_emulator().sizes != problem.sizes:
                     self._made, written = shorter, smaller
                     continue
-                if (stated := self._with_stated_sizes(problem)) is not None:
+                if (stated := await self._with_stated_sizes(problem)) is not None:
                     written = stated
                     continue
             if trial.reason is None and trial.no_numbers:
@@ -136,7 +162,7 @@ class Amending:
             if not trial.is_built:
                 return self._unbuilt(written, trial)
             amended = amended_for(self._made, trial.reason, problem)
-            if is_late(trial.reason) and (stated := self._with_stated_sizes(problem)) is not None:
+            if is_late(trial.reason) and (stated := await self._with_stated_sizes(problem)) is not None:
                 written = stated
                 continue
             if amended is None and is_late(trial.reason):
@@ -145,7 +171,7 @@ class Amending:
                 raise self._refused(trial)
             self._before = trial if "before the start" in trial.reason else self._before
             self._made = amended
-            written = self._draft(amended)
+            written = await self._draft(amended)
         if trial.reason is None:  # it holds, only slowly
             return await self._at_other_sizes(written, trial.no_numbers)
         raise self._refused(trial)
@@ -153,7 +179,7 @@ class Amending:
     async def _with_numbers(self, written: Written, trial: TrialResult) -> tuple[Written, TrialResult]:
         """The draft without negative inputs, or at whole blocks, and its trial, where more outputs are numbers then."""
         for other in (replace(self._made, positive=True), replace(self._made, whole=True)):
-            changed = self._draft(other)
+            changed = await self._draft(other)
             if changed.text == written.text:
                 continue
             again = await self._trials.outcome(changed.problem.on_emulator(), [Test(sizes={})])
@@ -162,12 +188,12 @@ class Amending:
                 return changed, again
         return written, trial
 
-    def _with_stated_sizes(self, problem: Problem) -> Written | None:
+    async def _with_stated_sizes(self, problem: Problem) -> Written | None:
         """The draft with the numbers that the source states made smaller too; None where that changes nothing."""
         if self._made.stated_too:
             return None
         stated = replace(self._made, stated_too=True, halvings=0)
-        smaller = self._draft(stated)
+        smaller = await self._draft(stated)
         if smaller.problem.on_emulator().kernel == problem.kernel:
             return None
         self._made = stated
@@ -183,8 +209,8 @@ class Amending:
         reason = ""
         for way in ways:
             self._made = replace(self._made, tested=way)
-            trial_of = self._draft(self._made)
-            if way == "apart" and trial_of.text == self._draft(replace(self._made, tested="")).text:
+            trial_of = await self._draft(self._made)
+            if way == "apart" and trial_of.text == (await self._draft(replace(self._made, tested=""))).text:
                 continue
             problem = trial_of.problem.on_emulator()
             trial = await self._trials.outcome(problem, problem.tests)
@@ -207,7 +233,7 @@ class Amending:
         if amended is None or not (NOT_FINITE.search(reason) or amended.positive is not self._made.positive):
             raise self._refused(trial)
         self._made = replace(amended, tested="")  # the first inputs had no negative number where it matters, by chance
-        return await self._held(self._draft(self._made))
+        return await self._held(await self._draft(self._made))
 
     async def _with_tests(self, held: Written) -> Written:
         """The draft with those of the model's tests at which the kernel as given holds too."""
@@ -223,7 +249,7 @@ class Amending:
             else:
                 lost.append(f"the model's test at {_sizes(sizes)} is left out: {reason}")
         self._facts = replace(self._facts, tests=kept)
-        return replace(self._draft(self._made), doubts=(*held.doubts, *lost))
+        return replace(await self._draft(self._made), doubts=(*held.doubts, *lost))
 
     async def _why_no_test(self, problem: Problem, sizes: Mapping[str, int]) -> str | None:
         test = Test(sizes={name: size for name, size in sizes.items() if name in problem.sizes})

@@ -17,6 +17,7 @@ from typing import Any
 
 import tomli
 
+from tui_tuner.app.amending import off_the_loop
 from tui_tuner.app.attaching import EndingSignals
 from tui_tuner.app.named import problem_of
 from tui_tuner.app.sessions import KernelSessionSetup, begin_session
@@ -155,7 +156,7 @@ class Batch:
         run, before, after = Path(row.run), self.rows[:number], self.rows[number + 1 :]
         over = [other for other in after if other.status in _OVER]
         try:
-            written = await asyncio.to_thread(problem_of, self._files[number], self._total.device)
+            written = await off_the_loop(problem_of, self._files[number], self._total.device)
             if row.status in _OVER:
                 if not is_about(header_of(run), written):
                     hint = "name another directory with --run-dir"

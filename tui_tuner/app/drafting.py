@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from tui_tuner.app.amending import NOT_RUN, Amending, draft_of, init_command
+from tui_tuner.app.amending import NOT_RUN, Amending, draft_of, init_command, off_the_loop
 from tui_tuner.app.choosing import local_options, model_of
 from tui_tuner.errors import ProblemError, UserError
 from tui_tuner.evaluate.trials import Trials
@@ -131,7 +131,7 @@ async def _first_that_holds(file: Path, written: Written, trials: Trials, model:
     try:
         for name in (None, *written.alternatives):
             try:
-                first = written if name is None else draft_of(file, name, written.host)
+                first = written if name is None else await off_the_loop(draft_of, file, name, written.host)
                 held = None
                 if name is None and model is not None:
                     held, told = await _by_model(file, first, trials, model)

@@ -178,13 +178,15 @@ async def problem_text(kernel: Path) -> tuple[Path, str]:
 
 async def _drafted(kernel: Path) -> str:
     """A first text, with what came of trying it above."""
+    from tui_tuner.app.amending import off_the_loop
     from tui_tuner.app.drafting import confirmed, drafted, unconfirmed
     from tui_tuner.session_options import SessionOptions
     from tui_tuner.settings import load_settings
 
-    _, _, text = unconfirmed(kernel, None)
+    _, _, text = await off_the_loop(unconfirmed, kernel, None)
     try:
-        held = await confirmed(drafted(kernel, None), SessionOptions(llm="none"), load_settings(beside=kernel))
+        written = await off_the_loop(drafted, kernel, None)
+        held = await confirmed(written, SessionOptions(llm="none"), load_settings(beside=kernel))
         text, said = held.text, held.doubts
     except ProblemError as error:
         said = (f"it does not hold yet: {error.message}",)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tui_tuner.app.amending import off_the_loop
 from tui_tuner.app.choosing import (
     NO_OBJECTS,
     GivenObjects,
@@ -79,7 +79,7 @@ async def new_session(
         UserError: problem file, options, model or run directory cannot be used.
     """
     kernel, options = with_recording(kernel, options)
-    written = await asyncio.to_thread(problem_of, kernel, options.device, host)
+    written = await off_the_loop(problem_of, kernel, options.device, host)
     if looked_through is not None and looked_through.tell is not None and written.is_drafted:
         looked_through.tell(
             f"no {written.file.name} beside it: drafting the problem, trying {written.problem.kernel.name}"

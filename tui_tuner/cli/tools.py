@@ -48,6 +48,7 @@ async def init(chosen: argparse.Namespace) -> int:
     Raises:
         UserError: no kernel to choose, the file is there already or cannot be written, or there is no such model.
     """
+    from tui_tuner.app.amending import off_the_loop
     from tui_tuner.app.drafting import assumptions, confirmed, drafted, unconfirmed
     from tui_tuner.app.named import check_kernel
     from tui_tuner.problem.draft.problem_file import file_of_kernels
@@ -60,7 +61,7 @@ async def init(chosen: argparse.Namespace) -> int:
     host = chosen.host or (named if file != named else None)
     name = chosen.kernel or name
     taken = name
-    name, others, text = unconfirmed(file, name, host)
+    name, others, text = await off_the_loop(unconfirmed, file, name, host)
     target = file.with_suffix(".toml")
     if target.exists() and not chosen.force:
         raise ProblemError("is there already", hint="add --force to write it anew", file=target)
@@ -70,7 +71,7 @@ async def init(chosen: argparse.Namespace) -> int:
     another = f"tuner-tui init {file} --force --kernel NAME"
     try:
         options = changed(settings.session, chosen)
-        held = await confirmed(drafted(file, taken, host), options, settings, tell=say)
+        held = await confirmed(await off_the_loop(drafted, file, taken, host), options, settings, tell=say)
     except ProblemError as error:
         if others:
             say(f"kernel {name} of several; for another: {another}, as in {', '.join(others)}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 
@@ -109,7 +109,7 @@ class Trials:
         self._bench = gpu
         return on_gpu
 
-    async def doublings(self, problem: Problem, drafted: Callable[[int], Problem]) -> tuple[int, float]:
+    async def doublings(self, problem: Problem, drafted: Callable[[int], Awaitable[Problem]]) -> tuple[int, float]:
         """How often the sizes of a draft are best doubled, so that a launch keeps a GPU busy and is soon over.
 
         Args:
@@ -131,7 +131,7 @@ class Trials:
             best, step = (number, took), _step(took)
             if step == 0 or step * towards < 0:
                 break
-            following = drafted(number + step)
+            following = await drafted(number + step)
             is_too_large = step > 0 and array_bytes(following, {}) > _MOST_BYTES
             if is_too_large or following.sizes == problem.sizes:
                 break

@@ -35,8 +35,8 @@ MOST_BYTES = 2**18
 
 
 @cache
-def _parser(language: Language) -> Parser:
-    return Parser(Grammar(import_module(COMPILED_LANGUAGES[language].grammar).language()))
+def _grammar(language: Language) -> Grammar:
+    return Grammar(import_module(COMPILED_LANGUAGES[language].grammar).language())
 
 
 def parse_code(code: str, language: Language) -> Node:
@@ -53,7 +53,7 @@ def parse_code(code: str, language: Language) -> Node:
     code = _EMPTY_CONDITIONAL.sub(lambda match: spaces(match.group()), code)
     if traits.kernel_mark is not None and traits.mark_is_unknown:
         code = traits.kernel_mark.sub(lambda match: "extern".ljust(len(match.group())), code)
-    return _parser(language).parse(code.encode()).root_node
+    return Parser(_grammar(language)).parse(code.encode()).root_node
 
 
 def _closing(code: str, opening: int) -> int:
