@@ -137,13 +137,16 @@ def test_what_cannot_be_compared_is_told_with_a_way_out(kernel: Path, capsys: py
     kernel.with_name("host.c").write_text(KERNEL.replace("__global__ ", ""))
     kernel.with_name("host.toml").write_text(TABLES.replace("sums.cu", "host.c"))
     kernel.with_name("sums.cl").write_text(KERNEL)
-    (kernel.parent / "run").mkdir()
+    for name in ("run", "recording"):
+        (kernel.parent / name).mkdir()
+    (kernel.parent / "recording" / "journal.jsonl").write_text("{}\n")
     for file, reason in (
         (odd, "does not fit the problem file"),
         (kernel.with_name("none.cu"), "there is no kernel file"),
         (kernel.with_name("none"), "there is no kernel file"),
         (kernel.with_name("sums.cl"), "is no cuda kernel"),
         (kernel.parent / "run", "is no run that found a kernel"),
+        (kernel.parent / "recording", "recording --as problem > "),
         (kernel.with_name("host.c"), "it is in c, the other kernel in cuda"),
         (
             kernel.with_name("small.cu"),

@@ -14,6 +14,7 @@ from tui_tuner.errors import ProblemError, SettingsError, UserError
 from tui_tuner.evaluate.devices.choose import is_recorded
 from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.local import LocalEvaluator
+from tui_tuner.journal.reading import FILE
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.inputs import label_of
 from tui_tuner.problem.languages import LANGUAGES
@@ -91,6 +92,12 @@ def _file_of(path: Path) -> Path:
     if not path.is_dir():
         return path
     best = path / "best.toml"
+    if not best.exists() and (path / FILE).exists():
+        hint = (
+            f"write its problem file there, by `tuner-tui best {path} --as problem > {best}`, and beside it the "
+            f"kernel that this names, by `tuner-tui best {path}`"
+        )
+        raise ProblemError("the best kernel of this run lies in no file of its own", hint=hint, file=path)
     if not best.exists():
         raise ProblemError("is no run that found a kernel", hint="name a kernel's file", file=path)
     return best
