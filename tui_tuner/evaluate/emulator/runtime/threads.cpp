@@ -1,16 +1,17 @@
-// Scheduling: stacks made once with makecontext, switched with _setjmp and _longjmp, no system calls.
+// Scheduling: stacks made once with makecontext, switched with the compiler's setjmp and longjmp, no system calls.
 #include "threads.h"
 
+#include <setjmp.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 
 namespace tuner_emulator {
 
 // CUDA gives a thread at most 512 KiB of local memory.
-constexpr unsigned STACK_BYTES = 576u << 10, GUARD_BYTES = 64u << 10;
+constexpr unsigned STACK_BYTES = 640u << 10, GUARD_BYTES = 64u << 10;
 
 struct Worker {
-    jmp_buf context;
+    Context context;
     Worker* next_idle;
 };
 
@@ -73,14 +74,14 @@ static void run_thread(unsigned number) {
     if (warp.waiting) settle_warp(warp, &threads[position / WARP * WARP]);
 }
 
-[[noreturn]] static void run_next();
+[[noreturn]] __attribute__((noinline)) static void run_next();
 
 static void work() {
     Worker* self = starting;
     for (;;) {
         do run_thread(started++);  // also where others are ready: who spins may wait for one that has not begun
         while (started < total && ready_count == 0);
-        if (_setjmp(self->context) == 0) {
+        if (__builtin_setjmp(self->context) == 0) {
             self->next_idle = idle;
             idle = self;
             run_next();
@@ -104,19 +105,21 @@ static void* new_stack() {
     return memory;
 }
 
-[[noreturn]] static void start_worker() {
+// Tops of stacks at the same place of 64 KiB would all fall into the same few lines of the caches and of the TLB.
+static unsigned top_offset(unsigned number) { return number % 16 * 4096 + (number + number / 16) % 16 * 256; }
+
+[[noreturn]] __attribute__((noinline)) static void start_worker() {
     if (idle) {
         Worker* worker = idle;
         idle = worker->next_idle;
-        _longjmp(worker->context, 1);
+        __builtin_longjmp(worker->context, 1);
     }
     void* stack = new_stack();
     starting = &workers[worker_count++];
     ucontext_t context;
     getcontext(&context);
     context.uc_stack.ss_sp = stack;
-    // Tops of stacks at the same place of a page would all fall into the same lines of the cache.
-    context.uc_stack.ss_size = STACK_BYTES - worker_count % 16 * 256;
+    context.uc_stack.ss_size = STACK_BYTES - top_offset(worker_count);
     context.uc_link = nullptr;
     makecontext(&context, work, 0);
     setcontext(&context);
@@ -148,7 +151,7 @@ static void run_next() {
             Thread* thread = ready[ready_first];
             ready_first = (ready_first + 1) % MAX_THREADS;
             ready_count--;
-            _longjmp(thread->context, 1);
+            __builtin_longjmp(thread->context, 1);
         }
         if (started < total) start_worker();
         if (live == 0) stop(FINISHED);
@@ -161,7 +164,7 @@ static void run_next() {
 
 __attribute__((noinline)) static void suspend(bool prefer_new) {
     Thread* self = running;
-    if (_setjmp(self->context) == 0) {
+    if (__builtin_setjmp(self->context) == 0) {
         if (prefer_new && started < total) start_worker();
         run_next();
     }
