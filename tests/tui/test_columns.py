@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 from textual.app import App, ComposeResult
 
 from tests.tui import scripted
@@ -160,12 +162,15 @@ WORDS = Column[str, str]("words", heading="words", cell=lambda row, context: row
         (replace(WORDS, most=8), "abcdefghij", " abcdef…"),
         (replace(WORDS, side="left"), "abc", " abc  "),
         (replace(WORDS, side="left", most=8, gap=2), "abcdefghij", "  abcde…"),
+        (replace(WORDS, least=8), "行列", "    行列"),
+        (replace(WORDS, most=8), "行列計算", " 行列計…"),
+        (replace(WORDS, side="left", most=8), "行a列計算", " 行a列 …"),
     ],
 )
 def test_a_text_stands_at_its_side_and_is_cut_where_the_column_ends(
     column: Column[str, str], text: str, shown: str
 ) -> None:
-    assert column.laid_out(text, column.width(max(len(column.heading_in("")), len(text)))) == shown
+    assert column.laid_out(text, column.width(max(len(column.heading_in("")), cell_len(text)))) == shown
 
 
 class TableApp(App[None]):
@@ -368,3 +373,24 @@ async def test_what_is_cut_in_sight_can_be_reached_by_going_right(columns: list[
             await pilot.press("left")
         await pilot.pause()
         assert screen_text(app).splitlines()[0] == heads[0]
+
+
+@pytest.mark.parametrize("text", ["one two three", "行列 計算 高速", "ab行列"])
+async def test_a_text_that_goes_on_beyond_the_edge_says_so_wherever_it_is_cut(text: str) -> None:
+    behind = Column[str, str](name="behind", heading="behind", cell=lambda *_: "x", explanation="")
+    for width in range(8, cell_len(text) + 8):
+        app = TableApp(WORDY[0], replace(behind, side="left", name="2nd"))
+        async with app.run_test(size=(width, 6)):
+            app.table.draw([text], "")
+            line = screen_text(app).splitlines()[1]
+            assert line.rstrip().endswith("…") == (width < cell_len(text) + 1), (width, line)
+
+
+async def test_numbers_stand_under_their_headings_behind_a_text_of_signs_that_are_two_cells_wide() -> None:
+    number = Column[str, str](name="number", heading="number", cell=lambda row, _: str(len(row)), explanation="")
+    app = TableApp(replace(WORDY[0], most=12), number)
+    async with app.run_test(size=(40, 6)):
+        app.table.draw(["大きいタイルを共有メモリに置く", "大きい", "abc"], "")
+        head, *lines = screen_text(app).splitlines()[:4]
+        ends = [cell_len(line[: re.search(r"\d+", line).end()]) for line in lines]  # type: ignore[union-attr]
+        assert ends == [head.index("number") + len("number")] * 3
