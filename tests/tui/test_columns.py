@@ -104,21 +104,51 @@ async def test_the_selected_row_can_be_read(started: Started) -> None:
         assert head.underline
 
 
+def given_up(going: asyncio.Event) -> ScriptedRun:
+    """Evaluation 40 is begun; then it is given up."""
+    begun = scripted.evaluation(40, scripted.measured(scripted.TILES, 40, 0.2))[:1]
+    return ScriptedRun([*scripted.running(), *begun, going, events.EvaluationLeft(number=40)], stays=True)
+
+
 async def test_an_evaluation_that_was_given_up_is_no_row_any_more(started: Started) -> None:
-    running = scripted.evaluation(40, scripted.measured(scripted.TILES, 40, 0.2))[:1]
     going = asyncio.Event()
-
-    def entries() -> Iterator[Entry]:
-        yield from [*scripted.running(), *running]
-        yield going
-        yield events.EvaluationLeft(number=40)
-
-    async with started(ScriptedRun(entries(), stays=True)) as pilot:
+    async with started(given_up(going)) as pilot:
         await settled(pilot)
         assert table_text(pilot.app)[0].startswith("40 ")
         going.set()
         await settled(pilot)
         assert not table_text(pilot.app)[0].startswith("40 ")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 60)])
+async def test_a_row_goes_below_a_dialog_while_the_terminal_gets_another_size(
+    started: Started, size: tuple[int, int]
+) -> None:
+    going = asyncio.Event()
+    async with started(given_up(going)) as pilot:
+        await pilot.press("3", "m")
+        await settled(pilot)
+        going.set()
+        await settled(pilot)
+        await pilot.resize_terminal(*size)
+        await settled(pilot)
+        await pilot.press("escape")
+        await settled(pilot)
+        assert table_text(pilot.app)[0].startswith("32 ")
+
+
+async def test_a_row_that_goes_while_it_is_opened_says_so(started: Started) -> None:
+    going = asyncio.Event()
+    async with started(given_up(going)) as pilot:
+        await pilot.press("3")
+        await settled(pilot)
+        going.set()
+        await pilot.pause()
+        pilot.app.session_screen.catch_up()
+        assert table_text(pilot.app)[0].startswith("40 "), "not drawn yet"
+        await pilot.press("enter")
+        await settled(pilot)
+        assert "given up before it was measured" in screen_text(pilot.app)
 
 
 SHARED_MEMORY = EvaluationColumn(

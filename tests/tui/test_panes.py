@@ -295,7 +295,10 @@ async def test_nothing_is_under_way_nor_awaits_the_user_once_the_session_was_int
     end = events.SessionFinished(status="interrupted", reason="the record ends here", evaluations=31, model_calls=2)
     begun = [entry for entry in scripted.awaiting() if not isinstance(entry, Proposal)]
     for size in ((80, 24), (160, 50)):
-        async with started(ScriptedRun([*begun, scripted.step(3, StepState.RUNNING), end]), size=size) as pilot:
+        ends = asyncio.Event()
+        async with started(ScriptedRun([*begun, scripted.step(3, StepState.RUNNING), ends, end]), size=size) as pilot:
+            ends.set()
+            await settled(pilot)
             await pilot.press("escape", "2")
             await settled(pilot)
             shown = screen_text(pilot.app)

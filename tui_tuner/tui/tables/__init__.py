@@ -65,6 +65,8 @@ class RowOrder(Generic[RowT]):
 class OrderedRows(Sequence[RowT]):
     """Rows in an order that is kept while rows come and change: a change costs what it is, whatever is there.
 
+    Of what was changed or dropped since it was put here, the row of then stands here still.
+
     Args:
         order: in which they stand.
         rows: a number -> the row that has it now.
@@ -73,7 +75,8 @@ class OrderedRows(Sequence[RowT]):
     def __init__(self, order: RowOrder[RowT], rows: Mapping[int, RowT], numbers: Sequence[int] = ()) -> None:
         self._order = order
         self._rows = rows
-        self._keys = {number: (*order.key(rows[number]), number) for number in numbers}
+        self._kept = {number: rows[number] for number in numbers}
+        self._keys = {number: (*order.key(row), number) for number, row in self._kept.items()}
         self._places = sorted(self._keys.values())
 
     def has(self, order: RowOrder[RowT], rows: Mapping[int, RowT]) -> bool:
@@ -83,13 +86,15 @@ class OrderedRows(Sequence[RowT]):
     def put(self, number: int) -> None:
         """Take a row that is new or changed."""
         self.drop(number)
-        self._keys[number] = (*self._order.key(self._rows[number]), number)
+        self._kept[number] = row = self._rows[number]
+        self._keys[number] = (*self._order.key(row), number)
         insort(self._places, self._keys[number])
 
     def drop(self, number: int) -> None:
         """Leave a row out, if it is there."""
         key = self._keys.pop(number, None)
         if key is not None:
+            del self._kept[number]
             del self._places[bisect_left(self._places, key)]
 
     def __len__(self) -> int:
@@ -101,8 +106,8 @@ class OrderedRows(Sequence[RowT]):
     def __getitem__(self, place: slice) -> list[RowT]: ...
     def __getitem__(self, place: int | slice) -> RowT | list[RowT]:
         if isinstance(place, slice):
-            return [self._rows[int(key[-1])] for key in self._places[place]]
-        return self._rows[int(self._places[place][-1])]
+            return [self._kept[int(key[-1])] for key in self._places[place]]
+        return self._kept[int(self._places[place][-1])]
 
 
 @dataclass(frozen=True)
