@@ -424,3 +424,14 @@ async def test_numbers_stand_under_their_headings_behind_a_text_of_signs_that_ar
         head, *lines = screen_text(app).splitlines()[:4]
         ends = [cell_len(line[: re.search(r"\d+", line).end()]) for line in lines]  # type: ignore[union-attr]
         assert ends == [head.index("number") + len("number")] * 3
+
+
+async def test_the_help_says_why_the_numbers_of_rows_go_further_than_what_is_counted(started: Started) -> None:
+    given = events.BaselineMeasured(given=scripted.measured(scripted.BASELINE, 1, 0.2), elapsed=9.0)
+    one = scripted.evaluation(2, scripted.measured(scripted.TILES, 2, 0.1))
+    async with started(ScriptedRun([*scripted.opening(), given, *one], stays=True), size=(120, 90)) as pilot:
+        assert "eval 1/80" in screen_text(pilot.app)
+        assert [row.split()[0].strip("★") for row in table_text(pilot.app)] == ["2", "1"]
+        await pilot.press("3", "question_mark")
+        await settled(pilot)
+        assert "1 is the kernel as given and is not counted" in " ".join(screen_text(pilot.app).split())
