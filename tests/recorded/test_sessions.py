@@ -142,7 +142,8 @@ def test_a_mistake_is_told_at_once_with_the_way_out(arguments, said, capsys):
 def test_without_kernel_and_recording_both_are_asked_for(capsys):
     with pytest.raises(SystemExit, match="2"):
         main([*AUTO])
-    assert "name a KERNEL, or a recording with --device recorded:FILE" in capsys.readouterr().err
+    told = "name a KERNEL, or a recording with --device recorded:FILE; `tuner-tui` alone asks what to tune"
+    assert told in capsys.readouterr().err
 
 
 async def test_a_replay_needs_no_file_and_tells_the_same(recording):

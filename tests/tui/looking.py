@@ -75,10 +75,12 @@ _LEAST_CONTRAST = 2.3
 
 
 def faint(app: App[Any], from_line: int = 0) -> list[str]:
-    """Words that hardly stand out from what is behind them."""
+    """Words that hardly stand out from what is behind them; the terminal's own two colours are its affair."""
     found: list[str] = []
     for text, style, _ in (part for line in drawn(app)[from_line:] for part in line):
-        if style is not None and style.color is not None and style.bgcolor is not None and re.search(r"\w", text):
+        if style is None or style.color is None or style.bgcolor is None or not re.search(r"\w", text):
+            continue
+        if not style.color.is_default and not style.bgcolor.is_default:
             letters, ground = map(Color.from_rich_color, (style.color, style.bgcolor))
             if contrast(letters, ground) < _LEAST_CONTRAST:
                 found.append(text)

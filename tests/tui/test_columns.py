@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 from textual.app import App, ComposeResult
 
 from tests.tui import scripted
@@ -102,21 +104,51 @@ async def test_the_selected_row_can_be_read(started: Started) -> None:
         assert head.underline
 
 
+def given_up(going: asyncio.Event) -> ScriptedRun:
+    """Evaluation 40 is begun; then it is given up."""
+    begun = scripted.evaluation(40, scripted.measured(scripted.TILES, 40, 0.2))[:1]
+    return ScriptedRun([*scripted.running(), *begun, going, events.EvaluationLeft(number=40)], stays=True)
+
+
 async def test_an_evaluation_that_was_given_up_is_no_row_any_more(started: Started) -> None:
-    running = scripted.evaluation(40, scripted.measured(scripted.TILES, 40, 0.2))[:1]
     going = asyncio.Event()
-
-    def entries() -> Iterator[Entry]:
-        yield from [*scripted.running(), *running]
-        yield going
-        yield events.EvaluationLeft(number=40)
-
-    async with started(ScriptedRun(entries(), stays=True)) as pilot:
+    async with started(given_up(going)) as pilot:
         await settled(pilot)
         assert table_text(pilot.app)[0].startswith("40 ")
         going.set()
         await settled(pilot)
         assert not table_text(pilot.app)[0].startswith("40 ")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 60)])
+async def test_a_row_goes_below_a_dialog_while_the_terminal_gets_another_size(
+    started: Started, size: tuple[int, int]
+) -> None:
+    going = asyncio.Event()
+    async with started(given_up(going)) as pilot:
+        await pilot.press("3", "m")
+        await settled(pilot)
+        going.set()
+        await settled(pilot)
+        await pilot.resize_terminal(*size)
+        await settled(pilot)
+        await pilot.press("escape")
+        await settled(pilot)
+        assert table_text(pilot.app)[0].startswith("32 ")
+
+
+async def test_a_row_that_goes_while_it_is_opened_says_so(started: Started) -> None:
+    going = asyncio.Event()
+    async with started(given_up(going)) as pilot:
+        await pilot.press("3")
+        await settled(pilot)
+        going.set()
+        await pilot.pause()
+        pilot.app.session_screen.catch_up()
+        assert table_text(pilot.app)[0].startswith("40 "), "not drawn yet"
+        await pilot.press("enter")
+        await settled(pilot)
+        assert "given up before it was measured" in screen_text(pilot.app)
 
 
 SHARED_MEMORY = EvaluationColumn(
@@ -160,12 +192,15 @@ WORDS = Column[str, str]("words", heading="words", cell=lambda row, context: row
         (replace(WORDS, most=8), "abcdefghij", " abcdef…"),
         (replace(WORDS, side="left"), "abc", " abc  "),
         (replace(WORDS, side="left", most=8, gap=2), "abcdefghij", "  abcde…"),
+        (replace(WORDS, least=8), "行列", "    行列"),
+        (replace(WORDS, most=8), "行列計算", " 行列計…"),
+        (replace(WORDS, side="left", most=8), "行a列計算", " 行a列 …"),
     ],
 )
 def test_a_text_stands_at_its_side_and_is_cut_where_the_column_ends(
     column: Column[str, str], text: str, shown: str
 ) -> None:
-    assert column.laid_out(text, column.width(max(len(column.heading_in("")), len(text)))) == shown
+    assert column.laid_out(text, column.width(max(len(column.heading_in("")), cell_len(text)))) == shown
 
 
 class TableApp(App[None]):
@@ -368,3 +403,35 @@ async def test_what_is_cut_in_sight_can_be_reached_by_going_right(columns: list[
             await pilot.press("left")
         await pilot.pause()
         assert screen_text(app).splitlines()[0] == heads[0]
+
+
+@pytest.mark.parametrize("text", ["one two three", "行列 計算 高速", "ab行列"])
+async def test_a_text_that_goes_on_beyond_the_edge_says_so_wherever_it_is_cut(text: str) -> None:
+    behind = Column[str, str](name="behind", heading="behind", cell=lambda *_: "x", explanation="")
+    for width in range(8, cell_len(text) + 8):
+        app = TableApp(WORDY[0], replace(behind, side="left", name="2nd"))
+        async with app.run_test(size=(width, 6)):
+            app.table.draw([text], "")
+            line = screen_text(app).splitlines()[1]
+            assert line.rstrip().endswith("…") == (width < cell_len(text) + 1), (width, line)
+
+
+async def test_numbers_stand_under_their_headings_behind_a_text_of_signs_that_are_two_cells_wide() -> None:
+    number = Column[str, str](name="number", heading="number", cell=lambda row, _: str(len(row)), explanation="")
+    app = TableApp(replace(WORDY[0], most=12), number)
+    async with app.run_test(size=(40, 6)):
+        app.table.draw(["大きいタイルを共有メモリに置く", "大きい", "abc"], "")
+        head, *lines = screen_text(app).splitlines()[:4]
+        ends = [cell_len(line[: re.search(r"\d+", line).end()]) for line in lines]  # type: ignore[union-attr]
+        assert ends == [head.index("number") + len("number")] * 3
+
+
+async def test_the_help_says_why_the_numbers_of_rows_go_further_than_what_is_counted(started: Started) -> None:
+    given = events.BaselineMeasured(given=scripted.measured(scripted.BASELINE, 1, 0.2), elapsed=9.0)
+    one = scripted.evaluation(2, scripted.measured(scripted.TILES, 2, 0.1))
+    async with started(ScriptedRun([*scripted.opening(), given, *one], stays=True), size=(120, 90)) as pilot:
+        assert "eval 1/80" in screen_text(pilot.app)
+        assert [row.split()[0].strip("★") for row in table_text(pilot.app)] == ["2", "1"]
+        await pilot.press("3", "question_mark")
+        await settled(pilot)
+        assert "1 is the kernel as given and is not counted" in " ".join(screen_text(pilot.app).split())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 
 import pytest
@@ -28,14 +29,20 @@ CHANGED = [
 ]
 
 
-async def test_the_same_key_pauses_and_goes_on_and_the_status_line_says_so(started: Started) -> None:
-    run = ScriptedRun([*scripted.running(), events.PauseChanged(paused=True)], stays=True)
+async def test_the_same_key_pauses_and_goes_on_and_the_last_lines_say_so(started: Started) -> None:
+    goes_on = asyncio.Event()
+    held = [events.PauseChanged(paused=True), goes_on, events.PauseChanged(paused=False)]
+    run = ScriptedRun([*scripted.running(), *held], stays=True)
     async with started(run) as pilot:
         await settled(pilot)
         assert " paused · " in screen_text(pilot.app)
+        assert "p go on" in screen_text(pilot.app)
         await pilot.press("p")
         await settled(pilot)
         assert run.told == [GoOn()]
+        goes_on.set()
+        await settled(pilot)
+        assert "p pause" in screen_text(pilot.app)
 
 
 async def test_what_is_chosen_in_the_dialog_is_told_and_esc_tells_nothing(started: Started) -> None:

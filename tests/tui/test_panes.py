@@ -289,3 +289,21 @@ async def test_letters_go_to_panes_steps_and_rows(started: Started, size: tuple[
         assert (app.focused, steps.highlighted) == (steps, 0)
         await pilot.press("semicolon", "q")
         assert (len(app.screen_stack), app.is_running, focused_pane(app)) == (1, True, 2)
+
+
+async def test_nothing_is_under_way_nor_awaits_the_user_once_the_session_was_interrupted(started: Started) -> None:
+    end = events.SessionFinished(status="interrupted", reason="the record ends here", evaluations=31, model_calls=2)
+    begun = [entry for entry in scripted.awaiting() if not isinstance(entry, Proposal)]
+    for size in ((80, 24), (160, 50)):
+        ends = asyncio.Event()
+        async with started(ScriptedRun([*begun, scripted.step(3, StepState.RUNNING), ends, end]), size=size) as pilot:
+            ends.set()
+            await settled(pilot)
+            await pilot.press("escape", "2")
+            await settled(pilot)
+            shown = screen_text(pilot.app)
+            assert shown.count("when the session ended") == 2
+            await pilot.press("3")
+            await settled(pilot)
+            shown += screen_text(pilot.app)
+            assert not any(word in shown for word in ("awaiting", "running", "step 2:", "step 3:")), shown

@@ -31,6 +31,7 @@ from tui_tuner.tui.tables.evaluation_table import (
     short_names,
 )
 from tui_tuner.tui.tables.rows import RowFilter, evaluation_text, matches
+from tui_tuner.tui.text import diff, laid_out
 from tui_tuner.tui.text.diff import changed_lines, diff_picture, diff_rows
 from tui_tuner.tui.text.markdown import markdown_text
 from tui_tuner.tui.view_model import EvaluationRow, time_label
@@ -76,6 +77,16 @@ def test_a_diff_shows_signs_and_line_numbers_and_the_text_as_it_stands() -> None
 def test_a_diff_of_kernels_is_highlighted() -> None:
     content = diff_picture(NAIVE, VECTORISED, "cuda").content
     assert any("text-accent" in str(span.style) for span in content.spans)
+
+
+def test_a_source_is_coloured_once_however_often_its_diff_is_drawn_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[str] = []
+    known = diff.coloured
+    monkeypatch.setattr(diff, "coloured", lambda lines, language: looked.append(lines[0]) or known(lines, language))
+    one, other = ("// only here: {}\nint a = {};\n".format(*both) for both in ((1, 2), (2, 3)))
+    pictures = [diff_picture(one, other, "cuda", columns=columns) for columns in (None, 100, 60)]
+    assert looked == ["// only here: 1", "// only here: 2"]
+    assert len({picture.content.plain for picture in pictures}) == 2, "one under the other, and side by side"
 
 
 def test_equal_sources_have_no_diff() -> None:
@@ -277,6 +288,19 @@ def test_markdown_has_lists_tables_quotes_and_code_in_colour_and_nothing_in_it_a
     styles = {content.plain[span.start : span.end]: str(span.style) for span in content.spans}
     assert (styles["loads"], styles["A[i]"], styles["4"]) == ("bold", "$text-accent", "italic")
     assert "float" in styles
+
+
+def test_a_table_of_long_cells_can_be_read_in_a_narrow_pane() -> None:
+    effect = "the inner loop reads a quarter as often"
+    last = f"| change | effect |\n|---|---|\n| float4 | {effect} |\n"
+    assert laid_out(markdown_text(last), 30).plain.split("\n") == [
+        "change  effect", "float4  the inner loop reads a", "        quarter as often",
+    ]  # fmt: skip
+    first = f"| effect | gain |\n|---|---|\n| {effect} and writes as often | 2x |\n| none | 1x |\n"
+    assert laid_out(markdown_text(first), 50).plain.split("\n") == [
+        "effect: the inner loop reads a quarter as often", "        and writes as often", "gain: 2x", "",
+        "effect: none", "gain: 1x",
+    ]  # fmt: skip
 
 
 @given(st.text(alphabet="`*_-#>|[]<>\n ab1.", max_size=80))

@@ -76,6 +76,7 @@ async def test_a_limit_that_is_none_is_told_and_no_choice_is_lost(name: str, wro
             await pilot.press("enter")
             assert pilot.app.focused is field
             assert toasts(pilot) == f"'{text}' {said}"
+            assert "esc to the kernels" in screen_text(pilot.app).splitlines()[-1]
             await pilot.press("escape", "enter")
             await pilot.pause()
             assert pilot.app.focused is field

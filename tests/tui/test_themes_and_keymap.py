@@ -9,8 +9,9 @@ from textual.color import Color
 
 from tests.tui import scripted
 from tests.tui.conftest import Started, settled
-from tests.tui.looking import contrast, faint, screen_text
+from tests.tui.looking import contrast, drawn, faint, screen_text
 from tests.tui.scripted import ScriptedRun
+from tests.tui.test_model_trouble import Troubled
 from tui_tuner.errors import SettingsError
 from tui_tuner.resources import samples_directory, themes_directory
 from tui_tuner.tui.approval import QuestionLine
@@ -156,6 +157,31 @@ async def test_all_words_can_be_read_in_every_theme_and_the_keys_of_a_dialog_too
         await settled(pilot)
         assert isinstance(pilot.app.screen, RowDialog)
         assert faint(pilot.app, from_line=-1) == []
+
+
+@pytest.mark.parametrize("theme", ["tuner-light", "ansi-dark", "ansi-light"])
+async def test_what_awaits_the_user_can_be_read_in_the_terminals_own_colours_too(started: Started, theme: str) -> None:
+    asking = {
+        "awaits you": ScriptedRun(scripted.awaiting(), stays=True),
+        "the model failed": Troubled(scripted.running()),
+    }
+    for words, run in asking.items():
+        async with started(run, theme=theme) as pilot:
+            assert words in screen_text(pilot.app)
+            assert faint(pilot.app) == []
+
+
+@pytest.mark.parametrize("theme", ["ansi-dark", "ansi-light"])
+async def test_a_letter_to_jump_to_is_written_in_the_terminals_ground_on_colour(started: Started, theme: str) -> None:
+    async with started(ScriptedRun(scripted.running(), stays=True), theme=theme) as pilot:
+        await pilot.press("semicolon")
+        await settled(pilot)
+        letter = next(style for text, style, _ in drawn(pilot.app)[1] if style is not None and text == "a")
+        assert letter.reverse
+        assert letter.bgcolor is not None
+        assert letter.bgcolor.is_default
+        assert letter.color is not None
+        assert not letter.color.is_default
 
 
 async def test_a_key_that_was_changed_is_called_so_wherever_it_is_named(started: Started) -> None:

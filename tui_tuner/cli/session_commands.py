@@ -90,7 +90,9 @@ async def tune(chosen: argparse.Namespace) -> int:
     if chosen.kernel is None and not _is_recorded(chosen.device):
         if chosen.bare and front_end_of(chosen).has_terminal:
             return await _start()
-        chosen.parser.error("name a KERNEL, or a recording with --device recorded:FILE")
+        chosen.parser.error(
+            "name a KERNEL, or a recording with --device recorded:FILE; `tuner-tui` alone asks what to tune"
+        )
     if chosen.kernel is not None and chosen.kernel_name is not None:
         chosen.kernel = Path(f"{chosen.kernel}:{chosen.kernel_name}")
     from tui_tuner.evaluate.runner import start_ahead

@@ -136,6 +136,7 @@ class EvaluationContents(BenchmarkContents):
     relevant = (
         events.BaselineMeasured, events.EvaluationStarted, events.EvaluationLeft, events.EvaluationFinished,
         events.Compared, events.IncumbentChanged, events.DeviceReady, events.PairAsked, events.PairCompared,
+        events.SessionFinished,
     )  # fmt: skip
     curves = ("best so far", "best over time")
     compares = True
@@ -265,13 +266,16 @@ class EvaluationContents(BenchmarkContents):
 
     def about(self, view_model: ViewModel, key: str) -> tuple[Content, Content]:
         """Configuration, times and resources, or the failure."""
-        row = view_model.rows[int(key)]
+        row = view_model.rows.get(int(key))
+        if row is None:  # which may still stand in the table
+            return one_line(f"evaluation {key}"), one_line("given up before it was measured")
         text = evaluation_text(row, view_model.titles.get(row.candidate, ""), time_label(view_model.device))
         return one_line(f"evaluation {row.number}"), Content("\n").join([text, *pairs_about(row, view_model)])
 
     def source(self, view_model: ViewModel, key: str) -> Source | None:
         """The kernel that was evaluated."""
-        return view_model.sources.get(view_model.rows[int(key)].candidate)
+        row = view_model.rows.get(int(key))
+        return None if row is None else view_model.sources.get(row.candidate)
 
 
 _SLICE = 1000

@@ -74,7 +74,7 @@ class SessionScreen(AnsweringScreen):
         self._clock = clock
         self._look_file, self._key_names = look_file, key_names
         self._last_event_at, self._inbox, self._undrawn = clock(), list[Event](), list[Event]()
-        self._plays = False
+        self._moves = True
         self.seen_as: Callable[[], Sequence[str]] = tuple
 
     def compose(self) -> ComposeResult:
@@ -123,8 +123,9 @@ class SessionScreen(AnsweringScreen):
         live = self.view_model.is_live and not self.replayed
         waited = self._clock() - self._last_event_at if live else 0.0
         self._header.show(self.view_model, self.seen_as())
-        if self.player is not None and self.player.plays is not self._plays:
-            self._plays = not self._plays
+        moves = self.player.plays if self.player is not None else not self.view_model.paused
+        if moves is not self._moves:
+            self._moves = moves
             self.refresh_bindings()
         spin = None if self.app.animation_level == "none" else self._clock()
         self._question.keep_device(self.keeps_device())
@@ -296,8 +297,9 @@ class SessionScreen(AnsweringScreen):
     # --- keys
 
     def _words_of(self, binding: Binding) -> str:
-        """What a key does now: that which plays a replay pauses it while it plays."""
-        return "pause" if binding.id == "play" and self._plays else binding.description
+        """What a key does now: those that pause a session or play a replay do the one or the other."""
+        turned = {"play": "pause"} if self._moves else {"pause": "go on"}
+        return turned.get(binding.id or "", binding.description)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Nothing acts before the panes stand; None where the key says why it does nothing, see `on_key`."""

@@ -15,6 +15,11 @@ from tui_tuner.subjects import Source
 from tui_tuner.tui.under_way import UnderWay
 
 _SETTLED = {StepState.ACCEPTED, StepState.NEUTRAL, StepState.REJECTED, StepState.SKIPPED, StepState.DONE}
+_BEGUN = {
+    StepState.AWAITING: "not answered when the session ended",
+    StepState.RUNNING: "not done when the session ended",
+}
+"""What is said of a step that was in such a state at the end."""
 
 
 @dataclass(frozen=True)
@@ -119,8 +124,8 @@ class ViewModel:
 
     @property
     def current_step(self) -> Step | None:
-        """The step that awaits the user, or else the first that is under way."""
-        for state in (StepState.AWAITING, StepState.RUNNING, StepState.VALIDATED):
+        """The step that awaits the user, or else the first that is under way; none once the session is over."""
+        for state in () if self.finished is not None else (StepState.AWAITING, StepState.RUNNING, StepState.VALIDATED):
             for step in self.plan:
                 if step.state is state:
                     return step
@@ -157,6 +162,7 @@ class ViewModel:
                 self.pairs[event.number] = event
             case events.SessionFinished():
                 self.finished, self.review = event, None
+                self._let_go()
 
     def _controlled(self, event: events.Event) -> None:
         """What the user changed; `started` says what is in force."""
@@ -183,8 +189,7 @@ class ViewModel:
             case events.EvaluationStarted():
                 self._put(EvaluationRow(event.number, event.candidate, event.configuration))
             case events.EvaluationLeft():
-                self.rows.pop(event.number, None)
-                self.changed_rows.add(event.number)
+                self._drop(event.number)
             case events.EvaluationFinished():
                 self._evaluated(event)
             case events.IncumbentChanged():
@@ -211,6 +216,17 @@ class ViewModel:
         if step.state in _SETTLED:
             self.review = None if self.review is not None and self.review.step == step.id else self.review
             self._settle_best()
+
+    def _let_go(self) -> None:
+        """Nothing is under way any more, nor awaits the user, whatever was when the session ended."""
+        for step in [step for step in self.plan if step.state in _BEGUN]:
+            self.steps[step.id] = step.model_copy(update={"state": StepState.PROPOSED, "reason": _BEGUN[step.state]})
+        for number in [number for number, row in self.rows.items() if row.evaluation is None]:
+            self._drop(number)
+
+    def _drop(self, number: int) -> None:
+        self.rows.pop(number, None)
+        self.changed_rows.add(number)
 
     def _replan(self, order: Sequence[int]) -> None:
         """Take an order over, where steps that it does not name stay at the end."""

@@ -36,6 +36,12 @@ class _Name(Input):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", "Take", tooltip="Take the model.")]
 
 
+class _Limit(Input):
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "app.leave_field", "to the kernels", tooltip="Leave the field."),
+    ]
+
+
 class ModelNameDialog(TypingDialog[str]):
     """Asks for a model by its name; the result is one that `--llm` takes, or None if the user gave up.
 
@@ -101,7 +107,7 @@ class How(Vertical):
             picker = Select(offered, value=value, allow_blank=False, id=name, compact=True)
             yield _field({"llm": "model"}.get(name, name), picker)
         for name, (label, empty) in _LABELS.items():
-            limit = Input(values.get(name, ""), id=name, compact=True, placeholder=empty)
+            limit = _Limit(values.get(name, ""), id=name, compact=True, placeholder=empty)
             limit.cursor_blink = False
             yield _field(label, limit)
 

@@ -13,12 +13,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, Literal, TypeVar, overload
 
+from rich.cells import cell_len, set_cell_size
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.getters import query_one
 from textual.message import Message
+from textual.strip import Strip
 from textual.widgets import Input, Static
 
 from tui_tuner.tui.text import cut, one_line
@@ -63,6 +65,8 @@ class RowOrder(Generic[RowT]):
 class OrderedRows(Sequence[RowT]):
     """Rows in an order that is kept while rows come and change: a change costs what it is, whatever is there.
 
+    Of what was changed or dropped since it was put here, the row of then stands here still.
+
     Args:
         order: in which they stand.
         rows: a number -> the row that has it now.
@@ -71,7 +75,8 @@ class OrderedRows(Sequence[RowT]):
     def __init__(self, order: RowOrder[RowT], rows: Mapping[int, RowT], numbers: Sequence[int] = ()) -> None:
         self._order = order
         self._rows = rows
-        self._keys = {number: (*order.key(rows[number]), number) for number in numbers}
+        self._kept = {number: rows[number] for number in numbers}
+        self._keys = {number: (*order.key(row), number) for number, row in self._kept.items()}
         self._places = sorted(self._keys.values())
 
     def has(self, order: RowOrder[RowT], rows: Mapping[int, RowT]) -> bool:
@@ -81,13 +86,15 @@ class OrderedRows(Sequence[RowT]):
     def put(self, number: int) -> None:
         """Take a row that is new or changed."""
         self.drop(number)
-        self._keys[number] = (*self._order.key(self._rows[number]), number)
+        self._kept[number] = row = self._rows[number]
+        self._keys[number] = (*self._order.key(row), number)
         insort(self._places, self._keys[number])
 
     def drop(self, number: int) -> None:
         """Leave a row out, if it is there."""
         key = self._keys.pop(number, None)
         if key is not None:
+            del self._kept[number]
             del self._places[bisect_left(self._places, key)]
 
     def __len__(self) -> int:
@@ -99,8 +106,8 @@ class OrderedRows(Sequence[RowT]):
     def __getitem__(self, place: slice) -> list[RowT]: ...
     def __getitem__(self, place: int | slice) -> RowT | list[RowT]:
         if isinstance(place, slice):
-            return [self._rows[int(key[-1])] for key in self._places[place]]
-        return self._rows[int(self._places[place][-1])]
+            return [self._kept[int(key[-1])] for key in self._places[place]]
+        return self._kept[int(self._places[place][-1])]
 
 
 @dataclass(frozen=True)
@@ -167,9 +174,9 @@ class Column(Generic[RowT, ContextT]):
 
     def laid_out(self, text: str, width: int) -> str:
         """The text in its place in `width` cells, cut if it is too long."""
-        if self.side == "right":
-            return f"{cut(text, width - 1):>{width}}"
-        return (" " * self.gap + cut(text, width - self.gap)).ljust(width)
+        shown = cut(text, width - (1 if self.side == "right" else self.gap))
+        before = width - cell_len(shown) if self.side == "right" else self.gap
+        return set_cell_size(" " * before + shown, width)
 
 
 _CUT = 3
@@ -207,6 +214,27 @@ class PlacedColumn:
         return self.column.laid_out(text, self.width) + " " * self.blank
 
 
+def column_at(columns: Sequence[PlacedColumn], cell: int) -> tuple[PlacedColumn, int] | None:
+    """The column that has a cell of the line, and the cell at which it begins; None behind all of them."""
+    begin = 0
+    for each in columns:
+        if cell < begin + each.cells:
+            return each, begin
+        begin += each.cells
+    return None
+
+
+def text_goes_on(columns: Sequence[PlacedColumn], line: Strip, edge: int) -> bool:
+    """Whether a text of a line goes on at a cell; values that share a column are texts of their own."""
+    at_edge = line.crop(edge - 1, edge + 1)
+    if at_edge.cell_length == 2 and " " not in at_edge.text:
+        return True
+    found = column_at(columns, edge)
+    if found is None or found[0].column.parts is not None:
+        return False
+    return all(part.text.strip() for part in (line.crop(found[1], edge), line.crop(edge, found[1] + found[0].cells)))
+
+
 def placed(
     columns: Sequence[Column[Any, ContextT]],
     longest: Mapping[str, int],
@@ -227,7 +255,7 @@ def placed(
     for column in columns:
         if not column.optional or longest.get(column.name):
             heading = column.heading_in(context, order)
-            most = max(len(heading), longest.get(column.name, 0))
+            most = max(cell_len(heading), longest.get(column.name, 0))
             whole.append(PlacedColumn(column, heading, column.width(most), column.needs(most)))
     if sum(each.width for each in whole) <= room:
         return _all_of(whole)

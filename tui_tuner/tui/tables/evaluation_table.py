@@ -204,7 +204,8 @@ EvaluationColumn = Column[EvaluationRow, EvaluationContext]
 EVALUATION_COLUMNS = (
     EvaluationColumn(
         name="number", heading="#", cell=_number, least=5, in_sight=True, order=NEWEST,
-        explanation="number of the evaluation; ★ is the incumbent, ◆ is pinned",
+        explanation="number of the evaluation, where 1 is the kernel as given and is not counted; ★ is the "
+        "incumbent, ◆ is pinned",
     ),
     EvaluationColumn(
         name="configuration", heading=lambda context: context.tunables.header, most=400, squeezed_to=8,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Generic
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual.binding import Binding, BindingType
@@ -15,7 +16,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from tui_tuner.tui.tables import Column, ContextT, PlacedColumn, RowOrder, RowT, placed
+from tui_tuner.tui.tables import Column, ContextT, PlacedColumn, RowOrder, RowT, column_at, placed, text_goes_on
 from tui_tuner.tui.text import SelectableLines, cut_off
 
 _MEASURED = 60
@@ -181,7 +182,7 @@ class ColumnTable(SelectableLines, ScrollView, Generic[RowT, ContextT], can_focu
             if key in kept:
                 self._texts[key] = kept[key]
             for name, text in self._texts_of(row).items():
-                self._longest[name] = max(self._longest.get(name, 0), len(text))
+                self._longest[name] = max(self._longest.get(name, 0), cell_len(text))
         room = self._room if self.size.width else _UNKNOWN
         now = placed(self.all_columns, self._longest, self._drawn_for, room, self._order)
         if now != self.placed:
@@ -248,9 +249,9 @@ class ColumnTable(SelectableLines, ScrollView, Generic[RowT, ContextT], can_focu
         elif line.selected:
             style += self.get_component_rich_style("table--cursor", partial=True) + self._cursor_ground()
         edge = x + self._room
-        strip = Strip([Segment(line.text, style)]).crop_extend(x, edge, style)
-        goes_on = edge < self.virtual_size.width if y == 0 else len(line.text[edge - 1 : edge + 1].split(" ")[0]) == 2
-        if goes_on:
+        whole = Strip([Segment(line.text, style)])
+        strip = whole.crop_extend(x, edge, style)
+        if edge < self.virtual_size.width if y == 0 else text_goes_on(self.placed, whole, edge):
             strip = cut_off(strip)
         return self.selectable(strip.extend_cell_length(width, style), self.scroll_offset.y + y if y else 0)
 
@@ -331,12 +332,9 @@ class ColumnTable(SelectableLines, ScrollView, Generic[RowT, ContextT], can_focu
 
     def _sort_by(self, cell: int) -> None:
         """Want the rows in the order of the column over which a cell lies."""
-        for each in self.placed:
-            if cell < each.cells:
-                if name := self._order_at(each, cell):
-                    self.post_message(self.Sorted(name))
-                return
-            cell -= each.cells
+        found = column_at(self.placed, cell)
+        if found is not None and (name := self._order_at(found[0], cell - found[1])):
+            self.post_message(self.Sorted(name))
 
     def _order_at(self, placed: PlacedColumn, cell: int) -> str:
         """The order that a click so many cells into a column wants."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from textual.content import Content
 from textual.geometry import Region, Size
@@ -34,8 +35,8 @@ def one_line(text: str, style: str = "") -> Content:
 
 
 def cut(text: str, space: int) -> str:
-    """The text, or as much of it as fits with a sign that there is more."""
-    return text if len(text) <= space else f"{text[: max(0, space - 1)]}…"
+    """The text, or as much of it as fits in so many cells with a sign that there is more."""
+    return text if cell_len(text) <= space else f"{set_cell_size(text, max(0, space - 1))}…"
 
 
 def clickable(label: str | Content, action: str) -> Content:

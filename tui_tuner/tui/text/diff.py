@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import cache
+from functools import cache, lru_cache
 from itertools import zip_longest
 from typing import Literal, NamedTuple
 
@@ -74,8 +74,9 @@ def _lines(source: str) -> list[str]:
     return clean(source).expandtabs(_TAB).rstrip("\n").split("\n")
 
 
-def _highlighted(lines: list[str], language: str) -> list[Content]:
-    """Each line in colour; without colour where the highlighter does not keep the lines."""
+@lru_cache(maxsize=4)
+def _highlighted(lines: tuple[str, ...], language: str) -> Sequence[Content]:
+    """Each line in colour, which most of the time goes into; without colour where the highlighter keeps no lines."""
     return coloured(lines, PYGMENTS_NAMES.get(language, "c")) or [Content(line) for line in lines]
 
 
@@ -153,7 +154,10 @@ class _Painter:
     """
 
     def __init__(self, old: list[str], new: list[str], language: str, *, tinted: bool) -> None:
-        self._texts = {"removed": _highlighted(old, language), "added": _highlighted(new, language)}
+        self._texts = {
+            "removed": _highlighted(tuple(old), language),
+            "added": _highlighted(tuple(new), language),
+        }
         self._digits = len(str(max(len(old), len(new))))
         self._gutter = self._digits + 3
         self._tinted = tinted
@@ -211,7 +215,7 @@ def diff_picture(
     columns: int | None = None,
     broken_at: int | None = None,
 ) -> DiffPicture:
-    """The diff of two sources, a line a row; takes tens of ms for long ones.
+    """The diff of two sources, a line a row; takes tens of ms for long ones, a second for thousands of lines.
 
     Args:
         tinted: whether changed lines have a coloured background.

@@ -179,12 +179,30 @@ def _inline(tokens: Sequence[Token]) -> Content:
     return Content("").join(parts)
 
 
+_WIDEST = 48
+"""Cells before the last column of a table; one that is wider has a line for every cell."""
+
+
 def table_lines(rows: Sequence[Sequence[Content]]) -> Iterator[Content]:
-    """Rows with their columns in line; the first one is the head."""
+    """Rows with their columns in line, the last of which goes on under itself; the first row is the head."""
     widths = [max((row[i].cell_length for row in rows if i < len(row)), default=0) for i in range(max(map(len, rows)))]
+    if sum(widths[:-1]) > _WIDEST:
+        yield from _cell_lines(rows)
+        return
     for row in rows:
         cells = [cell.pad_right(width - cell.cell_length) for cell, width in zip(row, widths, strict=False)]
-        yield Content("  ").join(cells).rstrip()
+        label = Content("  ").join([*cells[:-1], Content()])
+        yield (hanging(label) + cells[-1] if label else Content("  ").join(cells)).rstrip()
+
+
+def _cell_lines(rows: Sequence[Sequence[Content]]) -> Iterator[Content]:
+    """Each cell behind what is over it, and a blank line between two rows."""
+    head, *others = rows
+    for place, row in enumerate(others or rows):
+        if place:
+            yield Content()
+        for over, cell in zip(head, row, strict=False):
+            yield hanging(over + ": ") + cell
 
 
 @lru_cache(maxsize=64)
