@@ -205,6 +205,62 @@ def test_numbers_that_say_where_to_write_are_each_there_once_and_where_to_read_w
     assert (arguments["column"].fill, arguments["column"].high) == ("integers", "m")
 
 
+ROWS_OF_A_TABLE = {
+    "by a name for one": ("const int64_t id = ids[row];", "table[id * dim + d]", "vocab"),
+    "by a cast one": ("int id = (int)ids[row];", "table[(size_t)id * dim + d]", "vocab"),
+    "at once": ("", "table[ids[row] * dim + d]", "vocab"),
+    "by a pointer to its row": ("const float *from = table + ids[row] * (size_t)dim;", "from[d]", "vocab"),
+    "in quarters": ("int id = ids[row];", "table[id * 4 + d % 4]", "vocab * dim // 4"),
+    "from the second one on": ("int id = ids[row];", "table[(id + 1) * dim - dim + d]", None),
+    "of a table for each batch": ("int id = ids[row];", "table[(row * dim + id) * dim + d]", None),
+    "behind a row": ("int id = ids[row];", "table[row * dim + id]", None),
+    "as far as a number that is read": ("int id = ids[row];", "table[id * ids[0] + d]", None),
+}
+
+
+@pytest.mark.parametrize(("held", "read", "high"), ROWS_OF_A_TABLE.values(), ids=ROWS_OF_A_TABLE)
+def test_numbers_that_say_which_row_to_read_are_below_the_number_of_rows(tmp_path, held, read, high):
+    source = (
+        "__global__ void k(float *to, const float *table, const int64_t *ids, int dim) {"
+        f" int row = blockIdx.x; {held} for (int d = threadIdx.x; d < dim; d += blockDim.x)"
+        f" to[row * dim + d] = {read}; }}\n"
+        "int main() { const int vocab = 3000, dim = 512, n = 4096; float *a, *b; int64_t *c;"
+        " cudaMalloc(&a, n * dim * 4); cudaMalloc(&b, vocab * dim * 4); cudaMalloc(&c, n * 8);"
+        " k<<<n, 128>>>(a, b, c, dim); }"
+    )
+    _, _, arguments = drafted_of(tmp_path, source)
+    assert arguments["ids"].high == high
+
+
+@pytest.mark.parametrize(
+    ("dtype", "taken", "high"),
+    [
+        ("unsigned", "(keys[i] >> shift) & 15", 2**31 - 1),
+        ("int64_t", "one >> shift", 2**31 - 1),
+        ("unsigned", "keys[i] >> 2", None),
+        ("unsigned char", "keys[i] >> shift", None),
+    ],
+)
+def test_numbers_of_which_the_kernel_takes_digits_have_all_of_them(tmp_path, dtype, taken, high):
+    source = (
+        f"__global__ void k(int *to, const {dtype} *keys, int n, int shift) {{ {ONE} if (i >= n) return;"
+        f" {dtype} one = keys[i]; to[i] = {taken} + one; }}\n"
+    )
+    _, _, arguments = drafted_of(tmp_path, source)
+    assert arguments["keys"].high == high
+
+
+def test_pixels_say_no_place_to_write_at_nor_does_a_member_of_another_name(tmp_path):
+    source = (
+        "__global__ void k(uchar4 *to, const uchar4 *from, int n) { int x = blockIdx.x * blockDim.x + threadIdx.x;"
+        " uchar4 o; o.x = from[x].y; o.y = o.z = o.w = 0; if (x < n) to[x] = o; }\n"
+        "int main() { const int n = 8192; uchar4 *a, *b; cudaMalloc(&a, n * 4); cudaMalloc(&b, n * 4);"
+        " k<<<n / 64, 64>>>(a, b, n); }"
+    )
+    _, _, arguments = drafted_of(tmp_path, source)
+    assert arguments["from"].fill != "arange"
+
+
 FILLED = {
     "between a least and what is taken off": ("h[i] = std::max(1, n - i * 113);", 1, "n + 1"),
     "one after another": ("h.push_back(rand() % 20);", 0, "20"),

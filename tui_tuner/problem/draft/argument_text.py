@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from tui_tuner.problem.by_value import Field, structure_bytes
@@ -19,8 +20,8 @@ from tui_tuner.problem.draft.guesses import (
     counts_blocks,
     dimensions,
     divided_by,
-    indexed_by,
     is_asked_alone,
+    is_taken_by_digits,
     is_written,
     outputs,
     size_names,
@@ -29,6 +30,7 @@ from tui_tuner.problem.draft.host_memory import LIST
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.order import said_where
 from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL, ProposedFacts, ProposedFill
+from tui_tuner.problem.draft.reach import places_said
 from tui_tuner.problem.draft.sizes import Amendments, DraftedSizes
 from tui_tuner.problem.dtypes import dtype_named, is_floating
 from tui_tuner.problem.model import Language
@@ -130,15 +132,12 @@ def _array(parameter: KernelParameter, written: Mapping[str, bool], draft: Draft
         yield f'fill = "integers"\nlow = {low}\nhigh = {json.dumps(high)}  # as the host fills it'
     elif proposed is not None:
         yield from _proposed_fill(proposed)
-    elif is_asked_alone(parameter.name, draft.signature) and _fill(parameter, draft) == "integers":
-        yield 'fill = "integers"\nhigh = 2  # a guess, for the kernel only asks whether it is zero: check'
     elif parameter.name in arrays_of_offsets(draft.signature):
         yield from _offsets(parameter, draft)
     elif parameter.name in said_where(draft.signature):
         yield 'fill = "arange"  # a guess, for the kernel writes where it says, and each place once: check'
-    elif (among := _indexed_by(parameter, draft)) is not None:
-        elements = " * ".join(as_factor(one, among[1:]) for one in among)
-        yield f'fill = "integers"\nhigh = {json.dumps(elements)}  # a guess, for it says where the kernel reads: check'
+    elif _fill(parameter, draft) == "integers" and (bound := _bound(parameter, draft)) is not None:
+        yield f'fill = "integers"\nhigh = {bound}: check'
     elif _fill(parameter, draft) == "uniform":
         yield f'fill = "uniform"{_POSITIVE}'
 
@@ -178,9 +177,8 @@ def _members(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
     yield "members = [  # by value, in the order of its declaration"
     for member in parameter.members:
         if member.pointee:
-            array = next(
-                one.name for one in draft.signature.parameters if one.behind == f"{parameter.name}.{member.name}"
-            )
+            behind = f"{parameter.name}.{member.name}"
+            array = next(one.name for one in draft.signature.parameters if one.behind == behind)
             yield f'    {{ name = "{member.name}", dtype = "{member.dtype}", value = "{array}" }},'
             continue
         names = [f"{member.name}[{index}]" for index in range(member.count)] if member.count else [member.name]
@@ -258,12 +256,25 @@ def _offsets(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
     yield f"high = {json.dumps(' * '.join(as_factor(one, extents[1:]) for one in extents))}{mark}"
 
 
-def _indexed_by(parameter: KernelParameter, draft: Draft) -> list[str] | None:
-    """The extents of the array that is read where this one says; None of one that says nothing."""
-    array = indexed_by(parameter.name, draft.signature) if "int" in (parameter.dtype or "") else None
-    return (
-        None if array is None or array.width > 1 or array.name in draft.amendments.shapes else _shape(array, draft)[0]
-    )
+def _bound(parameter: KernelParameter, draft: Draft) -> str | None:
+    """What whole numbers that the kernel reads are below, and why; None where nothing says so."""
+    if is_asked_alone(parameter.name, draft.signature):
+        return "2  # a guess, for the kernel only asks whether it is zero"
+    if is_taken_by_digits(parameter, draft.signature):
+        return f"{2**31 - 1}  # a guess, for the kernel takes digits of it"
+
+    def extents(array: KernelParameter) -> list[str]:
+        return [] if array.width > 1 or array.name in draft.amendments.shapes else _shape(array, draft)[0]
+
+    places = places_said(parameter.name, draft.signature, extents, partial(_passed, draft))
+    return None if places is None else f"{json.dumps(places)}  # a guess, for it says where the kernel reads"
+
+
+def _passed(draft: Draft, name: str) -> str | None:
+    """What a number, a constant or a scalar of the kernel is, as an expression over the sizes."""
+    code, known = code_only(draft.source), {} if draft.launch is None else draft.launch.values
+    value = known.get(name, name if name in draft.sizes.timed else HostProgram(code).number(name, len(code)))
+    return str(value) if isinstance(value, int | str) else None
 
 
 def _shape(parameter: KernelParameter, draft: Draft) -> tuple[list[str], str]:
@@ -279,9 +290,8 @@ def _shape(parameter: KernelParameter, draft: Draft) -> tuple[list[str], str]:
     if declared := _declared(parameter, draft):
         return declared, "  # as it is declared"
     if parameter.name in draft.reached:
-        return [
-            width + as_factor(draft.reached[parameter.name], width)
-        ], "  # as far as the kernel's loops and guards go: check"
+        reached = width + as_factor(draft.reached[parameter.name], width)
+        return [reached], "  # as far as the kernel's loops and guards go: check"
     elements = ""
     of_sizes = all(name in draft.sizes.timed for name in size_names(draft.signature))
     in_blocks = launch is not None and launch.keys.get("grid_div_x") == ["1"] and of_sizes

@@ -213,22 +213,6 @@ def divided_by(name: str, signature: KernelSignature) -> list[str]:
     return [one for one in arrays if re.search(rf"\b{one}\s*\[\s*(?:{'|'.join(counted) or '(?!)'})\s*\]", body)]
 
 
-def indexed_by(name: str, signature: KernelSignature) -> KernelParameter | None:
-    """The first array that is read where an element of another says, as x is by columns in `x[columns[i]]`.
-
-    Also by a name that stands for the element alone, as in `int c = columns[i]; if (c >= 0) sum += x[c];`.
-    """
-    plain = re.escape(name)
-    held = re.findall(rf"\b(\w+)\s*=(?!=)\s*{plain}\s*\[(?:[^][;]|\[[^][;]*\])*\]\s*;", signature.body)
-    alone = [one for one in held if len(re.findall(rf"\b{one}\s*(?:[-+*/|&^]|<<|>>)?=(?!=)", signature.body)) == 1]
-    for one in signature.parameters:
-        said = "|".join((rf"(?:\[\s*|\+\s*){plain}\s*\[", *(rf"\[\s*{word}\s*\]" for word in alone)))
-        asked = rf"\b{re.escape(one.name or '?')}\s*(?:{said})"
-        if one.is_array and one.name != name and re.search(asked, signature.body):
-            return one
-    return None
-
-
 def is_written(name: str, signature: KernelSignature) -> bool:
     """Whether the kernel's own text writes an array, in whatever way."""
     return sum(_writes(name, signature.body)) > 0
@@ -240,6 +224,16 @@ def is_asked_alone(name: str, signature: KernelSignature) -> bool:
     asked = rf"(?:\b(?:if|while)\s*\(|&&|\|\||!)\s*\(?\s*{element}\s*\)?\s*(?=\)|&&|\|\|)|!\s*{element}|{element}\s*\?"
     found = len(re.findall(asked, signature.body))
     return found > 0 and found == len(re.findall(rf"\b{re.escape(name or '?')}\b", signature.body))
+
+
+def is_taken_by_digits(array: KernelParameter, signature: KernelSignature) -> bool:
+    """Whether the kernel shifts whole numbers of an array by as much as it is told, as a sort by digits does."""
+    if (array.dtype or "").removeprefix("u") not in ("int32", "int64"):
+        return False
+    body, element = signature.body, rf"\b{re.escape(array.name or '?')}\s*\[(?:[^][;]|\[[^][;]*\])*\]"
+    held = re.findall(rf"\b(\w+)\s*=(?!=)\s*{element}\s*;", body)
+    digits = "|".join((element, *(rf"\b{one}\b" for one in held)))
+    return re.search(rf"(?:{digits})[\s)]*>>[\s(]*[A-Za-z_]", body) is not None
 
 
 def counts_blocks(name: str, signature: KernelSignature) -> bool:

@@ -10,6 +10,7 @@ from tui_tuner.problem.signature import KernelSignature
 from tui_tuner.problem.syntax import closing
 
 _INDEX = r"\[(?P<at>(?:[^][;=]|\[[^][;=]*\])*)\]"
+_NO_MEMBER = r"(?<!\.)(?<!->)"
 _WON = re.compile(r"\bif\s*\((?=[^;{]*\batomic(?:CAS|Exch)\s*\()")
 
 
@@ -30,7 +31,8 @@ def in_any_order(signature: KernelSignature) -> InAnyOrder | None:
 def said_where(signature: KernelSignature) -> set[str]:
     """Arrays of whole numbers that say where elements of others are written: no two threads may have the same one."""
     body = signature.body
-    arrays = [one.name for one in signature.parameters if one.is_array and one.const and "int" in (one.dtype or "")]
+    read = [one for one in signature.parameters if one.is_array and one.const and one.width == 1]
+    arrays = [one.name for one in read if "int" in (one.dtype or "") and "int8" not in (one.dtype or "")]  # no pixels
     indices = [where["at"] for _, where in _written(signature)]
     return {name for name in arrays if name and any(_said_by(name, index, body) for index in indices)}
 
@@ -42,9 +44,9 @@ def _said_by(array: str, index: str, body: str) -> bool:
         text = waiting.pop()
         if re.search(rf"\b{re.escape(array)}\s*\[", text):
             return True
-        new = {*re.findall(r"[A-Za-z_]\w*", text)} - seen
+        new = {*re.findall(rf"{_NO_MEMBER}\b[A-Za-z_]\w*", text)} - seen
         seen |= new
-        waiting += [said for name in new for said in re.findall(rf"\b{name}\s*=(?!=)([^;]*);", body)]
+        waiting += [said for name in new for said in re.findall(rf"{_NO_MEMBER}\b{name}\s*=(?!=)([^;]*);", body)]
     return False
 
 

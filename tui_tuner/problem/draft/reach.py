@@ -5,16 +5,20 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from tui_tuner.problem.draft.c_expressions import NotArithmetic, arithmetic
 from tui_tuner.problem.draft.drafted import DraftedLaunch
-from tui_tuner.problem.draft.guesses import AXES, size_names, where_used
-from tui_tuner.problem.signature import KernelSignature
+from tui_tuner.problem.draft.guesses import AXES, as_factor, size_names, where_used
+from tui_tuner.problem.signature import KernelParameter, KernelSignature
 
 Sum = Counter[tuple[str, ...]]
 """Products of names, by their sorted factors, and how often each is added."""
 _MOST_STEPS = 8
+_INSIDE = r"(?:[^][;]|\[(?:[^][;]|\[[^][;]*\])*\])*"
+_INDEX = rf"\[{_INSIDE}\]"
+_CAST = r"(?:\(\s*(?:\w+\s+)*\w+\s*\)\s*|\w+_cast\s*<[^<>]*>\s*\(\s*|__ldg\s*\(\s*&\s*)?"
+_SAID = "said_place"
 
 
 class _Unbounded(Exception):
@@ -50,6 +54,89 @@ def elements_reached(signature: KernelSignature, array: str, sizes: Collection[s
     except (_Unbounded, NotArithmetic, RecursionError):
         return ""
     return texts.pop() if len(texts) == 1 else ""
+
+
+def places_said(
+    name: str,
+    signature: KernelSignature,
+    extents: Callable[[KernelParameter], Sequence[str]],
+    scalar: Callable[[str], str | None],
+) -> str | None:
+    """How many places of the first array there are that is read where an element of another says; None where none is.
+
+    As x is by columns in `x[columns[i]]`, and a table by its rows in `table[ids[i] * width + j]`, also by a name that
+    stands for the element alone, as in `int c = columns[i]; if (c >= 0) sum += x[c];`.
+
+    Args:
+        extents: of an array, as expressions over the sizes; none where they are not to be believed.
+        scalar: what the kernel knows by a name or a number, as such an expression.
+    """
+    for array, factors in _read_where_said(name, signature):
+        elements = extents(array)
+        names = re.findall(r"[A-Za-z_]\w*", " ".join(factors))
+        if elements and not any(re.search(rf"\b{one}\s*=(?!=)", signature.body) for one in names):
+            parts = _parts(elements, [scalar(one) for one in factors])
+            if parts is not None:
+                return parts
+    return None
+
+
+def _read_where_said(name: str, signature: KernelSignature) -> Iterator[tuple[KernelParameter, tuple[str, ...]]]:
+    """The arrays that are read where elements of another say, and what these are multiplied by there."""
+    body, element = signature.body, rf"\b{re.escape(name)}\s*{_INDEX}"
+    held = re.findall(rf"\b(\w+)\s*=(?!=)\s*{_CAST}{element}[\s)]*;", body)
+    alone = [one for one in held if len(re.findall(rf"\b{one}\s*(?:[-+*/|&^]|<<|>>)?=(?!=)", body)) == 1]
+    said = re.compile("|".join([element, *(rf"(?<![.>])\b{word}\b" for word in alone)]))
+    for one in signature.parameters:
+        if not one.is_array or one.name in ("", name):
+            continue
+        plain = re.escape(one.name)
+        inside, behind = rf"\b{plain}\s*\[({_INSIDE})\]", rf"\b{plain}\s*\+((?:[^][;,()]|\([^()]*\)|{_INDEX})*)"
+        for text in (*re.findall(inside, body), *re.findall(behind, body)):
+            factors = _factors(said.sub(f" {_SAID} ", text))
+            if factors is not None:
+                yield one, factors
+
+
+def _factors(index: str) -> tuple[str, ...] | None:
+    """What the element is multiplied by that says an index; None where nothing says that it alone leads so far."""
+    try:
+        return _multiplied(arithmetic(index))
+    except (NotArithmetic, RecursionError):
+        return None
+
+
+def _multiplied(node: ast.expr) -> tuple[str, ...] | None:
+    match node:
+        case ast.Name(id=name) if name == _SAID:
+            return ()
+        case ast.BinOp(left=left, op=ast.Add() | ast.Mult() as op, right=right):
+            by_left, by_right = _multiplied(left), _multiplied(right)
+            factors, other = (by_right, left) if by_left is None else (by_left, right)
+            names = {one.id for one in ast.walk(other) if isinstance(one, ast.Name)}
+            if factors is None or _SAID in names:
+                return None
+            if isinstance(op, ast.Mult):
+                return (*factors, ast.unparse(other))
+            is_more = {word for one in factors for word in re.findall(r"[A-Za-z_]\w*", one)} & names
+            return None if is_more or (names and not factors and by_left is None) else factors
+    return None
+
+
+def _parts(extents: Sequence[str], factors: Sequence[str | None]) -> str | None:
+    """How many parts of so many elements an array has, as an expression; None where one of the factors is not known."""
+    are_products = all(re.fullmatch(r"[\w *]+", one) for one in extents)
+    elements = " * ".join(extents).split(" * ") if are_products else [*extents]
+    divisors = list[str]()
+    for factor in factors:
+        if factor is None:
+            return None
+        if factor in elements:
+            elements.remove(factor)
+        else:
+            divisors.append(factor if re.fullmatch(r"\w+", factor) else f"({factor})")
+    text = " * ".join(as_factor(one, elements[1:] or divisors) for one in elements or ["1"])
+    return " // ".join([text, *divisors])
 
 
 class _Reading:
