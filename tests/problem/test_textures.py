@@ -119,6 +119,14 @@ def test_a_profile_begins_quiet_and_ends_loud() -> None:
     assert np.all(values <= noise)
 
 
+def test_one_element_in_four_says_another_sum_of_a_profile() -> None:
+    profiles = [drawn(Texture.PROFILE, seed, fill="uniform") for seed in range(200)]
+    shares = [4 * values[::4].sum() / values.sum() for values in profiles if values is not None]
+    alike = sum(abs(share - 1) < 0.05 for share in shares)
+    assert len(shares) == 200
+    assert alike <= 12, "a sum of some would be taken for that of all"
+
+
 def test_scales_are_those_of_the_noise() -> None:
     noise = np.asarray(make_arguments(problem_of(), {}, 1)[0])
     tiny, large = drawn(Texture.TINY), drawn(Texture.LARGE)

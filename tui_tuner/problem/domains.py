@@ -194,20 +194,21 @@ def _one_of_few(domain: Domain, random: np.random.Generator, *, negative: bool, 
 
 
 def profile(noise: np.ndarray, domain: Domain, random: np.random.Generator) -> np.ndarray:
-    """Parts of random length: the first quiet, the last loud, between them blocks, ramps and combs."""
+    """Parts of random length: the first quiet, the last loud, between them blocks, ramps and combs of like teeth."""
     values = np.empty_like(noise)
     flat, drawn = values.reshape(-1), noise.reshape(-1)
     cuts = np.sort(random.integers(0, flat.size + 1, PARTS - 1))
     edges = [0, *cuts.tolist(), flat.size]
     depths = [DEEPEST, *random.integers(0, DEEPEST + 1, PARTS - 2).tolist(), 0]
     combed = random.random(PARTS) < 0.5
-    phases = random.integers(0, 2, PARTS)
+    comb, phase = int(random.integers(1, PARTS - 1)), int(random.integers(0, 2))
+    depths[comb], combed[comb] = 0, True
 
     def shape(number: int) -> None:
         start, end = edges[number], edges[number + 1]
         _louder(flat[start:end], drawn[start:end], domain, depths[number], ramp=number % 3 == 1)
         if combed[number]:
-            teeth = slice(start + int(phases[number]), end, 2)
+            teeth = slice(start + (phase - start) % 2, end, 2)
             _scale(flat[teeth], flat[teeth], domain, 2.0**-DEEPEST)
 
     in_threads(shape, PARTS)
