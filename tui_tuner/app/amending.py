@@ -126,10 +126,8 @@ class Amending:
         Raises:
             ProblemError: none does.
         """
-        held, made = (
-            await self._held(self._first if self._facts is None else await self._draft(NO_AMENDMENTS)),
-            self._made,
-        )
+        first = self._first if self._facts is None else await self._draft(NO_AMENDMENTS)
+        held, made = await self._held(first), self._made
 
         async def doubled(by: int) -> Problem:
             return (await self._draft(replace(made, doublings=by))).problem

@@ -218,9 +218,14 @@ def is_written(name: str, signature: KernelSignature) -> bool:
     return sum(_writes(name, signature.body)) > 0
 
 
+def _element(name: str) -> str:
+    """The pattern of an element of an array, in a text."""
+    return rf"\b{re.escape(name or '?')}\s*\[(?:[^][;]|\[[^][;]*\])*\]"
+
+
 def is_asked_alone(name: str, signature: KernelSignature) -> bool:
     """Whether the kernel only asks whether elements of an array are zero, as in `if (!solid[i]) return;`."""
-    element = rf"\b{re.escape(name or '?')}\s*\[(?:[^][;]|\[[^][;]*\])*\]"
+    element = _element(name)
     asked = rf"(?:\b(?:if|while)\s*\(|&&|\|\||!)\s*\(?\s*{element}\s*\)?\s*(?=\)|&&|\|\|)|!\s*{element}|{element}\s*\?"
     found = len(re.findall(asked, signature.body))
     return found > 0 and found == len(re.findall(rf"\b{re.escape(name or '?')}\b", signature.body))
@@ -230,7 +235,7 @@ def is_taken_by_digits(array: KernelParameter, signature: KernelSignature) -> bo
     """Whether the kernel shifts whole numbers of an array by as much as it is told, as a sort by digits does."""
     if (array.dtype or "").removeprefix("u") not in ("int32", "int64"):
         return False
-    body, element = signature.body, rf"\b{re.escape(array.name or '?')}\s*\[(?:[^][;]|\[[^][;]*\])*\]"
+    body, element = signature.body, _element(array.name)
     held = re.findall(rf"\b(\w+)\s*=(?!=)\s*{element}\s*;", body)
     digits = "|".join((element, *(rf"\b{one}\b" for one in held)))
     return re.search(rf"(?:{digits})[\s)]*>>[\s(]*[A-Za-z_]", body) is not None
