@@ -13,6 +13,7 @@ from tui_tuner.evaluate.devices.cuda import device as cuda
 from tui_tuner.evaluate.devices.cuda.ceilings import CEILING_SOURCE, LEAST_BYTES, computed_ceilings, measure_ceilings
 from tui_tuner.evaluate.devices.cuda.driver import Driver
 from tui_tuner.evaluate.devices.cuda.timing import ClockSampler
+from tui_tuner.evaluate.devices.kind import DeviceChoice
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind
 from tui_tuner.problem.candidate import Geometry
 from tui_tuner.problem.dtypes import dtype_named
@@ -61,7 +62,8 @@ def test_a_device_is_found_by_its_uuid_wherever_it_stands(driver, backend, monke
     opened = []
     monkeypatch.setattr(cuda, "Driver", lambda: driver)
     monkeypatch.setattr(cuda, "open_backend", lambda name, number, _: opened.append(number) or backend)
-    assert cuda.CudaDevice(0, "auto", unit).unit == driver.uuids[ordinal]
+    uuid = DeviceChoice("cuda", unit=unit).uuid
+    assert cuda.CudaDevice(0, "auto", uuid).unit == driver.uuids[ordinal]
     assert opened == [ordinal]
 
 

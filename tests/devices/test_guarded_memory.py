@@ -8,16 +8,8 @@ from hypothesis import strategies as st
 
 from tui_tuner.evaluate.devices.cuda.driver import AccessDescription, AllocationProperties
 from tui_tuner.evaluate.devices.cuda.errors import CudaError
-from tui_tuner.evaluate.devices.guarded_memory import (
-    BAND,
-    PATTERN,
-    GuardedMemory,
-    Layout,
-    band_layout,
-    damage,
-    page_layout,
-    pattern,
-)
+from tui_tuner.evaluate.devices.cuda.guarded_memory import GuardedMemory, page_layout
+from tui_tuner.evaluate.devices.guard_bands import BAND, PATTERN, Layout, band_layout, damage, pattern
 from tui_tuner.problem.dtypes import dtype_named
 
 PAGE = 2 * 2**20

@@ -52,6 +52,11 @@ class DeviceChoice:
     backend: str = "auto"
     unit: str = ""
 
+    @property
+    def uuid(self) -> str:
+        """What names the device among all of its kind; empty where its number does."""
+        return "" if self.unit == ALL else self.unit
+
 
 ALL = "all"
 

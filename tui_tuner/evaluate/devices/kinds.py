@@ -80,7 +80,7 @@ class CudaKind(DeviceKind):
         """Take a CUDA device."""
         from tui_tuner.evaluate.devices.cuda.device import CudaDevice
 
-        return CudaDevice(choice.index, choice.backend, choice.unit)
+        return CudaDevice(choice.index, choice.backend, choice.uuid)
 
     def compiler(self, choice: DeviceChoice, device: DeviceInfo, problem: Problem, nvcc: Path | None) -> Compiler:
         """The toolkit's nvcc, else NVRTC of the installed packages."""

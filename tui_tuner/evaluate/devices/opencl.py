@@ -16,7 +16,7 @@ from kernel_tuner.backends.opencl import OpenCLFunctions
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, Inspection, KernelArgument, LoadedKernel
 from tui_tuner.evaluate.devices.cuda.backends import by_value
-from tui_tuner.evaluate.devices.guarded_memory import BAND, PATTERN, Layout, damage
+from tui_tuner.evaluate.devices.guard_bands import BAND, PATTERN, Layout, damage
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind, Resources
 from tui_tuner.evaluate.sandbox.launcher import is_confined
 from tui_tuner.problem.candidate import Geometry

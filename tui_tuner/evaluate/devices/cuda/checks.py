@@ -15,7 +15,7 @@ import numpy as np
 
 from tui_tuner.evaluate.devices.cuda.driver import Driver
 from tui_tuner.evaluate.devices.cuda.timing import BATCH
-from tui_tuner.evaluate.devices.guarded_memory import PATTERN, Band, Overwritten
+from tui_tuner.evaluate.devices.guard_bands import PATTERN, Band, Overwritten
 from tui_tuner.evaluate.tolerance import Bound, Tally, Wrong
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.dtypes import is_floating

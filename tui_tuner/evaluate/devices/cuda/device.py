@@ -29,9 +29,9 @@ from tui_tuner.evaluate.devices.cuda.backends import LoadedFunction, Opaque, by_
 from tui_tuner.evaluate.devices.cuda.checks import Checks, kernel_for
 from tui_tuner.evaluate.devices.cuda.driver import Driver, device_info
 from tui_tuner.evaluate.devices.cuda.errors import CudaError, fault_of, fell_off, not_taken
+from tui_tuner.evaluate.devices.cuda.guarded_memory import GuardedDeviceArray, GuardedMemory
 from tui_tuner.evaluate.devices.cuda.sanitizer import launch_under
 from tui_tuner.evaluate.devices.cuda.timing import BATCH, CudaTimer, open_clock
-from tui_tuner.evaluate.devices.guarded_memory import GuardedDeviceArray, GuardedMemory
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.tolerance import Bound, Verdict, verdict
 from tui_tuner.problem.candidate import Geometry
@@ -64,16 +64,16 @@ class CudaDevice(Device):
     Args:
         ordinal: number of the device among the visible ones.
         backend: cuda-python, pycuda, cupy, or auto for the first that works.
-        unit: UUID of the device, which counts for more than its number; `ALL` for the first one.
+        uuid: of the device, which counts for more than its number; empty where it has only that.
 
     Raises:
         DeviceError: no driver, no such device or no such package.
         MachineError: another process has all its memory or holds it for itself, or it failed.
     """
 
-    def __init__(self, ordinal: int = 0, backend: str = "auto", unit: str = "") -> None:
+    def __init__(self, ordinal: int = 0, backend: str = "auto", uuid: str = "") -> None:
         self._driver = Driver()
-        ordinal = self._driver.ordinal_of(unit, ordinal)
+        ordinal = self._driver.ordinal_of(uuid, ordinal)
         device = self._driver.device(ordinal)
         self.unit = self._driver.uuid(device)
         visible = [self._driver.device(number) for number in range(self._driver.device_count())]

@@ -16,7 +16,6 @@ import numpy as np
 
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.devices.cuda.errors import CudaError
-from tui_tuner.evaluate.devices.kind import ALL
 from tui_tuner.evaluate.results import DeviceInfo
 
 MAX_THREADS_PER_BLOCK = 1
@@ -216,13 +215,13 @@ class Driver:
         self.call("cuDeviceGetUuid_v2", number, device)
         return f"gpu-{UUID(bytes=number.raw)}"
 
-    def ordinal_of(self, unit: str, ordinal: int) -> int:
+    def ordinal_of(self, uuid: str, ordinal: int) -> int:
         """The number of a device: by its UUID where that is known, which counts for more than its number.
 
         Raises:
             DeviceError: it is not among the visible ones.
         """
-        return self.ordinal(unit) if unit not in ("", ALL) else ordinal
+        return self.ordinal(uuid) if uuid else ordinal
 
     def ordinal(self, uuid: str) -> int:
         """The number of a device among the visible ones.

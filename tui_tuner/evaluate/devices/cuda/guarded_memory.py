@@ -10,18 +10,22 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from ctypes import byref, c_size_t, c_uint64
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from tui_tuner.evaluate.devices.cuda.driver import AccessDescription, AllocationProperties, Driver, Location
+from tui_tuner.evaluate.devices.guard_bands import (
+    ALIGNMENT,
+    PATTERN,
+    Band,
+    Layout,
+    Overwritten,
+    band_layout,
+    damage_in_words,
+    overwritten,
+)
 from tui_tuner.problem.placement import ADDRESS_BYTES, addresses_of_parts
 
-PATTERN = 0xFFF5
-"""Not a number as float16, bfloat16, float32 and float64, so that values read from a guard show in results too."""
-BAND = 65536
-"""Bytes of pattern on either side of an array in ordinary memory."""
-ALIGNMENT = 256
 LEAST_ALIGNMENT = 16
 """Alignment of the start of an array that ends at a page's end: the widest load of one thread."""
 
@@ -30,26 +34,6 @@ _PINNED = 1
 _DEVICE = 1
 _READ_WRITE = 3
 _MINIMUM = 0
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Where an array lies inside the bytes that are mapped for it.
-
-    Attributes:
-        mapped: bytes that may be touched without a fault.
-        offset: of the array's first byte.
-        nbytes: of the array.
-    """
-
-    mapped: int
-    offset: int
-    nbytes: int
-
-    @property
-    def after(self) -> int:
-        """Bytes between the array's end and the end of what is mapped."""
-        return self.mapped - self.offset - self.nbytes
 
 
 def page_layout(nbytes: int, granularity: int, *, guard_end: bool) -> Layout:
@@ -61,51 +45,8 @@ def page_layout(nbytes: int, granularity: int, *, guard_end: bool) -> Layout:
     return Layout(mapped, (mapped - nbytes) // alignment * alignment, nbytes)
 
 
-def band_layout(nbytes: int) -> Layout:
-    """An array between two bands."""
-    return Layout(BAND + -(-nbytes // ALIGNMENT) * ALIGNMENT + BAND, BAND, nbytes)
-
-
-def pattern(start: int, nbytes: int) -> np.ndarray:
-    """The pattern's bytes (uint8) from an even or odd offset on."""
-    return np.full(nbytes // 2 + 1, PATTERN, np.uint16).view(np.uint8)[start % 2 :][:nbytes]
-
-
-Overwritten: TypeAlias = tuple[int, int] | None
-"""The first and the last place of a band where the pattern is gone; None where it is whole."""
-
-
-class Band(NamedTuple):
-    """The pattern on one side of an array, in device memory.
-
-    Attributes:
-        start: the offset of the pattern at which it begins.
-    """
-
-    address: int
-    nbytes: int
-    start: int
-
-
 FindDamage = Callable[[Sequence[Band]], Sequence[Overwritten]]
 """Looks at bands in device memory, all of them at once."""
-
-
-def damage(layout: Layout, before: np.ndarray, after: np.ndarray) -> str | None:
-    """Where the pattern before and after an array (uint8) was written over, in words."""
-    end = layout.offset + layout.nbytes
-    return _words(layout, _overwritten(before, 0), _overwritten(after, end))
-
-
-def _overwritten(band: np.ndarray, start: int) -> Overwritten:
-    places = np.flatnonzero(band != pattern(start, band.size))
-    return (int(places[0]), int(places[-1])) if places.size else None
-
-
-def _words(layout: Layout, before: Overwritten, after: Overwritten) -> str | None:
-    if before is not None:
-        return f"wrote before its start (nearest damaged byte -{layout.offset - before[1]})"
-    return None if after is None else f"wrote past its end (first damaged byte +{after[0]})"
 
 
 @dataclass(frozen=True)
@@ -230,7 +171,7 @@ class GuardedMemory:
         bands = [band for _, region in regions for band in region.bands]
         found = iter((find or self._find_damage)(bands))
         for key, region in regions:
-            words = _words(region.layout, next(found), next(found))
+            words = damage_in_words(region.layout, next(found), next(found))
             if words is not None:
                 return key, words if region is arrays[key] else f"its list of addresses: {words}"
         changed = (key for key, array in arrays.items() if array.listed and self._is_changed(array, array.listed))
@@ -242,7 +183,7 @@ class GuardedMemory:
         return not np.array_equal(held, array.addresses)
 
     def _find_damage(self, bands: Sequence[Band]) -> Sequence[Overwritten]:
-        return [_overwritten(self._downloaded(band), band.start) for band in bands]
+        return [overwritten(self._downloaded(band), band.start) for band in bands]
 
     def _downloaded(self, band: Band) -> np.ndarray:
         content = np.empty(band.nbytes, np.uint8)
