@@ -67,7 +67,7 @@ class Teller:
         """Whether the story has a line for an event at this verbosity."""
         if self._verbosity is Verbosity.QUIET:
             return isinstance(event, events.Note) and event.level == "warning"
-        hidden = self._progress is not None and self._verbosity is Verbosity.NORMAL
+        hidden = self._progress is not None and self._progress.is_seen and self._verbosity is Verbosity.NORMAL
         return not (hidden and isinstance(event, _PROGRESS_TELLS))
 
     @asynccontextmanager
@@ -134,6 +134,7 @@ class Progress:
         self._limits: events.SessionStarted | None = None
         self._doing = ""
         self._searching = ""
+        self._awaited = ""
         self._given: Timing | None = None
         self._fastest: float | None = None
         self._best: float | None = None
@@ -158,6 +159,12 @@ class Progress:
                 self._doing = f"step {event.step.id} {event.step.title}"
             case events.IncumbentChanged():
                 self._best = event.speedup[0]
+            case events.ApprovalAsked():
+                self._awaited = f"step {event.proposal.step.id} awaits an answer"
+            case events.HelpAsked():
+                self._awaited = "the model failed, an answer is awaited"
+            case events.ApprovalGiven() | events.HelpGiven():
+                self._awaited = ""
             case _:
                 self._note_work(event)
 
@@ -183,7 +190,8 @@ class Progress:
     def line(self) -> str:
         """The line as it is now."""
         elapsed = self._elapsed + self._now() - self._since
-        parts = [timer(elapsed), self._best_words(), self._spent(), self._left(elapsed), self._doing, self._searching]
+        doing = [self._awaited] if self._awaited else [self._left(elapsed), self._doing, self._searching]
+        parts = [timer(elapsed), self._best_words(), self._spent(), *doing]
         return " | ".join(flattened(part) for part in parts if part)
 
     def _best_words(self) -> str:
@@ -228,9 +236,14 @@ class Progress:
         finally:
             self._is_hidden = False
 
+    @property
+    def is_seen(self) -> bool:
+        """Whether there is a terminal still: when that is closed a file takes its place."""
+        return self._out.isatty()
+
     def draw(self) -> None:
         """Write the line, cut to the terminal's width."""
-        if self._is_hidden:
+        if self._is_hidden or not self.is_seen:
             return
         width = shutil.get_terminal_size().columns - 1
         self._out.write(f"{_ERASE}{self.line()[:width]}")
@@ -239,7 +252,7 @@ class Progress:
 
     def erase(self) -> None:
         """Leave the terminal's last line empty, for what is printed next."""
-        if self._is_drawn:
+        if self._is_drawn and self.is_seen:
             self._out.write(_ERASE)
             self._out.flush()
             self._is_drawn = False

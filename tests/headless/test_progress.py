@@ -17,15 +17,17 @@ from tui_tuner.problem.model import Launch
 from tui_tuner.progress import Progress, Verbosity
 from tui_tuner.session import events
 from tui_tuner.story import KernelStory, Story
-from tui_tuner.strategies.steps import Step, StepState
+from tui_tuner.strategies.steps import Decision, ModelTrouble, Proposal, Remedy, Step, StepState
 from tui_tuner.subjects import KERNEL
 
 KERNEL_GIVEN = Candidate(source="", kernel="scale", launch=Launch())
 
 
 class Terminal(io.StringIO):
+    is_there = True
+
     def isatty(self) -> bool:
-        return True
+        return self.is_there
 
     @property
     def screen(self) -> list[str]:
@@ -132,6 +134,45 @@ async def test_the_line_is_drawn_anew_while_nothing_happens_and_gone_at_the_end(
             clock[0] = 7.5
             await asyncio.sleep(0.001)
     assert terminal.screen[-1] == ""
+
+
+async def test_where_the_terminal_is_gone_a_file_gets_the_story_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(progress, "TICK_S", 0.001)
+    terminal = Terminal()
+    lines = Lines(KERNEL, out=io.StringIO(), err=terminal)
+    async with lines.teller.ticking():
+        lines.take(STORY[0])
+        terminal.is_there = False
+        terminal.truncate(terminal.seek(0))
+        await asyncio.sleep(0.01)
+        for event in STORY[1:]:
+            lines.take(event)
+    assert [line[:14] for line in terminal.getvalue().splitlines()] == [
+        "[00:01] device",
+        "[00:02] as giv",
+        "[00:02] step 1",
+        "[00:03] prompt",
+        "[00:04] reply ",
+        "[00:07] #1 til",
+        "[00:12] #2 til",
+    ]
+
+
+def test_the_line_says_that_an_answer_is_awaited_until_it_is_there() -> None:
+    line = Progress(Terminal(), lambda: 0.0)
+    for event in STORY[:3]:
+        line.note(event)
+    line.note(events.ApprovalAsked(elapsed=2, proposal=Proposal(step=Step(id=1, title="Unroll"), about="step")))
+    assert line.line() == "00:02 | 0/4 evaluations, 0/9 calls, $0.00 of $2.00 | step 1 awaits an answer"
+    line.note(events.ApprovalGiven(elapsed=2, step=1, decision=Decision(action="approve")))
+    line.note(STORY[3])
+    assert line.line().endswith(" | step 1 Unroll")
+    trouble = ModelTrouble(purpose="plan", model="a model", reason="it is not there")
+    line.note(events.HelpAsked(elapsed=3, trouble=trouble))
+    assert line.line().endswith(" of $2.00 | the model failed, an answer is awaited")
+    line.note(events.HelpGiven(elapsed=4, remedy=Remedy(action="retry")))
+    assert line.line().endswith(" | step 1 Unroll")
 
 
 def told(verbosity: Verbosity) -> list[str]:
