@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tui_tuner.app.drafting import assumptions, confirmed
+from tui_tuner.app.assumptions import assumptions
+from tui_tuner.app.drafting import confirmed
 from tui_tuner.app.named import problem_of
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.load import Written, problem_in_text

@@ -10,7 +10,8 @@ from dataclasses import replace
 import pytest
 
 from tui_tuner.app.amending import Amending, draft_of, off_the_loop
-from tui_tuner.app.drafting import _by_model, _Model, _to_draft, as_begun, assumptions, confirmed
+from tui_tuner.app.assumptions import assumptions
+from tui_tuner.app.drafting import _by_model, _Model, _to_draft, as_begun, confirmed
 from tui_tuner.app.named import problem_of
 from tui_tuner.app.needed import amended_for, needed
 from tui_tuner.app.sessions import time_taken, what_is_left
@@ -60,6 +61,23 @@ def test_a_draft_is_run_amended_and_of_the_first_kernel_that_builds(tmp_path):
     told = "\n".join(assumptions(written))
     assert "run on the emulator as given at its only size" in told
     assert "as in dream" in told
+
+
+def test_arrays_of_a_list_are_told_together_and_two_apart(tmp_path):
+    file = tmp_path / "add.cu"
+    file.write_text(
+        "struct List { float *at[8]; };\n__global__ void add(List list, const float *x1, const float *x2, int n) {\n"
+        "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) list.at[blockIdx.y][i] += x1[i] * x2[i]; }\n"
+        "int main() { List list; float *x1, *x2; int n = 6000; for (int k = 0; k < 8; k++)"
+        " cudaMalloc(&list.at[k], n * sizeof(float)); cudaMalloc(&x1, n * sizeof(float));"
+        " cudaMalloc(&x2, n * sizeof(float)); add<<<dim3((n + 63) / 64, 8), 64>>>(list, x1, x2, n); }\n"
+    )
+    told = "\n".join(assumptions(problem_of(file)))
+    assert "\n  outputs     list_at_0 to list_at_7 float32[n] (as the host allocates it)\n" in told
+    assert (
+        "\n  inputs      x1 float32[n] (as the host allocates it), x2 float32[n] (as the host allocates it)\n" in told
+    )
+    assert "\n  structures  list.at[0] = list_at_0 to list.at[7] = list_at_7" in told
 
 
 def test_a_kernel_in_a_header_is_drafted_with_the_file_that_is_named_as_its_host(tmp_path):

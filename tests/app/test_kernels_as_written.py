@@ -6,7 +6,8 @@ import asyncio
 
 import pytest
 
-from tui_tuner.app.drafting import assumptions, confirmed
+from tui_tuner.app.assumptions import assumptions
+from tui_tuner.app.drafting import confirmed
 from tui_tuner.app.named import problem_of
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings

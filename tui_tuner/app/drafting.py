@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from tui_tuner.app.amending import NOT_RUN, Amending, draft_of, init_command, off_the_loop
+from tui_tuner.app.amending import NOT_RUN, Amending, draft_of, off_the_loop
 from tui_tuner.app.choosing import local_options, model_of
 from tui_tuner.errors import ProblemError, UserError
 from tui_tuner.evaluate.trials import Trials
@@ -285,65 +284,3 @@ def _line(text: str) -> str:
     """Words of others as a short line."""
     line = " ".join(clean(text).split())
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 3]}..."
-
-
-def assumptions(written: Written, another: str = "") -> Iterator[str]:
-    """What a drafted problem takes for granted, how sure that is and from where, and how to correct it.
-
-    Nothing for a problem that somebody wrote.
-
-    Args:
-        another: the command that takes another kernel of the file; that of a session, if empty.
-    """
-    if not written.is_drafted:
-        return
-    problem, kernel = written.problem, written.problem.kernel
-    marks = _marks(written.text)
-
-    def listed(title: str, subject: str, entries: Mapping[str, object]) -> str:
-        """Settings in one line, each with where it is from; of arguments `subject` is their key."""
-        told = []
-        for name, value in entries.items():
-            said = marks.get((subject, name)) or marks.get((name, subject))
-            told.append(f"{name}{value}{f' ({said})' if said else ''}")
-        return f"  {title:11} {', '.join(told)}"
-
-    command = init_command(kernel.source, kernel.name.partition("<")[0], written.host)
-    yield f"no {written.file.name} beside it: drafted the problem of {kernel.name}; to correct it: {command}"
-    if written.alternatives:
-        others = ", ".join(written.alternatives)
-        another = another or f"tuner-tui {kernel.source}:NAME"
-        yield f"  kernel      {kernel.name} of several; for another: {another}, as in {others}"
-    launch = problem.launch.model_dump(exclude_defaults=True)
-    told = [
-        ("launch", "launch", {key: f" = {value}" for key, value in launch.items()}),
-        ("sizes", "sizes", {name: f" = {size}" for name, size in problem.sizes.items()}),
-    ]
-    for title, chosen in (("outputs", True), ("inputs", False)):
-        arrays = [one for one in problem.arguments if one.shape is not None and one.output is chosen]
-        shapes = {one.name: f" {one.dtype}[{', '.join(map(str, one.shape or []))}]" for one in arrays}
-        told.append((title, "shape", shapes))
-    plain = {one.name: f" = {one.value}" for one in problem.arguments if one.value is not None}
-    told.append(("scalars", "value", plain))
-    told.append(("local", "local", {one.name: f" {one.dtype}[{one.local}]" for one in problem.arguments if one.local}))
-    held = [(one.name, member) for one in problem.arguments if one.shape is None for member in one.members or ()]
-    told.append(("structures", "value", {f"{name}.{member.name}": f" = {member.value}" for name, member in held}))
-    yield from (listed(*line) for line in told if line[2])
-    yield from (f"  {'tried' if position == 0 else 'but':11} {doubt}" for position, doubt in enumerate(written.doubts))
-
-
-def _marks(text: str) -> dict[tuple[str, str], str]:
-    """What a draft's text says behind its lines of where each is from, by table, or argument, and key."""
-    found: dict[tuple[str, str], str] = {}
-    table = subject = of_table = ""
-    for line in text.splitlines():
-        words, _, mark = line.partition("  # ")
-        mark = re.sub(r"[:,]? check$", "", mark)
-        if head := re.match(r"\[+(\w+)\]+", words):
-            table = subject = head[1]
-            of_table = mark if table == "launch" else ""
-        elif setting := re.match(r"(\w+) = (.*)", words):
-            if (table, setting[1]) == ("arguments", "name"):
-                subject = setting[2].strip('"')
-            found[subject, setting[1]] = mark or of_table
-    return found

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tui_tuner.app.amending import off_the_loop
+from tui_tuner.app.assumptions import assumptions
 from tui_tuner.app.choosing import (
     NO_OBJECTS,
     GivenObjects,
@@ -22,7 +23,7 @@ from tui_tuner.app.choosing import (
     models_for,
     with_model,
 )
-from tui_tuner.app.drafting import assumptions, confirmed
+from tui_tuner.app.drafting import confirmed
 from tui_tuner.app.named import problem_of, with_recording
 from tui_tuner.app.starting import DraftDesk, SessionSetup
 from tui_tuner.errors import DeviceError, JournalError, SettingsError, UserError
