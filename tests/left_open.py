@@ -7,7 +7,7 @@ import itertools
 import os
 import time
 import types
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextlib import suppress
 from functools import partial, wraps
 from pathlib import Path
@@ -49,7 +49,7 @@ async def assert_can_be_cancelled_anywhere(work: Callable[[], Coroutine[Any, Any
         await work()  # what stays for good, as a server of forks, is there
     before = _held()
     for number, late in itertools.product(range(1, waits + 1), (False, True)):
-        task = asyncio.create_task(_cancelled(work(), number, late=late))
+        task = asyncio.create_task(_waits_of(_cancelled(work(), number, late=late)))
         await asyncio.wait({task})
         if not task.cancelled():
             assert task.exception() is None, f"cancelled at wait {number}"
@@ -72,6 +72,11 @@ def _held() -> tuple[set[str], set[str]]:
         with suppress(OSError):
             opened.add(f"{descriptor.name}: {descriptor.readlink()}")
     return opened, {f"{number}: {command}" for number, command in children(os.getpid()).items()}
+
+
+async def _waits_of(cancelled: Awaitable[int]) -> int:
+    """As a coroutine, since Python 3.12 makes a task of nothing else."""
+    return await cancelled
 
 
 @types.coroutine
