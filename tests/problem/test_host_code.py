@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tui_tuner.app.drafting import assumptions
+from tui_tuner.app.assumptions import assumptions
 from tui_tuner.app.named import problem_of
 from tui_tuner.problem.draft.c_expressions import UNREAD, NotArithmetic, arithmetic
 from tui_tuner.problem.draft.constants import constants_of_host

@@ -7,7 +7,8 @@ import asyncio
 import numpy as np
 import pytest
 
-from tui_tuner.app.drafting import assumptions, confirmed
+from tui_tuner.app.assumptions import assumptions
+from tui_tuner.app.drafting import confirmed
 from tui_tuner.app.named import problem_of
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.draft.problem_file import scaffold

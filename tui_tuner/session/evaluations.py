@@ -3,8 +3,8 @@
 A search is deterministic on one machine and need not be on another, where its libraries are other versions. Recorded,
 its choices are the same in every replay, and no search runs for them.
 
-A batch of configurations is evaluated each once, many on their way at a time. Speculation begins with what a reply will
-probably ask for while it still arrives. It is recorded when it is asked for, so that no result depends on it.
+Speculation begins with what a reply will probably ask for while it still arrives. It is recorded when it is asked for,
+so that no result depends on it.
 """
 
 from __future__ import annotations
