@@ -107,6 +107,21 @@ def test_a_block_made_of_a_size_is_that_and_a_power_of_two_stays_one(tmp_path):
     assert all(one & one - 1 == 0 for each in sizes for one in each.values())
 
 
+def test_a_number_of_a_template_leaves_the_block_alone_where_the_host_says_how_much_memory_is_shared(tmp_path):
+    source = (
+        "template <int D> __global__ void k(float *y, const float *x, int n) {\n"
+        f"extern __shared__ float near[]; {ONE} near[threadIdx.x] = 0;"
+        " if (i < n) y[i] = x[i * D] + near[threadIdx.x]; }\n"
+        "int main() { constexpr int D = 4; const int n = 5000, threads = 256; float *y, *x; cudaMalloc(&y, n * 4);"
+        " cudaMalloc(&x, n * D * sizeof(float)); "
+        "k<D><<<(n + threads - 1) / threads, threads, threads * 4>>>(y, x, n); }"
+    )
+    problem, _, _ = drafted_of(tmp_path, source)
+    assert problem.kernel.name == "k<4>"
+    assert problem.defaults == {"block_size_x": 256}
+    assert problem.launch.shared_memory == "block_size_x * 4"
+
+
 def test_a_block_of_so_many_warps_is_as_large_as_the_text_has_it_and_rows_are_whole_groups(tmp_path):
     source = (
         "#define WARPS 4\n#define GROUP 128\n"

@@ -16,6 +16,8 @@ from tui_tuner.problem.syntax import name_in
 
 _ASKS = re.compile(r"\bblockDim\b|\bblock_?(?:size|dim)\w*|\b(?:num_threads|size|dim_threads|group_dim|num_tiles)\s*\(")
 """What a kernel that may have other blocks says: their extent, or that of a group of CUDA's."""
+_OWN_SHARED = re.compile(r"(?<!\bextern )__shared__")
+"""Shared memory of a size that the kernel's text gives, as one made for its block."""
 TILE = "block_size_x"
 """Takes the place of a number in the template's arguments that makes the block."""
 
@@ -95,7 +97,7 @@ class DraftedBlock:
         given = {*words.findall(self._reading.launch.template)}
         named = given & {*words.findall(" ".join(text for text, _ in self._block))}
         told, asked = ({*re.findall(rf"\b{name}\s*\.\s*([xyz])\b", body)} for name in ("threadIdx", "blockDim"))
-        return bool(made or named or "__shared__" in body) or not told <= asked
+        return bool(made or named or _OWN_SHARED.search(body)) or not told <= asked
 
     def _is_read(self) -> bool:
         """Whether the kernel has no threads to tell apart, or reads, or is passed, a constant that makes the block."""
