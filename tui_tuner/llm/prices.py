@@ -103,7 +103,7 @@ def _table() -> dict[str, dict[str, Price]]:
 
 _CHARACTERS_A_TOKEN = 3  # cautious: English and code have about four
 _MOST_CHARACTERS_A_TOKEN = 6
-_WIDE = re.compile("[\u0800-\U0010ffff]")
+_WIDE = re.compile("[^\0-\u07ff]")  # as a range of all that is above it takes 12 ms to compile
 _TOKENS_A_MESSAGE = 8  # role markers of the chat template
 
 
