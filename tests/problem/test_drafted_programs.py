@@ -339,3 +339,73 @@ def test_a_number_of_a_loop_that_a_kernel_shifts_by_is_the_first(tmp_path):
 )
 def test_the_less_or_the_more_of_two_is_read_as_that(text, read):
     assert arithmetic(text).func.id == read
+
+
+def test_numbers_that_say_where_all_threads_write_the_same_may_be_there_twice(tmp_path):
+    source = (
+        "__global__ void k(const int *rows, const int *columns, int *distance, int n, int level) {"
+        f" {ONE} if (i >= n || distance[i] != level) return; for (int e = rows[i]; e < rows[i + 1]; ++e) {{"
+        " int u = columns[e]; if (distance[u] < 0) distance[u] = level + 1; } }\n"
+        "int main() { const int n = 9000; int *r, *c, *d; cudaMalloc(&d, n * 4); k<<<n / 64, 64>>>(r, c, d, n, 1); }"
+    )
+    _, _, arguments = drafted_of(tmp_path, source)
+    assert (arguments["columns"].fill, arguments["columns"].high) == ("integers", "n")
+
+
+BOX = "struct Box { int nx, ny; float h; };\n" + (
+    f"__global__ void k(float *a, Box b, float mass, float2 at) {{ {ONE}"
+    " if (i < b.nx * b.ny) a[i] = b.h * at.x * mass; }\n"
+)
+SET_BY_CONSTRUCTORS = {
+    "listed": "Field(int nx, int ny, float h) : box{nx, ny, h}, mass{1.f / nx}, at{-1.f, 3.f} {",
+    "one by one": "Field(int nx, int ny, float h) { box.nx = nx; box.ny = ny; box.h = h;"
+    " at = make_float2(-1.f, 3.f); mass = 1.f / nx;",
+}
+
+
+@pytest.mark.parametrize("constructor", SET_BY_CONSTRUCTORS.values(), ids=SET_BY_CONSTRUCTORS)
+def test_a_structure_that_is_a_member_has_what_the_constructor_sets(tmp_path, constructor):
+    source = BOX + (
+        f"class Field {{ public: {constructor} cudaMalloc(&a, sizeof(float) * nx * ny); }}\n"
+        " void step() { k<<<(box.nx * box.ny + 127) / 128, 128>>>(a, box, mass, at); }\n"
+        " private: Box box; float mass; float2 at; float *a; };\n"
+        "int main() { int width = 640, height = 500; Field f(width, height, .5f); f.step(); }"
+    )
+    problem, text, arguments = drafted_of(tmp_path, source)
+    assert sorted(problem.sizes.values()) == [500, 640]
+    assert [one.value for one in (*arguments["b"].members, *arguments["at"].members)][2:] == [0.5, -1.0, 3.0]
+    assert (arguments["mass"].value, "value = 1.5" in text) == (1 / 640, False)
+
+
+def test_extents_that_a_constructor_is_given_as_a_vector_are_those(tmp_path):
+    source = (
+        "struct Params { float cell; uint3 grid; };\n"
+        f"__global__ void k(unsigned *to, uint3 grid, float cell, unsigned n) {{ {ONE}"
+        " if (i < n) to[i] = grid.x * grid.y * cell; }\n"
+        "class Cells { public: Cells(unsigned n, uint3 size) : n(n), size(size) { all = size.x * size.y * size.z;"
+        " p.grid = size; p.cell = 2.f / size.x; cudaMalloc(&to, all * sizeof(unsigned)); }\n"
+        " void run() { k<<<(n + 63) / 64, 64>>>(to, size, p.cell, n); }\n"
+        " unsigned n, all; uint3 size; Params p; unsigned *to; };\n"
+        "int main() { unsigned n = 5000, side = 32; Cells *c = new Cells(n, make_uint3(side, side, 16)); c->run(); }"
+    )
+    problem, _, arguments = drafted_of(tmp_path, source)
+    (side,) = [name for name, number in problem.sizes.items() if number == 32]
+    assert [one.value for one in arguments["grid"].members] == [side, side, 16]
+    assert (arguments["to"].shape, arguments["cell"].value) == ([f"{side} * {side} * 16"], 0.0625)
+
+
+@pytest.mark.parametrize("count", ["5000", "atoi(argv[1])"])
+def test_a_block_that_is_no_longer_than_the_data_is_what_limits_it(tmp_path, count):
+    source = SCALE + (
+        "void shape(int n, int most, int &blocks, int &threads) { threads = most < n ? most : n;"
+        " blocks = (n + threads - 1) / threads; }\n"
+        f"int main(int argc, char **argv) {{ int n = {count}, blocks, threads; float *a, *b; cudaMalloc(&a, n * 4);"
+        " cudaMalloc(&b, n * 4); shape(n, 128, blocks, threads); k<<<blocks, threads>>>(a, b, n); }"
+    )
+    problem, _, _ = drafted_of(tmp_path, source)
+    assert (problem.launch.problem_size, problem.launch.grid_div_x, problem.defaults) == (
+        ["n"],
+        None,
+        {"block_size_x": 128},
+    )
+    assert [*problem.sizes] == ["n"]
