@@ -346,10 +346,12 @@ def test_numbers_that_say_where_all_threads_write_the_same_may_be_there_twice(tm
         "__global__ void k(const int *rows, const int *columns, int *distance, int n, int level) {"
         f" {ONE} if (i >= n || distance[i] != level) return; for (int e = rows[i]; e < rows[i + 1]; ++e) {{"
         " int u = columns[e]; if (distance[u] < 0) distance[u] = level + 1; } }\n"
-        "int main() { const int n = 9000; int *r, *c, *d; cudaMalloc(&d, n * 4); k<<<n / 64, 64>>>(r, c, d, n, 1); }"
+        "int main() { const int n = 9000; int *r, *c, *d; cudaMalloc(&d, n * 4); k<<<n / 64, 64>>>(r, c, d, n, 3); }"
     )
-    _, _, arguments = drafted_of(tmp_path, source)
+    _, text, arguments = drafted_of(tmp_path, source)
     assert (arguments["columns"].fill, arguments["columns"].high) == ("integers", "n")
+    assert (arguments["distance"].low, arguments["distance"].high) == (-1, 5)
+    assert "# a guess, for the kernel asks which are below 0: check" in text
 
 
 BOX = "struct Box { int nx, ny; float h; };\n" + (

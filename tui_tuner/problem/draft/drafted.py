@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 MOST_THREADS = 1024
@@ -47,3 +48,10 @@ class DraftedLaunch:
     multiples: dict[str, str] = field(default_factory=dict)
     local: dict[str, str] = field(default_factory=dict)
     powers: frozenset[str] = frozenset()
+
+    def in_elements(self, threads: str) -> str:
+        """A count of threads as one of elements: for the host's own block, and without a thread more than there are."""
+        for name, number in self.defaults.items():
+            threads = re.sub(rf"\b{name}\b", str(number), threads)
+        more = re.fullmatch(r"(\w+) \+ 1", threads)
+        return more[1] if more and more[1] in self.sizes else threads
