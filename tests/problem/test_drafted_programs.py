@@ -146,7 +146,9 @@ REACHED = [
     ("for (int r = 0; r < m; ++r) s += a[i * (m / 4) + r % (m / 4)];", "(m // 4) * n"),
     ("for (int r = 0; r < m; ++r) s += a[r / 16];", "ceil_div(m, 16)"),
     ("s = a == nullptr ? 0 : a[i];", "n"),
-    ("s = a[i] + a[i + 1];", ""),
+    ("s = a[i] + a[i + 1];", "n + 1"),
+    ("s = a[i] + a[2 * n + i] + a[n + i];", "3 * n"),
+    ("s = a[i]; for (int r = 0; r < m; ++r) s += a[r];", ""),
     ("s = a[i]; other(a);", ""),
     ("s = a[which[i]];", ""),
 ]

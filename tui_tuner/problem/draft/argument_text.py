@@ -288,6 +288,7 @@ def _shape(parameter: KernelParameter, draft: Draft) -> tuple[list[str], str]:
     if launch is not None and parameter.name in launch.shapes:
         known = read is not None and parameter.name in read.shapes
         said = "  # as the host allocates it" if known else FROM_THE_MODEL
+        said = CHECK if known and parameter.name in launch.supposed else said
         return [width + as_factor(launch.shapes[parameter.name], width)], said
     if declared := _declared(parameter, draft):
         return declared, "  # as it is declared"

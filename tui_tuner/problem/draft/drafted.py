@@ -30,6 +30,7 @@ class DraftedLaunch:
         of_block: sizes that the block is made of.
         local: elements of the `__local` arguments of OpenCL, over the block too.
         powers: sizes that are powers of two.
+        supposed: arrays whose shape the host does not say, but another of the kind has.
     """
 
     line: int
@@ -48,6 +49,7 @@ class DraftedLaunch:
     multiples: dict[str, str] = field(default_factory=dict)
     local: dict[str, str] = field(default_factory=dict)
     powers: frozenset[str] = frozenset()
+    supposed: frozenset[str] = frozenset()
 
     def in_elements(self, threads: str) -> str:
         """A count of threads as one of elements: for the host's own block, and without a thread more than there are."""

@@ -29,6 +29,10 @@ class Taken(NamedTuple):
     place: int
 
 
+class Supposed(Taken):
+    """Memory of which the host does not say how much it is: as much as the one other of its kind."""
+
+
 class _Made(NamedTuple):
     """An object's class, what its parameters and members stand for, and where it is made.
 
@@ -223,9 +227,10 @@ class HostObjects:
         sized = {one: extents for one in function.parameters if (extents := self._sizes_asked(one, function))}
         if name in sized or len(sized) != 1 or re.search(rf"\b{plain}\s*\.\s*(?:size|numel)", self._body(function)):
             extents = sized.get(name, [])
-        else:  # nothing is asked of it: it is as large as the one tensor that is
+        else:  # nothing is asked of it: supposed to be as large as the one tensor that is
             (extents,) = sized.values()
-        return Taken(" * ".join([*extents, ELEMENT]), place) if extents else None
+        kind = Taken if name in sized else Supposed
+        return kind(" * ".join([*extents, ELEMENT]), place) if extents else None
 
     def _sizes_asked(self, tensor: str, function: HostFunction) -> list[str]:
         """What a function calls the extents of a tensor, where it asks for all of them; else nothing."""
