@@ -197,15 +197,16 @@ class _Reading:
             blocks = self._blocks[name]  # as the host has it, whatever the kernel calls so
             return _plus(_Reading("", frozenset(re.findall(r"[A-Za-z_]\w*", blocks)), ()).most(arithmetic(blocks)), -1)
         plain = re.escape(name)
-        counted = rf"\bfor\s*\([^;]*\b{plain}\s*=[^;]*;\s*{plain}\s*<\s*([^;<>=&|]+);"
-        guarded = rf"\bif\s*\((?:[^;{{}}]*(?:&&|\|\|)\s*)?\(?\s*{plain}\s*(?:<|>=)\s*([\w.]+)\s*\)*\s*(?:\)|&&|\|\|)"
+        counted = rf"\bfor\s*\([^;]*\b{plain}\s*=[^;]*;\s*{plain}\s*(<=?)\s*([^;<>=&|]+);"
+        guarded = rf"\bif\s*\((?:[^;{{}}]*(?:&&|\|\|)\s*)?\(?\s*{plain}\s*(<|>=)\s*([\w.]+)\s*\)*\s*(?:\)|&&|\|\|)"
         for limits in (re.findall(counted, self._body), re.findall(guarded, self._body)):
             if limits:
                 if len(set(limits)) > 1:
                     raise _Unbounded(name)
-                return _plus(self.most(arithmetic(limits[0]), steps - 1), -1)
+                ((how, limit),) = {*limits}
+                return _plus(self.most(arithmetic(limit), steps - 1), 0 if how == "<=" else -1)
         said = re.findall(rf"\b{plain}\s*=(?!=)\s*([^;]*);", self._body)
-        if len(said) != 1 or re.search(rf"\b{plain}\s*[-+*/]=", self._body):
+        if len(said) != 1 or re.search(rf"\b{plain}\s*(?:[-+*/]=|\+\+)|\+\+\s*{plain}\b", self._body):
             raise _Unbounded(name)
         return self.most(arithmetic(said[0]), steps - 1)
 
