@@ -416,3 +416,22 @@ def test_a_block_that_is_no_longer_than_the_data_is_what_limits_it(tmp_path, cou
         {"block_size_x": 128},
     )
     assert [*problem.sizes] == ["n"]
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("powf(base, -2.0f / n)", 10000 ** (-2 / 4096)),
+        ("1.0f - powf(0.9f, 3)", 1 - 0.9**3),
+        ("std::pow(base, 3)", 1e12),
+    ],
+)
+def test_a_power_of_what_the_host_knows_is_worked_out(tmp_path, written, value):
+    source = (
+        f"__global__ void k(float *to, float by, int n) {{ {ONE} if (i < n) to[i] = by; }}\n"
+        "int main() { const int n = 4096; const float base = 10000.f; float *a; cudaMalloc(&a, n * 4);"
+        f" const float by = {written}; k<<<n / 64, 64>>>(a, by, n); }}"
+    )
+    _, text, arguments = drafted_of(tmp_path, source)
+    assert arguments["by"].value == pytest.approx(value)
+    assert text.count("as the host passes it") == 2
