@@ -435,3 +435,15 @@ def test_a_power_of_what_the_host_knows_is_worked_out(tmp_path, written, value):
     _, text, arguments = drafted_of(tmp_path, source)
     assert arguments["by"].value == pytest.approx(value)
     assert text.count("as the host passes it") == 2
+
+
+def test_a_grid_that_says_nothing_of_the_data_goes_through_as_much_as_others_do(tmp_path):
+    source = (
+        f"__global__ void k(float *sum, const float *from, size_t count) {{ float s = 0; {ONE}"
+        " for (size_t j = i; j < count; j += blockDim.x * gridDim.x) s += from[j]; atomicAdd(sum, s); }\n"
+        "void run(float *sum, const float *from, size_t count) { k<<<2 * 108, 512>>>(sum, from, count); }\n"
+        "int main() { float *sum; cudaMalloc(&sum, sizeof(float)); Model m = load(); run(sum, m.all, m.count); }"
+    )
+    problem, text, arguments = drafted_of(tmp_path, source)
+    assert (problem.sizes, arguments["from"].shape, arguments["sum"].shape) == ({"count": 2**20}, ["count"], ["1"])
+    assert "count = 1048576  # a guess: check" in text
