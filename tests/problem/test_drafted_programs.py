@@ -447,3 +447,28 @@ def test_a_grid_that_says_nothing_of_the_data_goes_through_as_much_as_others_do(
     problem, text, arguments = drafted_of(tmp_path, source)
     assert (problem.sizes, arguments["from"].shape, arguments["sum"].shape) == ({"count": 2**20}, ["count"], ["1"])
     assert "count = 1048576  # a guess: check" in text
+
+
+OF_THE_DEVICE = {
+    "processors": ("cudaDeviceProp p; cudaGetDeviceProperties(&p, 0); int blocks = p.multiProcessorCount * 4;", True),
+    "an attribute": (
+        "int all, blocks; cudaDeviceGetAttribute(&all, cudaDevAttrMultiProcessorCount, 0); blocks = all;",
+        True,
+    ),
+    "what fits": ("int blocks, each; cudaOccupancyMaxPotentialBlockSize(&blocks, &each, k, 0, 0);", True),
+    "a number": ("int blocks = 512;", False),
+    "the data": ("int blocks = (n + 255) / 256;", False),
+}
+
+
+@pytest.mark.parametrize(("made", "is_told"), OF_THE_DEVICE.values(), ids=OF_THE_DEVICE)
+def test_a_grid_that_the_device_says_is_told_to_be_a_usual_one(tmp_path, made, is_told):
+    source = (
+        f"__global__ void k(float *to, const float *from, int n) {{ {ONE}"
+        " for (; i < n; i += blockDim.x * gridDim.x) to[i] = from[i]; }\n"
+        "int main() { int n = 100000; float *a, *b; cudaMalloc(&a, n * 4); cudaMalloc(&b, n * 4);"
+        f" {made} k<<<blocks, 256>>>(a, b, n); }}"
+    )
+    _, text, _ = drafted_of(tmp_path, source)
+    assert ("; the device says how many blocks, here a usual number is taken: check" in text) is is_told
+    assert "[launch]  # as the host launches it in line 2" in text

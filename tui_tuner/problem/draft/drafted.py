@@ -31,6 +31,7 @@ class DraftedLaunch:
         local: elements of the `__local` arguments of OpenCL, over the block too.
         powers: sizes that are powers of two.
         supposed: arrays whose shape the host does not say, but another of the kind has.
+        of_device: whether the grid is as large as the device says, for which a usual number is taken.
     """
 
     line: int
@@ -50,6 +51,7 @@ class DraftedLaunch:
     local: dict[str, str] = field(default_factory=dict)
     powers: frozenset[str] = frozenset()
     supposed: frozenset[str] = frozenset()
+    of_device: bool = False
 
     def in_elements(self, threads: str) -> str:
         """A count of threads as one of elements: for the host's own block, and without a thread more than there are."""

@@ -191,7 +191,21 @@ class _Drafting:
                 for name, taken, _ in self._reading.memory.arrays(given_for, self.launch.place, one)
                 if isinstance(taken, Supposed)
             ),
+            not re.search(r"[A-Za-z_]", " ".join(keys.get("problem_size", "n"))) and self._asks_device(),
         )
+
+    def _asks_device(self) -> bool:
+        """Whether what CUDA tells of the device is among what the grid is made of."""
+        waiting, seen = [(self.launch.grid, self.launch.place)], set[str]()
+        while waiting:
+            text, place = waiting.pop()
+            names_in = {*re.findall(r"[A-Za-z_]\w*", text)} - seen
+            seen |= names_in
+            told = rf"\bcudaOccupancy\w+\s*\([^;]*&\s*(?:{'|'.join(names_in) or '(?!)'})\b"
+            if re.search(r"[mM]ultiProcessorCount", text) or re.search(told, self._program.code):
+                return True
+            waiting += [meaning for name in names_in if (meaning := self._program.meaning(name, place))]
+        return False
 
     def _grid_keys(self, is_fixed: bool) -> dict[str, list[str] | str]:
         elements: list[str] = []
