@@ -489,6 +489,22 @@ def test_a_draft_that_holds_only_since_its_arrays_were_grown_and_that_computes_n
     assert "'wall', or function = \"make_wall\" makes it" in error.value.hint
 
 
+def test_scalars_that_are_guesses_are_named_where_a_draft_does_not_hold(tmp_path):
+    file = tmp_path / "turned.cu"
+    file.write_text(
+        "__global__ void k(float *to, const float *from, int n, int bits)\n{\n"
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "  if (i < n) to[__brev(i) >> (32 - bits)] = from[i];\n}\n"
+        "int bits_of(int n) { int bits = 0; while ((1 << bits) < n) bits++; return bits; }\n"
+        "int main() { int n = 8192; float *a, *b; cudaMalloc(&a, n * 4); cudaMalloc(&b, n * 4);"
+        " k<<<n / 64, 64>>>(a, b, n, bits_of(n)); }\n"
+    )
+    racing = TrialResult("the kernel as given is not even right against itself: at n=8192: to[0] is 1, expected 2")
+    with pytest.raises(ProblemError, match="not even right against itself") as error:
+        asyncio.run(Amending(file, problem_of(file), Told(racing)).held())
+    assert "that bits is 1 is a guess: give it the value that the host passes" in error.value.hint
+
+
 class Told:
     """Trials with these outcomes, one after another."""
 

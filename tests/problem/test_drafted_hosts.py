@@ -129,6 +129,15 @@ CASES = {
         "q.data_ptr<float>(), v.data_ptr<float>(), to.data_ptr<float>(), n, d); }",
         {"q": ["n * d"], "v": ["n * d"], "to": ["n"]},
     ),
+    "tensors of which nothing is asked, as far as the kernel goes": (
+        "__global__ void k(const float *x, const float *bias, float *to, int d) {"
+        " int j = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;"
+        " if (j < d) to[row * d + j] = x[row * d + j] * bias[j] + bias[d + j]; }\n"
+        "torch::Tensor run(torch::Tensor x, torch::Tensor bias) { const auto n = x.size(0); const auto d = x.size(1);"
+        " auto to = torch::empty_like(x); const dim3 blocks((d + 255) / 256, n); k<<<blocks, 256>>>("
+        "x.data_ptr<float>(), bias.data_ptr<float>(), to.data_ptr<float>(), d); }",
+        {"x": ["x_size_0 * d"], "bias": ["2 * d"], "to": ["x_size_0 * d"]},
+    ),
     "types that a compiler works out": (
         "template <typename T> struct Axpb { T a; __device__ T operator()(T x) const { return a * x; } };\n"
         f"template <typename T, typename F> __global__ void k(T *to, const T *from, int n, F f) {{ {ONE}"

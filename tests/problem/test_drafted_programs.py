@@ -161,7 +161,12 @@ REACHED = [
     ("for (int r = 0; r < m; ++r) s += a[i * (m / 4) + r % (m / 4)];", "(m // 4) * n"),
     ("for (int r = 0; r < m; ++r) s += a[r / 16];", "ceil_div(m, 16)"),
     ("s = a == nullptr ? 0 : a[i];", "n"),
-    ("s = a[i] + a[i + 1];", ""),
+    ("s = a[i] + a[i + 1];", "n + 1"),
+    ("for (int r = 1; r <= m; ++r) s += a[0] + a[r];", "m + 1"),
+    ("for (int q = -2; q <= 2; q++) for (int r = 2; r >= -2; r--) s += a[r * 5 + q + 12];", "25"),
+    ("for (int r = 1; 2 * r < m; ++r) s += a[0] + a[r];", ""),
+    ("s = a[i] + a[2 * n + i] + a[n + i];", "3 * n"),
+    ("s = a[i]; for (int r = 0; r < m; ++r) s += a[r];", ""),
     ("s = a[i]; other(a);", ""),
     ("s = a[which[i]];", ""),
 ]
@@ -354,3 +359,131 @@ def test_a_number_of_a_loop_that_a_kernel_shifts_by_is_the_first(tmp_path):
 )
 def test_the_less_or_the_more_of_two_is_read_as_that(text, read):
     assert arithmetic(text).func.id == read
+
+
+def test_numbers_that_say_where_all_threads_write_the_same_may_be_there_twice(tmp_path):
+    source = (
+        "__global__ void k(const int *rows, const int *columns, int *distance, int n, int level) {"
+        f" {ONE} if (i >= n || distance[i] != level) return; for (int e = rows[i]; e < rows[i + 1]; ++e) {{"
+        " int u = columns[e]; if (distance[u] < 0) distance[u] = level + 1; } }\n"
+        "int main() { const int n = 9000; int *r, *c, *d; cudaMalloc(&d, n * 4); k<<<n / 64, 64>>>(r, c, d, n, 3); }"
+    )
+    _, text, arguments = drafted_of(tmp_path, source)
+    assert (arguments["columns"].fill, arguments["columns"].high) == ("integers", "n")
+    assert (arguments["distance"].low, arguments["distance"].high) == (-1, 5)
+    assert "# a guess, for the kernel asks which are below 0: check" in text
+
+
+BOX = "struct Box { int nx, ny; float h; };\n" + (
+    f"__global__ void k(float *a, Box b, float mass, float2 at) {{ {ONE}"
+    " if (i < b.nx * b.ny) a[i] = b.h * at.x * mass; }\n"
+)
+SET_BY_CONSTRUCTORS = {
+    "listed": "Field(int nx, int ny, float h) : box{nx, ny, h}, mass{1.f / nx}, at{-1.f, 3.f} {",
+    "one by one": "Field(int nx, int ny, float h) { box.nx = nx; box.ny = ny; box.h = h;"
+    " at = make_float2(-1.f, 3.f); mass = 1.f / nx;",
+}
+
+
+@pytest.mark.parametrize("constructor", SET_BY_CONSTRUCTORS.values(), ids=SET_BY_CONSTRUCTORS)
+def test_a_structure_that_is_a_member_has_what_the_constructor_sets(tmp_path, constructor):
+    source = BOX + (
+        f"class Field {{ public: {constructor} cudaMalloc(&a, sizeof(float) * nx * ny); }}\n"
+        " void step() { k<<<(box.nx * box.ny + 127) / 128, 128>>>(a, box, mass, at); }\n"
+        " private: Box box; float mass; float2 at; float *a; };\n"
+        "int main() { int width = 640, height = 500; Field f(width, height, .5f); f.step(); }"
+    )
+    problem, text, arguments = drafted_of(tmp_path, source)
+    assert sorted(problem.sizes.values()) == [500, 640]
+    assert [one.value for one in (*arguments["b"].members, *arguments["at"].members)][2:] == [0.5, -1.0, 3.0]
+    assert (arguments["mass"].value, "value = 1.5" in text) == (1 / 640, False)
+
+
+def test_extents_that_a_constructor_is_given_as_a_vector_are_those(tmp_path):
+    source = (
+        "struct Params { float cell; uint3 grid; };\n"
+        f"__global__ void k(unsigned *to, uint3 grid, float cell, unsigned n) {{ {ONE}"
+        " if (i < n) to[i] = grid.x * grid.y * cell; }\n"
+        "class Cells { public: Cells(unsigned n, uint3 size) : n(n), size(size) { all = size.x * size.y * size.z;"
+        " p.grid = size; p.cell = 2.f / size.x; cudaMalloc(&to, all * sizeof(unsigned)); }\n"
+        " void run() { k<<<(n + 63) / 64, 64>>>(to, size, p.cell, n); }\n"
+        " unsigned n, all; uint3 size; Params p; unsigned *to; };\n"
+        "int main() { unsigned n = 5000, side = 32; Cells *c = new Cells(n, make_uint3(side, side, 16)); c->run(); }"
+    )
+    problem, _, arguments = drafted_of(tmp_path, source)
+    (side,) = [name for name, number in problem.sizes.items() if number == 32]
+    assert [one.value for one in arguments["grid"].members] == [side, side, 16]
+    assert (arguments["to"].shape, arguments["cell"].value) == ([f"{side} * {side} * 16"], 0.0625)
+
+
+@pytest.mark.parametrize("count", ["5000", "atoi(argv[1])"])
+def test_a_block_that_is_no_longer_than_the_data_is_what_limits_it(tmp_path, count):
+    source = SCALE + (
+        "void shape(int n, int most, int &blocks, int &threads) { threads = most < n ? most : n;"
+        " blocks = (n + threads - 1) / threads; }\n"
+        f"int main(int argc, char **argv) {{ int n = {count}, blocks, threads; float *a, *b; cudaMalloc(&a, n * 4);"
+        " cudaMalloc(&b, n * 4); shape(n, 128, blocks, threads); k<<<blocks, threads>>>(a, b, n); }"
+    )
+    problem, _, _ = drafted_of(tmp_path, source)
+    assert (problem.launch.problem_size, problem.launch.grid_div_x, problem.defaults) == (
+        ["n"],
+        None,
+        {"block_size_x": 128},
+    )
+    assert [*problem.sizes] == ["n"]
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("powf(base, -2.0f / n)", 10000 ** (-2 / 4096)),
+        ("1.0f - powf(0.9f, 3)", 1 - 0.9**3),
+        ("std::pow(base, 3)", 1e12),
+    ],
+)
+def test_a_power_of_what_the_host_knows_is_worked_out(tmp_path, written, value):
+    source = (
+        f"__global__ void k(float *to, float by, int n) {{ {ONE} if (i < n) to[i] = by; }}\n"
+        "int main() { const int n = 4096; const float base = 10000.f; float *a; cudaMalloc(&a, n * 4);"
+        f" const float by = {written}; k<<<n / 64, 64>>>(a, by, n); }}"
+    )
+    _, text, arguments = drafted_of(tmp_path, source)
+    assert arguments["by"].value == pytest.approx(value)
+    assert text.count("as the host passes it") == 2
+
+
+def test_a_grid_that_says_nothing_of_the_data_goes_through_as_much_as_others_do(tmp_path):
+    source = (
+        f"__global__ void k(float *sum, const float *from, size_t count) {{ float s = 0; {ONE}"
+        " for (size_t j = i; j < count; j += blockDim.x * gridDim.x) s += from[j]; atomicAdd(sum, s); }\n"
+        "void run(float *sum, const float *from, size_t count) { k<<<2 * 108, 512>>>(sum, from, count); }\n"
+        "int main() { float *sum; cudaMalloc(&sum, sizeof(float)); Model m = load(); run(sum, m.all, m.count); }"
+    )
+    problem, text, arguments = drafted_of(tmp_path, source)
+    assert (problem.sizes, arguments["from"].shape, arguments["sum"].shape) == ({"count": 2**20}, ["count"], ["1"])
+    assert "count = 1048576  # a guess: check" in text
+
+
+OF_THE_DEVICE = {
+    "processors": ("cudaDeviceProp p; cudaGetDeviceProperties(&p, 0); int blocks = p.multiProcessorCount * 4;", True),
+    "an attribute": (
+        "int all, blocks; cudaDeviceGetAttribute(&all, cudaDevAttrMultiProcessorCount, 0); blocks = all;",
+        True,
+    ),
+    "what fits": ("int blocks, each; cudaOccupancyMaxPotentialBlockSize(&blocks, &each, k, 0, 0);", True),
+    "a number": ("int blocks = 512;", False),
+    "the data": ("int blocks = (n + 255) / 256;", False),
+}
+
+
+@pytest.mark.parametrize(("made", "is_told"), OF_THE_DEVICE.values(), ids=OF_THE_DEVICE)
+def test_a_grid_that_the_device_says_is_told_to_be_a_usual_one(tmp_path, made, is_told):
+    source = (
+        f"__global__ void k(float *to, const float *from, int n) {{ {ONE}"
+        " for (; i < n; i += blockDim.x * gridDim.x) to[i] = from[i]; }\n"
+        "int main() { int n = 100000; float *a, *b; cudaMalloc(&a, n * 4); cudaMalloc(&b, n * 4);"
+        f" {made} k<<<blocks, 256>>>(a, b, n); }}"
+    )
+    _, text, _ = drafted_of(tmp_path, source)
+    assert ("; the device says how many blocks, here a usual number is taken: check" in text) is is_told
+    assert "[launch]  # as the host launches it in line 2" in text

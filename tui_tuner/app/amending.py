@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Thread
 from typing import TypeVar
 
-from tui_tuner.app.needed import MOST_HALVINGS, NOT_FINITE, amended_for, needed
+from tui_tuner.app.needed import MOST_HALVINGS, NOT_FINITE, amended_for, guessed_scalars, needed
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.build.compilers import include_paths
 from tui_tuner.evaluate.given import with_name_of
@@ -324,6 +324,7 @@ class Amending:
     def _refused(self, trial: TrialResult) -> ProblemError:
         problem = self._first.problem
         hint = f"write the draft with: {self._init}, correct it, and start again: {needed(trial.reason or '', problem)}"
+        hint += guessed_scalars(self._first.text)
         message = f"the problem drafted for {self._kernel}() does not hold: {trial.reason}"
         empty = _unfilled(problem)
         if empty:

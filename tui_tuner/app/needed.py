@@ -10,6 +10,7 @@ from itertools import combinations_with_replacement
 
 from tui_tuner.evaluate.trials import is_late
 from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words
+from tui_tuner.problem.draft.argument_text import CHECK
 from tui_tuner.problem.draft.guesses import is_written
 from tui_tuner.problem.draft.sizes import Amendments
 from tui_tuner.problem.dtypes import dtype_named, is_floating
@@ -172,6 +173,13 @@ def needed(reason: str, problem: Problem) -> str:
         host = ", --host FILE names the code that allocates it" if problem.language == "opencl" else ""
         return f"shape says how large an array is{host}, low and high what numbers are in it{made}"
     return "[launch] says how many threads run, [[arguments]] what they are given"
+
+
+def guessed_scalars(draft: str) -> str:
+    """What is to be said behind that of the scalars that a draft guesses; nothing where it guesses none."""
+    guessed = re.findall(rf'^name = "(\w+)"\ndtype = "\w+"\nvalue = (\S+){CHECK}$', draft, re.MULTILINE)
+    said = (f"; that {name} is {value} is a guess: give it the value that the host passes" for name, value in guessed)
+    return "".join(list(said)[:_MOST_LINES])
 
 
 def _may_say_where(one: Argument) -> bool:

@@ -23,13 +23,14 @@ from tui_tuner.problem.draft.guesses import (
     is_asked_alone,
     is_taken_by_digits,
     is_written,
+    marks_of,
     outputs,
     size_names,
 )
 from tui_tuner.problem.draft.host_memory import LIST
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.order import said_where
-from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL, ProposedFacts, ProposedFill
+from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL, ProposedFacts
 from tui_tuner.problem.draft.reach import places_said
 from tui_tuner.problem.draft.sizes import Amendments, DraftedSizes
 from tui_tuner.problem.dtypes import dtype_named, is_floating
@@ -124,14 +125,15 @@ def _array(parameter: KernelParameter, written: Mapping[str, bool], draft: Draft
         in_part = parameter.name in draft.amendments.filled
         why = "the kernel writes it in part" if in_part else "the kernel seems to read it too"
         if proposed is not None and (in_part or written[parameter.name]):
-            yield from _proposed_fill(proposed)
+            yield from proposed.lines()
         elif in_part or written[parameter.name]:
             yield f'fill = "{_fill(parameter, draft)}"  # {why}: its content before each launch'
+            yield from _marks(parameter, draft)
     elif draft.launch is not None and parameter.name in draft.launch.drawn:
         low, high = draft.launch.drawn[parameter.name]
         yield f'fill = "integers"\nlow = {low}\nhigh = {json.dumps(high)}  # as the host fills it'
     elif proposed is not None:
-        yield from _proposed_fill(proposed)
+        yield from proposed.lines()
     elif parameter.name in arrays_of_offsets(draft.signature):
         yield from _offsets(parameter, draft)
     elif parameter.name in said_where(draft.signature):
@@ -223,14 +225,6 @@ def _constants(draft: Draft) -> Iterator[str]:
             yield f'fill = "uniform"{_POSITIVE}'
 
 
-def _proposed_fill(proposed: ProposedFill) -> Iterator[str]:
-    yield f'fill = "{proposed.fill}"{FROM_THE_MODEL}'
-    if proposed.low is not None:
-        yield f"low = {json.dumps(proposed.low)}"
-    if proposed.high is not None:
-        yield f"high = {json.dumps(proposed.high)}"
-
-
 def _written(draft: Draft) -> dict[str, bool]:
     """The arrays that are outputs, and whether the kernel seems to read them too.
 
@@ -254,6 +248,14 @@ def _offsets(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
     extents, _ = _shape(among, draft)
     yield 'fill = "offsets"'
     yield f"high = {json.dumps(' * '.join(as_factor(one, extents[1:]) for one in extents))}{mark}"
+
+
+def _marks(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
+    """The range of numbers of which the kernel asks which are below 0, and which are those that it is passed."""
+    marks = marks_of(parameter, draft.signature)
+    if marks is not None:
+        passed = [int(value) for one in marks if (value := _passed(draft, one) or "").isdecimal()]
+        yield f"low = -1\nhigh = {max(passed, default=1) + 2}  # a guess, for the kernel asks which are below 0: check"
 
 
 def _bound(parameter: KernelParameter, draft: Draft) -> str | None:
@@ -286,6 +288,7 @@ def _shape(parameter: KernelParameter, draft: Draft) -> tuple[list[str], str]:
     if launch is not None and parameter.name in launch.shapes:
         known = read is not None and parameter.name in read.shapes
         said = "  # as the host allocates it" if known else FROM_THE_MODEL
+        said = CHECK if known and parameter.name in launch.supposed else said
         return [width + as_factor(launch.shapes[parameter.name], width)], said
     if declared := _declared(parameter, draft):
         return declared, "  # as it is declared"
@@ -296,7 +299,7 @@ def _shape(parameter: KernelParameter, draft: Draft) -> tuple[list[str], str]:
     of_sizes = all(name in draft.sizes.timed for name in size_names(draft.signature))
     in_blocks = launch is not None and launch.keys.get("grid_div_x") == ["1"] and of_sizes
     if launch is not None and "problem_size" in launch.keys and not in_blocks:
-        elements = " * ".join(as_factor(_in_elements(one, launch), "*") for one in launch.keys["problem_size"])
+        elements = " * ".join(as_factor(launch.in_elements(one), "*") for one in launch.keys["problem_size"])
     return array_shape(draft.signature, parameter, elements), CHECK
 
 
@@ -319,14 +322,6 @@ def _declared(parameter: KernelParameter, draft: Draft) -> list[str]:
             return []
         found.append(" ".join(text.split()) if number is None else str(number))
     return found
-
-
-def _in_elements(threads: str, launch: DraftedLaunch) -> str:
-    """A count of threads as one of elements: for the host's own block, and without a thread more than there are."""
-    for name, number in launch.defaults.items():
-        threads = re.sub(rf"\b{name}\b", str(number), threads)
-    more = re.fullmatch(r"(\w+) \+ 1", threads)
-    return more[1] if more and more[1] in launch.sizes else threads
 
 
 def _valued(key: str, name: str, dtype: str | None, draft: Draft) -> tuple[str, str]:

@@ -197,6 +197,8 @@ def _call(function: str, given: Sequence[ast.expr]) -> ast.expr:
     if root is not None and len(given) == 1:
         power = -0.5 if root["inverse"] else 0.5
         return ast.BinOp(given[0], ast.Pow(), ast.Constant(power))
+    if re.fullmatch(r"(?:__)?powf?", function) and len(given) == 2:
+        return ast.BinOp(given[0], ast.Pow(), given[1])
     which = _LEAST_OR_MOST.fullmatch(function)
     if which is not None and len(given) == 2:
         return ast.Call(ast.Name(which["which"].lower()), list(given), [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 MOST_THREADS = 1024
@@ -29,6 +30,8 @@ class DraftedLaunch:
         of_block: sizes that the block is made of.
         local: elements of the `__local` arguments of OpenCL, over the block too.
         powers: sizes that are powers of two.
+        supposed: arrays whose shape the host does not say, but another of the kind has.
+        of_device: whether the grid is as large as the device says, for which a usual number is taken.
     """
 
     line: int
@@ -47,3 +50,12 @@ class DraftedLaunch:
     multiples: dict[str, str] = field(default_factory=dict)
     local: dict[str, str] = field(default_factory=dict)
     powers: frozenset[str] = frozenset()
+    supposed: frozenset[str] = frozenset()
+    of_device: bool = False
+
+    def in_elements(self, threads: str) -> str:
+        """A count of threads as one of elements: for the host's own block, and without a thread more than there are."""
+        for name, number in self.defaults.items():
+            threads = re.sub(rf"\b{name}\b", str(number), threads)
+        more = re.fullmatch(r"(\w+) \+ 1", threads)
+        return more[1] if more and more[1] in self.sizes else threads

@@ -85,7 +85,8 @@ def _worked_out(node: ast.BinOp, left: object, right: object) -> ast.expr:
     fractions = isinstance(left, float) or isinstance(right, float)
     if isinstance(node.op, ast.Pow):
         is_shift = left == 2 and isinstance(right, int) and 0 <= right < 63
-        return ast.Constant(left**right) if is_shift or (left > 0 and abs(right) <= 1) else node
+        is_small = left > 0 and (abs(right) <= 1 or (left <= 1 and right > 0))
+        return ast.Constant(left**right) if is_shift or is_small else node
     if isinstance(node.op, ast.FloorDiv) and fractions and right != 0:
         return ast.Constant(left / right if right != 1 or isinstance(right, float) else int(left // 1))
     if isinstance(node.op, ast.FloorDiv | ast.Mod) and (right == 0 or fractions):

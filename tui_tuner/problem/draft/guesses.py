@@ -241,6 +241,18 @@ def is_taken_by_digits(array: KernelParameter, signature: KernelSignature) -> bo
     return re.search(rf"(?:{digits})[\s)]*>>[\s(]*[A-Za-z_]", body) is not None
 
 
+def marks_of(array: KernelParameter, signature: KernelSignature) -> set[str] | None:
+    """The names that elements must equal, or not, where the kernel also asks which are below 0; None where it does not.
+
+    As `now` in `if (level[i] != now) return; if (level[j] < 0) level[j] = now + 1;`.
+    """
+    element, body = _element(array.name), signature.body
+    asked = rf"{element}\s*(?:<\s*0|>=\s*0|[!=]=\s*-\s*1)\b|\batomicCAS\s*\(\s*&\s*{element}\s*,\s*-\s*1\b"
+    if array.dtype not in ("int32", "int64") or re.search(asked, body) is None:
+        return None
+    return set(re.findall(rf"{element}\s*[!=]=\s*([A-Za-z_]\w*)\b(?!\s*[\[(.-])", body))
+
+
 def counts_blocks(name: str, signature: KernelSignature) -> bool:
     """Whether blocks count in an array, and the last one sets it back to zero, as `atomicInc(done, gridDim.x - 1)`."""
     counts = re.search(rf"\batomicInc\s*\(\s*&?\s*{re.escape(name or '?')}\b[^;]*\bgridDim\b", signature.body)

@@ -115,8 +115,14 @@ class HostMembers:
 
 
 def put_in(text: str, meant: Mapping[str, str]) -> str:
-    """Text with what its names stand for."""
-    words = re.split(r"(\b[A-Za-z_]\w*)", text)
+    """Text with what its names stand for, and `size.x` where that is `make_uint3(...)`."""
+
+    def of_vector(found: re.Match[str]) -> str:
+        made = re.fullmatch(rf"make_(?:{_VECTOR})\s*\((.*)\)", unwrapped(meant.get(found[1], "")), re.DOTALL)
+        given = split_list(made[1])["xyzw".index(found[2]) :] if made else []
+        return f"({given[0]})" if given else found[0]
+
+    words = re.split(r"(\b[A-Za-z_]\w*)", re.sub(r"(?<![\w.>])([A-Za-z_]\w*)\.([xyzw])\b", of_vector, text))
     put = {name: text if (text := unwrapped(said)).isidentifier() else f"({text})" for name, said in meant.items()}
     return "".join(put.get(one, one) for one in words)
 

@@ -8,13 +8,16 @@ from functools import cached_property
 from typing import NamedTuple
 
 from tui_tuner.problem.draft.host_functions import HostFunction
-from tui_tuner.problem.draft.host_members import put_in
+from tui_tuner.problem.draft.host_members import listed, put_in
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.structures import template_of
 from tui_tuner.problem.syntax import closing, name_in, split_list, unwrapped
 
 _MOST_STEPS = 6
 _TAKES = re.compile(r"\bcudaMalloc(?P<how>\w*)\s*(?:<[^<>]*>)?\s*\(")
+_LISTED = r"(?:[^{};]|(?<=\w)\{[^{}]*\}(?=\s*[,{]))*"
+"""What a constructor sets members to before its body."""
+_PATH = r"(?<![\w.>])\w+(?:\.\w+)*"
 ELEMENT = "sizeof(element)"
 """The bytes of what a tensor holds, which is what the kernel's array holds."""
 
@@ -24,6 +27,10 @@ class Taken(NamedTuple):
 
     text: str
     place: int
+
+
+class Supposed(Taken):
+    """Memory of which the host does not say how much it is: as much as the one other of its kind."""
 
 
 class _Made(NamedTuple):
@@ -79,6 +86,8 @@ class HostObjects:
             return self._as_given(name, own) if name in own.meant else None
         if own is not None and (whole := unwrapped(own.meant.get(first, "")).lstrip("&*")).isidentifier():
             return Taken(".".join((whole, *path)), own.place)
+        if own is not None and (text := self._within(first, path, own)) is not None:
+            return Taken(text, own.place)
         asked = re.fullmatch(r"(\w+)(?:\.|->)(\w+)(\(\))?", name)
         made = None if asked is None else self._made(asked[1], place)
         if asked is None or made is None:
@@ -90,6 +99,19 @@ class HostObjects:
             )
             member = returned[1] if returned else ""
         return Taken(made.meant[member], made.place) if member in made.meant else None
+
+    def _within(self, first: str, path: list[str], own: _Made) -> str | None:
+        """What a member of a structure is that is a member itself: `origin.x` of `origin{0, n}`."""
+        if (whole := ".".join((first, *path))) in own.meant:
+            return own.meant[whole]
+        for depth in reversed(range(len(path))):
+            text = unwrapped(own.meant.get(".".join((first, *path[:depth])), ""))
+            if (values := listed(text)) is not None:
+                declared = re.search(rf"\b(\w+)\s+(?:\w+\s*,\s*)*{re.escape(first)}\s*[,;={{]", own.body)
+                made = re.match(r"make_(\w+)", text)
+                kind = made[1] if made else declared[1] if declared and not depth else ""
+                return self._program.members.picked(kind, values, path[depth:])
+        return None
 
     def _as_given(self, name: str, own: _Made) -> Taken:
         """What a member is: of one that only copies what the constructor is given, that by its name there."""
@@ -123,7 +145,7 @@ class HostObjects:
         declared = re.compile(rf"\b(\w+)\s*(?:<([^<>;]*)>)?\s+(?:\w+\s*,\s*)*{re.escape(variable)}\s*[,;]")
         if own is not None and variable in own.meant and (member := declared.search(own.body)):
             types = split_list(put_in(member[2] or "", own.meant))
-            yield member[1], types, split_list(own.meant[variable]), own.place
+            yield member[1], types, split_list(listed(given := own.meant[variable]) or given), own.place
 
     def _is_of_object(self, name: str, place: int) -> bool:
         """Whether a name may be a member, or what a constructor is given, and no function's own."""
@@ -169,7 +191,7 @@ class HostObjects:
     def _made_of(self, kind: str, types: list[str], given: list[str], place: int) -> _Made | None:
         """An object of a class that is made of these arguments; None where no constructor takes them."""
         body, names = self._class(kind) or "", template_of(kind, self._code)
-        for made in re.finditer(rf"\b{kind}\s*\(([^(){{}};]*)\)\s*(?:noexcept\s*)?(?::([^{{;]*))?\{{", body):
+        for made in re.finditer(rf"\b{kind}\s*\(([^(){{}};]*)\)\s*(?:noexcept\s*)?(?::({_LISTED}))?\{{", body):
             declared = [one.partition("=") for one in split_list(made[1])]
             parameters = [name_in(one) for one, _, _ in declared]
             left = [default.strip() for _, _, default in declared[len(given) :]]
@@ -177,10 +199,10 @@ class HostObjects:
                 continue
             meant = {**dict(zip(names, types, strict=False)), **dict(zip(parameters, [*given, *left], strict=True))}
             inside = body[made.end() : closing(body, made.end() - 1, "{}")]
-            listed = re.findall(r"(\w+)\s*(?:\(((?:[^()]|\([^()]*\))*)\)|\{([^{}]*)\})", made[2] or "")
-            set_to = [(name, text or braced) for name, text, braced in listed]
-            for set_at_once, text in re.findall(r"((?:(?:this\s*->\s*)?\b\w+\s*=(?!=)\s*)+)([^;]*);", inside):
-                set_to += [(name, text) for name in re.findall(r"(\w+)\s*=", set_at_once)]
+            members = re.findall(r"(\w+)\s*(?:\(((?:[^()]|\([^()]*\))*)\)|\{([^{}]*)\})", made[2] or "")
+            set_to = [(name, text or (f"{{{braced}}}" if "," in braced else braced)) for name, text, braced in members]
+            for set_at_once, text in re.findall(rf"((?:(?:this\s*->\s*)?{_PATH}\s*=(?!=)\s*)+)([^;]*);", inside):
+                set_to += [(name, text) for name in re.findall(rf"({_PATH})\s*=", set_at_once)]
             set_to += re.findall(r"\bcudaMallocPitch\s*\([^;,]*,\s*&\s*(\w+)\s*,([^;,]*),", inside)
             copied = {name: text.strip() for name, text in set_to if text.strip() in parameters}
             for name, text in set_to:
@@ -205,9 +227,10 @@ class HostObjects:
         sized = {one: extents for one in function.parameters if (extents := self._sizes_asked(one, function))}
         if name in sized or len(sized) != 1 or re.search(rf"\b{plain}\s*\.\s*(?:size|numel)", self._body(function)):
             extents = sized.get(name, [])
-        else:  # nothing is asked of it: it is as large as the one tensor that is
+        else:  # nothing is asked of it: supposed to be as large as the one tensor that is
             (extents,) = sized.values()
-        return Taken(" * ".join([*extents, ELEMENT]), place) if extents else None
+        kind = Taken if name in sized else Supposed
+        return kind(" * ".join([*extents, ELEMENT]), place) if extents else None
 
     def _sizes_asked(self, tensor: str, function: HostFunction) -> list[str]:
         """What a function calls the extents of a tensor, where it asks for all of them; else nothing."""

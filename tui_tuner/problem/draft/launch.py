@@ -15,6 +15,7 @@ from tui_tuner.problem.draft.drafted import DraftedLaunch
 from tui_tuner.problem.draft.drafted_block import TILE, DraftedBlock
 from tui_tuner.problem.draft.guesses import extents_around, size_names
 from tui_tuner.problem.draft.host_launches import HostLaunch, is_chosen, launches
+from tui_tuner.problem.draft.host_objects import Supposed
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.host_promises import drawn_in, is_power, local_memory, most_threads, multiples_in
 from tui_tuner.problem.draft.host_types import deduced
@@ -184,7 +185,27 @@ class _Drafting:
             {renamed.get(n, n): str(renamed_in(by, renamed)) for n, by in multiples.items() if n in given},
             {name: str(renamed_in(text, renamed)) for name, text in local.items()},
             frozenset(renamed.get(name, name) for name in given if is_power(self._reading, name)),
+            frozenset(
+                name
+                for given_for, one in zip(self.launch.arguments, self._signature.parameters, strict=False)
+                for name, taken, _ in self._reading.memory.arrays(given_for, self.launch.place, one)
+                if isinstance(taken, Supposed)
+            ),
+            not re.search(r"[A-Za-z_]", " ".join(keys.get("problem_size", "n"))) and self._asks_device(),
         )
+
+    def _asks_device(self) -> bool:
+        """Whether what CUDA tells of the device is among what the grid is made of."""
+        waiting, seen = [(self.launch.grid, self.launch.place)], set[str]()
+        while waiting:
+            text, place = waiting.pop()
+            names_in = {*re.findall(r"[A-Za-z_]\w*", text)} - seen
+            seen |= names_in
+            told = rf"\bcudaOccupancy\w+\s*\([^;]*&\s*(?:{'|'.join(names_in) or '(?!)'})\b"
+            if re.search(r"[mM]ultiProcessorCount", text) or re.search(told, self._program.code):
+                return True
+            waiting += [meaning for name in names_in if (meaning := self._program.meaning(name, place))]
+        return False
 
     def _grid_keys(self, is_fixed: bool) -> dict[str, list[str] | str]:
         elements: list[str] = []

@@ -27,6 +27,7 @@ from tui_tuner.problem.draft.worked_out import (
     evaluated,
     finished,
     names,
+    no_size,
     quotient,
     readable,
     unrounded,
@@ -254,7 +255,7 @@ class LaunchReading:
             before = dict(self.roots)
             node: ast.expr | None = None
             with suppress(NotArithmetic):
-                node = chosen(finished(self.node(text, place)), self.roots)
+                node = no_size(chosen(finished(self.node(text, place)), self.roots), self.roots, before)
             if node is None or not names(node) & before.keys():  # a number, or what is the block's alone
                 number = None if node is None else evaluated(node, self.roots)
                 self.roots = before

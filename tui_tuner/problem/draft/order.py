@@ -29,11 +29,14 @@ def in_any_order(signature: KernelSignature) -> InAnyOrder | None:
 
 
 def said_where(signature: KernelSignature) -> set[str]:
-    """Arrays of whole numbers that say where elements of others are written: no two threads may have the same one."""
+    """Arrays of whole numbers that say where elements of others are written: no two threads may have the same one.
+
+    Where all threads write the same, as the next level of a search, they may.
+    """
     body = signature.body
     read = [one for one in signature.parameters if one.is_array and one.const and one.width == 1]
     arrays = [one.name for one in read if "int" in (one.dtype or "") and "int8" not in (one.dtype or "")]  # no pixels
-    indices = [where["at"] for _, where in _written(signature)]
+    indices = [where["at"] for _, where in _written(signature) if not _is_same_for_all(where, signature)]
     return {name for name in arrays if name and any(_said_by(name, index, body) for index in indices)}
 
 
@@ -76,11 +79,16 @@ def _won(signature: KernelSignature) -> Iterator[InAnyOrder]:
         start = closing(body, body.index("(", found.start()), "()")
         is_block = body[start:].lstrip().startswith("{")
         end = closing(body, body.index("{", start), "{}") if is_block else body.find(";", start)
-        own = {one.name for one in signature.parameters if not one.pointer}
         for name, where in _written(signature, start, end):
-            value = body[where.end() : body.find(";", where.end())]
-            if not set(re.findall(r"[A-Za-z_]\w*", value)) <= own:
+            if not _is_same_for_all(where, signature):
                 yield InAnyOrder(name, "keeps what the thread writes that comes first", where.start())
+
+
+def _is_same_for_all(where: re.Match[str], signature: KernelSignature) -> bool:
+    """Whether what is written there is made of numbers and of what the kernel is passed by value alone."""
+    value = signature.body[where.end() : signature.body.find(";", where.end())]
+    passed = {one.name for one in signature.parameters if not one.pointer}
+    return set(re.findall(r"\b[A-Za-z_]\w*", value)) <= passed
 
 
 def _probed(signature: KernelSignature) -> Iterator[InAnyOrder]:

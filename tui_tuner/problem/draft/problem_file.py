@@ -87,6 +87,9 @@ def scaffold(
     _refuse_unusable(signature, source_path, code, language)
     launch = completed(read, facts)
     reached = reached_by(signature, launch)
+    if launch is not None:
+        said = {name: text for name, text in launch.shapes.items() if name not in launch.supposed & reached.keys()}
+        launch = replace(launch, shapes=said)
     spread = launch and replace(launch, shapes={**reached, **launch.shapes})
     sizes = _sizes_of(signature, spread, amendments, language)
     constants = _constants(source + "\n" + hosts, source_path, name, language)

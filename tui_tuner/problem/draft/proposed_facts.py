@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -22,6 +23,14 @@ class ProposedFill:
     fill: str
     low: float | None = None
     high: str | None = None
+
+    def lines(self) -> Iterator[str]:
+        """As the keys of an argument."""
+        yield f'fill = "{self.fill}"{FROM_THE_MODEL}'
+        if self.low is not None:
+            yield f"low = {json.dumps(self.low)}"
+        if self.high is not None:
+            yield f"high = {json.dumps(self.high)}"
 
 
 @dataclass(frozen=True)

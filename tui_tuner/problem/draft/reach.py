@@ -50,10 +50,11 @@ def elements_reached(signature: KernelSignature, array: str, sizes: Collection[s
     body = re.sub(rf"\b{re.escape(array)}\s*\?", " ", where_used(array, signature.body))
     reading = _Reading(body, frozenset(sizes), blocks)
     try:
-        texts = {_text(_plus(reading.most(index), 1)) for index in reading.indices(array)}
+        found = [_plus(reading.most(index), 1) for index in reading.indices(array)]
+        largest = [one for one in found if all(one[key] >= other[key] for other in found for key in {**one, **other})]
+        return _text(largest[0]) if largest else ""
     except (_Unbounded, NotArithmetic, RecursionError):
         return ""
-    return texts.pop() if len(texts) == 1 else ""
 
 
 def places_said(
@@ -193,17 +194,19 @@ class _Reading:
 
     def _most_of_name(self, name: str, steps: int) -> Sum:
         if name in self._blocks:
-            return _plus(self.most(arithmetic(self._blocks[name]), steps - 1), -1)
+            blocks = self._blocks[name]  # as the host has it, whatever the kernel calls so
+            return _plus(_Reading("", frozenset(re.findall(r"[A-Za-z_]\w*", blocks)), ()).most(arithmetic(blocks)), -1)
         plain = re.escape(name)
-        counted = rf"\bfor\s*\([^;]*\b{plain}\s*=[^;]*;\s*{plain}\s*<\s*([^;<>=&|]+);"
-        guarded = rf"\bif\s*\((?:[^;{{}}]*(?:&&|\|\|)\s*)?\(?\s*{plain}\s*(?:<|>=)\s*([\w.]+)\s*\)*\s*(?:\)|&&|\|\|)"
+        counted = rf"\bfor\s*\([^;]*\b{plain}\s*=[^;]*;\s*{plain}\s*(<=?)\s*([^;<>=&|]+);"
+        guarded = rf"\bif\s*\((?:[^;{{}}]*(?:&&|\|\|)\s*)?\(?\s*{plain}\s*(<|>=)\s*([\w.]+)\s*\)*\s*(?:\)|&&|\|\|)"
         for limits in (re.findall(counted, self._body), re.findall(guarded, self._body)):
             if limits:
                 if len(set(limits)) > 1:
                     raise _Unbounded(name)
-                return _plus(self.most(arithmetic(limits[0]), steps - 1), -1)
+                ((how, limit),) = {*limits}
+                return _plus(self.most(arithmetic(limit), steps - 1), 0 if how == "<=" else -1)
         said = re.findall(rf"\b{plain}\s*=(?!=)\s*([^;]*);", self._body)
-        if len(said) != 1 or re.search(rf"\b{plain}\s*[-+*/]=", self._body):
+        if len(said) != 1 or re.search(rf"\b{plain}\s*(?:[-+*/]=|\+\+)|\+\+\s*{plain}\b", self._body):
             raise _Unbounded(name)
         return self.most(arithmetic(said[0]), steps - 1)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from tui_tuner.problem.draft.drafted import DraftedLaunch
-from tui_tuner.problem.draft.guesses import SMALL, is_guarded, scaled
+from tui_tuner.problem.draft.guesses import SMALL, is_guarded, scaled, size_names
 from tui_tuner.problem.draft.host_memory import LIST
 from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.signature import KernelSignature
@@ -90,7 +90,7 @@ def drafted_sizes(
 
     Without an emulator a kernel is run at the sizes that are timed, and these are halved where that takes long.
     """
-    launch = replace(launch, shapes={**launch.shapes, **amendments.shapes})
+    launch = replace(launch, shapes={**_of_fixed_grid(launch, signature), **launch.shapes, **amendments.shapes})
     if amendments.whole:
         axes = launch.keys.get("problem_size", ())
         by = str(_WHOLE_BLOCKS[min(len(axes), 2)])
@@ -116,6 +116,15 @@ def drafted_sizes(
         fixed = _bounds(launch) | launch.stated.keys() | launch.of_block | few
         small, others = (apart(one, fixed, one.keys() if how == "half" else launch.powers) for one in (small, others))
     return DraftedSizes(*(_whole(launch, one) for one in (timed, others, emulated, small)))
+
+
+def _of_fixed_grid(launch: DraftedLaunch, signature: KernelSignature) -> dict[str, str]:
+    """The arrays that threads whose number says nothing of them go through, as long as the only size that is passed."""
+    passed = [str(launch.values.get(name, "")) for name in size_names(signature)]
+    threads = re.findall(r"[A-Za-z_]\w*", " ".join(launch.keys.get("problem_size", ())))
+    if threads or len(passed) != 1 or passed[0] not in launch.sizes:
+        return {}
+    return {one.name: passed[0] for one in signature.parameters if one.is_array}
 
 
 def _whole(launch: DraftedLaunch, sizes: Mapping[str, int]) -> dict[str, int]:

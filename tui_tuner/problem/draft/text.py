@@ -59,7 +59,8 @@ def lines_of(draft: Draft) -> Iterator[str]:
 def _launch_as_given(draft: Draft, launch: DraftedLaunch) -> Iterator[str]:
     yield ""
     where = f"as the host launches it in line {launch.line}" if launch.line else "the file launches it nowhere"
-    yield f"[launch]  # {where}"
+    usual = "; the device says how many blocks, here a usual number is taken: check" if launch.of_device else ""
+    yield f"[launch]  # {where}{usual}"
     keys = {"problem_size": _elements(draft.signature), **launch.keys}
     read = {} if draft.read is None else draft.read.keys
     for key, value in keys.items():

@@ -6,7 +6,7 @@ import ast
 import copy
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from tui_tuner.problem.draft.c_expressions import SIZEOF, UNREAD, NotArithmetic, bytes_of
 from tui_tuner.problem.draft.folding import factors, folded, is_quotient, product
@@ -52,6 +52,16 @@ def chosen(node: ast.expr, numbers: Mapping[str, int | None]) -> ast.expr:
     number = evaluated(node, numbers) if isinstance(node, ast.Call) else None
     given = [one.value for one in node.args if isinstance(one, ast.Constant)] if isinstance(node, ast.Call) else []
     return ast.Constant(number) if number in given else node
+
+
+def no_size(node: ast.expr, numbers: Mapping[str, int | None], sizes: Collection[str]) -> ast.expr:
+    """The part of a least number that is made of no size, if it is the least for the host's sizes that are known."""
+    is_least = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "min"
+    parts = node.args if isinstance(node, ast.Call) and is_least else []
+    own = [one for one in parts if not names(one) & set(sizes)]
+    number = evaluated(own[0], numbers) if len(own) == 1 else None
+    values = [evaluated(one, numbers) for one in parts]
+    return node if number is None or any(one is not None and one < number for one in values) else own[0]
 
 
 def readable(node: ast.expr, numbers: Mapping[str, int | None]) -> ast.expr:
