@@ -24,8 +24,8 @@ class FakeDriver(Driver):
     """Knows the calls that the project makes; `calls` names them in order."""
 
     def __init__(self, *, virtual_memory: bool = True) -> None:
-        self._pinned = []
         self.calls: list[str] = []
+        self._queued: list[Callable[[], object]] = []
         self.blocks: dict[int, np.ndarray] = {}
         self.sticky = 0
         self.fails: dict[str, int] = {}
@@ -65,6 +65,9 @@ class FakeDriver(Driver):
         self.calls.append("cuCtxSynchronize")
         if self.sticky:
             raise CudaError(self.sticky, "cuCtxSynchronize")
+        for copy in self._queued:
+            copy()
+        self._queued.clear()
 
     def upload(self, address: int, array: np.ndarray) -> None:
         ctypes.memmove(address, array.ctypes.data, array.nbytes)
@@ -73,6 +76,13 @@ class FakeDriver(Driver):
         if self.sticky:
             raise CudaError(self.sticky, "cuMemcpyDtoH_v2")
         ctypes.memmove(array.ctypes.data, address, array.nbytes)
+
+    def upload_async(self, address: int, locked: np.ndarray) -> None:
+        """As late as it may be: what lies there then is copied."""
+        self._queued.append(lambda: ctypes.memmove(address, locked.ctypes.data, locked.nbytes))
+
+    def download_async(self, locked: np.ndarray, address: int) -> None:
+        self._queued.append(lambda: ctypes.memmove(locked.ctypes.data, address, locked.nbytes))
 
     def _block(self, nbytes: int) -> int:
         block = np.zeros(nbytes + GRANULARITY, np.uint8)

@@ -13,6 +13,7 @@ from tui_tuner.evaluate.devices.cuda import device as cuda
 from tui_tuner.evaluate.devices.cuda.ceilings import CEILING_SOURCE, LEAST_BYTES, computed_ceilings, measure_ceilings
 from tui_tuner.evaluate.devices.cuda.driver import Driver
 from tui_tuner.evaluate.devices.cuda.timing import ClockSampler
+from tui_tuner.evaluate.devices.cuda.transfers import PIECE, Transfers
 from tui_tuner.evaluate.devices.kind import DeviceChoice
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind
 from tui_tuner.problem.candidate import Geometry
@@ -452,8 +453,38 @@ def test_what_is_locked_for_copies_is_kept() -> None:
     """A copy of another array that came to lie there in part would be refused as an invalid argument."""
     driver = FakeDriver()
     expected = np.zeros(1000, np.float32)
-    driver.pin(expected)
+    transfers = Transfers(driver)
+    transfers.lock(expected)
     kept = weakref.ref(expected)
     del expected
     assert driver.calls == ["cuMemHostRegister_v2"]
     assert kept() is not None
+
+
+@pytest.mark.parametrize("nbytes", [1, 4095, 4096, 4097, 3 * 4096, 5 * 4096 - 7])
+def test_a_large_array_goes_to_the_device_and_back_by_pieces(monkeypatch: pytest.MonkeyPatch, nbytes: int) -> None:
+    monkeypatch.setattr("tui_tuner.evaluate.devices.cuda.transfers.PIECE", 4096)
+    monkeypatch.setattr("tui_tuner.evaluate.devices.cuda.transfers._SLICE", 1000)
+    driver = FakeDriver()
+    transfers = Transfers(driver)
+    address = driver.allocate(nbytes)
+    sent = np.random.default_rng(1).integers(0, 256, nbytes, np.uint8)
+    back = np.zeros(nbytes, np.uint8)
+    transfers.upload(address, sent)
+    transfers.download(back, address)
+    assert np.array_equal(back, sent)
+    assert ("cuMemHostRegister_v2" in driver.calls) == (nbytes >= 4096)
+
+
+def test_what_is_locked_itself_goes_at_once() -> None:
+    driver = FakeDriver()
+    transfers = Transfers(driver)
+    expected = np.arange(PIECE, dtype=np.int32)
+    transfers.lock(expected)
+    address = driver.allocate(expected.nbytes)
+    transfers.upload(address, expected)
+    back = np.empty_like(expected)
+    driver.download(back, address)
+    assert np.array_equal(back, expected)
+    assert driver.calls.count("cuMemHostRegister_v2") == 1
+    assert "cuCtxSynchronize" not in driver.calls

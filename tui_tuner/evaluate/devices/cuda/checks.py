@@ -15,6 +15,7 @@ import numpy as np
 
 from tui_tuner.evaluate.devices.cuda.driver import Driver
 from tui_tuner.evaluate.devices.cuda.timing import BATCH
+from tui_tuner.evaluate.devices.cuda.transfers import Transfers
 from tui_tuner.evaluate.devices.guard_bands import PATTERN, Band, Overwritten
 from tui_tuner.evaluate.tolerance import Bound, Tally, Wrong
 from tui_tuner.problem.candidate import Candidate
@@ -82,8 +83,9 @@ class Checks:
         CudaError: it cannot be loaded.
     """
 
-    def __init__(self, driver: Driver, image: bytes, multiprocessors: int) -> None:
+    def __init__(self, driver: Driver, transfers: Transfers, image: bytes, multiprocessors: int) -> None:
         self._driver = driver
+        self._transfers = transfers
         self._blocks = BLOCKS_PER_MULTIPROCESSOR * multiprocessors
         self._module = driver.load_module(image)
         self._functions: dict[str, int] = {}
@@ -100,7 +102,7 @@ class Checks:
         """
         host = np.ascontiguousarray(expected)
         scratch = self._room(host.nbytes)
-        self._driver.upload(scratch, host)
+        self._transfers.upload(scratch, host)
         try:
             places = ctypes.c_uint64(address), ctypes.c_uint64(scratch), ctypes.c_uint64(host.size)
             bounds = ctypes.c_double(allowed.absolute), ctypes.c_double(allowed.relative)

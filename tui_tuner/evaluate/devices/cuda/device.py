@@ -32,6 +32,7 @@ from tui_tuner.evaluate.devices.cuda.errors import CudaError, fault_of, fell_off
 from tui_tuner.evaluate.devices.cuda.guarded_memory import GuardedDeviceArray, GuardedMemory
 from tui_tuner.evaluate.devices.cuda.sanitizer import launch_under
 from tui_tuner.evaluate.devices.cuda.timing import BATCH, CudaTimer, open_clock
+from tui_tuner.evaluate.devices.cuda.transfers import Transfers
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.tolerance import Bound, Verdict, verdict
 from tui_tuner.problem.candidate import Geometry
@@ -73,6 +74,7 @@ class CudaDevice(Device):
 
     def __init__(self, ordinal: int = 0, backend: str = "auto", uuid: str = "") -> None:
         self._driver = Driver()
+        self._transfers = Transfers(self._driver)
         ordinal = self._driver.ordinal_of(uuid, ordinal)
         device = self._driver.device(ordinal)
         self.unit = self._driver.uuid(device)
@@ -89,17 +91,15 @@ class CudaDevice(Device):
             self.info = device_info(self._driver, device, self._backend.version)
             self._memory = GuardedMemory(self._driver, device)
             self._timer = CudaTimer(self._driver, self._backend, self.info.l2_bytes or 0)
-            self.info = self.info.model_copy(update={"event_gap": self._event_gap()})
+            gap = statistics.median(self._timer.time(20, lambda: None, lambda: None))
+            self.info = self.info.model_copy(update={"event_gap": gap})
         except (CudaError, DeviceError) as error:
             raise not_taken(error, self.others()) from error
-
-    def _event_gap(self) -> float:
-        return statistics.median(self._timer.time(20, lambda: None, lambda: None))
 
     def use_checks(self, artifact: Path) -> None:
         """Check on the device from now on, with the kernels of `checks_candidate`."""
         with self._faults():
-            self._checks = Checks(self._driver, artifact.read_bytes(), self.info.multiprocessors or 1)
+            self._checks = Checks(self._driver, self._transfers, artifact.read_bytes(), self.info.multiprocessors or 1)
 
     def load(self, artifact: Path, symbol: str) -> LoadedKernel:
         """Load a cubin afresh."""
@@ -139,7 +139,7 @@ class CudaDevice(Device):
         array = record.arrays[index] = self._memory.allocate(values.nbytes, guard_end=guard_end, parts=parts)
         host = np.ascontiguousarray(values)  # not before there is room for it
         if host.nbytes:
-            self._driver.upload(array.address, host)
+            self._transfers.upload(array.address, host)
         if index in restored and host.nbytes:
             record.pristine[index] = self._driver.allocate(host.nbytes)
             self._driver.copy_async(record.pristine[index], array.address, host.nbytes, self._backend.stream_handle)
@@ -157,7 +157,7 @@ class CudaDevice(Device):
         record: DeviceArrays = buffers.handle
         address = record.arrays[index].address
         with self._faults():
-            self._driver.upload(address, values)
+            self._transfers.upload(address, values)
             if self._checks is not None:
                 (record.digests[index],) = self._checks.digest_each([(address, values.nbytes)])
 
@@ -166,14 +166,14 @@ class CudaDevice(Device):
         host = np.empty_like(np.asarray(buffers.arguments[index]), order="C")
         if host.nbytes:
             with self._faults():
-                self._driver.download(host, buffers.handle.arrays[index].address)
+                self._transfers.download(host, buffers.handle.arrays[index].address)
         return host
 
     def pin(self, expected: np.ndarray) -> None:
         """Lock its pages, so that it is copied at the full speed of the bus; it goes on without where that fails."""
         if self._checks is not None and expected.flags.c_contiguous and expected.nbytes:
             with contextlib.suppress(CudaError):
-                self._driver.pin(expected)
+                self._transfers.lock(expected)
 
     def compare(self, buffers: Buffers, index: int, expected: np.ndarray, allowed: Bound) -> Verdict:
         """Whether an output is what is expected."""

@@ -35,8 +35,7 @@ MAX_BLOCKS_PER_MULTIPROCESSOR = 106
 
 def architecture(driver: Driver, device: int) -> str:
     """The device's architecture as nvcc names it, "sm_90"."""
-    major = driver.attribute(device, COMPUTE_CAPABILITY_MAJOR)
-    minor = driver.attribute(device, COMPUTE_CAPABILITY_MINOR)
+    major, minor = (driver.attribute(device, at) for at in (COMPUTE_CAPABILITY_MAJOR, COMPUTE_CAPABILITY_MINOR))
     return f"sm_{major}{minor}"
 
 
@@ -116,6 +115,8 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
     "cuMemcpyHtoD_v2": (c_uint64, c_void_p, c_size_t),
     "cuMemcpyDtoH_v2": (c_void_p, c_uint64, c_size_t),
     "cuMemcpyDtoDAsync_v2": (c_uint64, c_uint64, c_size_t, c_void_p),
+    "cuMemcpyHtoDAsync_v2": (c_uint64, c_void_p, c_size_t, c_void_p),
+    "cuMemcpyDtoHAsync_v2": (c_void_p, c_uint64, c_size_t, c_void_p),
     "cuMemHostRegister_v2": (c_void_p, c_size_t, c_uint),
     "cuMemsetD8_v2": (c_uint64, c_ubyte, c_size_t),
     "cuMemsetD16_v2": (c_uint64, c_ushort, c_size_t),
@@ -148,7 +149,6 @@ class Driver:
     """
 
     def __init__(self) -> None:
-        self._pinned: list[np.ndarray] = []
         try:
             library = ctypes.CDLL(LIBRARY)
             self._functions = {name: getattr(library, name) for name in SIGNATURES}
@@ -291,12 +291,17 @@ class Driver:
         """Fill a contiguous host array from the device."""
         self.call("cuMemcpyDtoH_v2", array.ctypes.data, address, array.nbytes)
 
-    def pin(self, array: np.ndarray) -> None:
-        """Lock the pages of a contiguous host array until the process ends, and keep it: no copy may begin in memory
-        that is locked and end beyond it, as one of another array could that came to lie there.
-        """
+    def upload_async(self, address: int, locked: np.ndarray) -> None:
+        """Queue such a copy of an array in memory that is locked, and that must stay as it is until it is done."""
+        self.call("cuMemcpyHtoDAsync_v2", address, locked.ctypes.data, locked.nbytes, None)
+
+    def download_async(self, locked: np.ndarray, address: int) -> None:
+        """Queue filling an array in memory that is locked."""
+        self.call("cuMemcpyDtoHAsync_v2", locked.ctypes.data, address, locked.nbytes, None)
+
+    def lock(self, array: np.ndarray) -> None:
+        """Lock the pages of a contiguous host array until the process ends."""
         self.call("cuMemHostRegister_v2", array.ctypes.data, array.nbytes, 0)
-        self._pinned.append(array)
 
     def copy_async(self, target: int, source: int, nbytes: int, stream: int) -> None:
         """Queue a copy from device to device."""

@@ -1,0 +1,86 @@
+"""Copies between the host and a device, large ones by way of memory that is locked.
+
+The driver copies pages that are not locked at a fraction of the bus's speed, and pages that nothing was written to at
+a fiftieth: one thread brings each of them in. Here all processors move a piece between the array and locked memory
+while the bus moves the piece before it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tui_tuner.evaluate.devices.cuda.driver import Driver
+from tui_tuner.problem.blocks import in_threads
+
+PIECE = 2**24
+"""Bytes that the bus moves at once."""
+_SLICE = 2**21
+"""Bytes that a thread moves at once."""
+
+
+class Transfers:
+    """Copies to and from the device of the current context; used from one thread."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self._locked: dict[int, np.ndarray] = {}
+        self._halves: tuple[np.ndarray, ...] = ()
+
+    def lock(self, array: np.ndarray) -> None:
+        """Lock the pages of a contiguous array until the process ends, and keep it: no copy may begin in memory that is
+        locked and end beyond it, as one of another array could that came to lie there.
+
+        Raises:
+            CudaError: the system does not allow it.
+        """
+        self._driver.lock(array)
+        self._locked[array.ctypes.data] = array
+
+    def upload(self, address: int, array: np.ndarray) -> None:
+        """Copy a contiguous array to the device."""
+        if not self._goes_by_pieces(array):
+            self._driver.upload(address, array)
+            return
+        for number, piece in enumerate(_pieces(array)):
+            half = self._halves[number % 2][: piece.size]
+            _copy(half, piece)
+            self._driver.synchronize()  # the piece before has arrived: its half is free for the next
+            self._driver.upload_async(address + number * PIECE, half)
+        self._driver.synchronize()
+
+    def download(self, array: np.ndarray, address: int) -> None:
+        """Fill a contiguous array from the device."""
+        if not self._goes_by_pieces(array):
+            self._driver.download(array, address)
+            return
+        pieces = _pieces(array)
+        self._driver.download_async(self._halves[0][: pieces[0].size], address)
+        for number, piece in enumerate(pieces):
+            self._driver.synchronize()
+            if number + 1 < len(pieces):
+                following = self._halves[(number + 1) % 2][: pieces[number + 1].size]
+                self._driver.download_async(following, address + (number + 1) * PIECE)
+            _copy(piece, self._halves[number % 2][: piece.size])
+
+    def _goes_by_pieces(self, array: np.ndarray) -> bool:
+        """Whether it is large and not locked itself; the locked halves are made when they are needed first."""
+        if array.nbytes < PIECE or self._locked.get(array.ctypes.data) is array:
+            return False
+        if not self._halves:
+            both = np.empty(2 * PIECE, np.uint8)
+            self.lock(both)
+            self._halves = both[:PIECE], both[PIECE:]
+        return True
+
+
+def _pieces(array: np.ndarray) -> list[np.ndarray]:
+    flat = array.reshape(-1).view(np.uint8)
+    return [flat[start : start + PIECE] for start in range(0, flat.size, PIECE)]
+
+
+def _copy(target: np.ndarray, source: np.ndarray) -> None:
+    def copy(number: int) -> None:
+        part = slice(number * _SLICE, (number + 1) * _SLICE)
+        target[part] = source[part]
+
+    in_threads(copy, -(-target.size // _SLICE))
