@@ -69,7 +69,12 @@ ASKED = (
         "history",
         "By `autonomous` with `with_replanning`, when the plan is worked through, at most `max_replanning` times.",
     ),
-    Asked("worth_step", "`explicit`", "By `explicit`, before each step that does not have `skip_evaluation`."),
+    Asked(
+        "worth_step",
+        "judged",
+        "By `explicit`, before a step that does not have `skip_evaluation`, with up to four of those behind it, which "
+        "are judged with it where it is not worth doing.",
+    ),
     Asked("one_prompt", "`one_prompt`", "By `one_prompt`, once the kernel as given is tuned."),
     Asked(
         "fix_parameters", "custom", "By `CustomStrategy.fix_parameters`, where a strategy of the user's own calls it."

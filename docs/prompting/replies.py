@@ -22,6 +22,8 @@ def _json(**content: object) -> str:
     return json.dumps(content)
 
 
+_SKIP = {"step": "loop_unrolling", "already_done": True, "reason": "The compiler does it."}
+NOT_WORTH = _json(worth_doing=False, already_done=False, reason="No thread reads twice.", further=[_SKIP])
 NO_STEP = _json(valid=False, reason="The kernel does it already.")
 
 

@@ -10,6 +10,7 @@ from docs.prompting.replies import (
     CUT_OFF,
     NO_JSON,
     NO_STEP,
+    NOT_WORTH,
     RESULTS,
     STAGES,
     answers_for,
@@ -78,6 +79,7 @@ def other_scenes(problem: Problem) -> dict[str, Scene]:
         "words": Scene(problem, plain, answers, told=[Say(text=WORDS)]),
         "rounds": Scene(problem, LlmSearchStrategy(), answers, max_evaluations=15),
         "several": _with_several(problem),
+        "judged": _with_unfit_steps(problem),
         "put back": Scene(problem, patient, {**answers, "one_prompt": useless}),
     }
 
@@ -105,6 +107,13 @@ def _with_several(problem: Problem) -> Scene:
     answers["validate_step"] = [*answers["validate_step"], NO_STEP]
     answers["apply_step"] = [rewrite(problem), rewrite(problem, "results_a_thread")]
     return Scene(problem, AutonomousStrategy(candidates=2, validate_steps=True), answers)
+
+
+def _with_unfit_steps(problem: Problem) -> Scene:
+    """Two steps of the default list, neither of which is worth doing."""
+    named = [step for step in default_steps() if step.id in ("shared_memory_input", "loop_unrolling")]
+    steps = [step.model_copy(update={"languages": [], "depends_on": []}) for step in named]
+    return Scene(problem, ExplicitStrategy(steps=steps), {**answers_for(problem), "worth_step": [NOT_WORTH]})
 
 
 def first_asked(requests: Sequence[Request]) -> dict[str, Request]:

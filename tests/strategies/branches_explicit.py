@@ -30,7 +30,7 @@ from tests.strategies.branch import (
     silence,
 )
 from tests.strategies.branches_one_prompt import why
-from tests.strategies.world import kernel, rewrite
+from tests.strategies.world import Answer, kernel, rewrite, worth
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.tuning_step import TuningStep
 from tui_tuner.session.plan import AddStep, DeleteStep, EditStep, MoveStep, Say, Thaw
@@ -53,6 +53,9 @@ ONE = explicit(step("one"))
 TWO = explicit(step("one"), step("two"))
 CHAIN = explicit(step("one"), step("two", "one"))
 QUICK = explicit(unjudged("one"), unjudged("two"))
+FOUR = explicit(step("one"), step("two"), step("three"), step("four"))
+UNFIT_THREE = worth(False, "no", four="no")
+UNFIT: Answer = ("worth_step", worth(False, "no", two="too little", three="done by the kernel"))
 INSTEAD = explicit(step("one"), step("two", unless=["one"]))
 REFUSED = "skipped (not worth doing here: done already)"
 
@@ -67,6 +70,34 @@ JUDGEMENTS = [
         "a step that is not worth doing: the next one is judged and done", TWO,
         [NOT_WORTH, WORTH, apply()], [f"one: {REFUSED}", "two: accepted"],
         best=2, calls=3, says={2: ["Do two."], 3: ["Do two."]}, passes={"one": "proposed > skipped"},
+    ),
+    Branch(
+        "steps that are not worth doing are judged with the one before them", FOUR,
+        [UNFIT, WORTH, apply()],
+        ["one: skipped (not worth doing here: no)", "two: skipped (not worth doing here: too little)",
+         "three: skipped (done already: done by the kernel)", "four: accepted"],
+        best=2, calls=3, says={1: ["Do one.", "Do two.", "Do three.", "Do four."], 2: ["Do four."], 3: ["Do four."]},
+        passes={"three": "proposed > skipped"},
+    ),
+    Branch(
+        "what is said of a step behind one that is worth doing does not hold: the kernel is another then", TWO,
+        [("worth_step", worth(True, two="no")), apply(2), WORTH, apply(3)], ["one: accepted", "two: accepted"],
+        best=3, calls=4,
+    ),
+    Branch(
+        "a step that is left out, and what is said of those behind it, is asked about", FOUR,
+        [("worth_step", worth(False, "no", three="no", four="no")), WORTH, apply(2), ("worth_step", UNFIT_THREE)],
+        ["one: skipped (not worth doing here: no)", "two: accepted", "three: skipped (not worth doing here: no)",
+         "four: skipped (not worth doing here: no)"],
+        best=2, calls=4,
+    ),
+    Branch(
+        "neither a step that is done without being judged nor what depends on one is judged ahead",
+        explicit(step("one"), step("after one", "one"), step("two"), unjudged("three"), step("four")),
+        [("worth_step", worth(False, "no", two="no")), apply(2), WORTH, apply(3)],
+        ["one: skipped (not worth doing here: no)", "after one: skipped (it needs 'one', which was skipped)",
+         "two: skipped (not worth doing here: no)", "three: accepted", "four: accepted"],
+        best=3, calls=4, keeps_silent={1: ["Do after one.", "Do three.", "Do four."]},
     ),
     Branch(
         "a judgement that cannot be read, then a yes", ONE,

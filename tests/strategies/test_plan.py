@@ -3,9 +3,22 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from tests.strategies.branch import DELETED, NO, YES, apply, no, nonsense, one_prompt, planned, replanned, unwanted
+from tests.strategies.branch import (
+    DELETED,
+    NO,
+    WORTH,
+    YES,
+    apply,
+    no,
+    nonsense,
+    one_prompt,
+    planned,
+    replanned,
+    unwanted,
+)
+from tests.strategies.branches_explicit import TWO
 from tests.strategies.branches_planning import ONCE, again
-from tests.strategies.world import FIXED, Told, kernel, new_run, played, rewrite, tell_all
+from tests.strategies.world import FIXED, Told, kernel, new_run, played, rewrite, tell_all, worth
 from tui_tuner.evaluate.profiling.roofline import Roofline
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.session.events import Note, PlanOrdered, UserSaid
@@ -177,6 +190,15 @@ async def test_what_is_told_while_the_model_plans_comes_before_the_steps_of_its_
     told, _ = await played(tmp_path, ONCE, answers, while_asked={1: [AddStep(title="mine")]}, problem=FIXED)
     assert told.plan()[2:] == ["mine: accepted", "one: skipped (no tuning step: profiling)"]
     assert [told.step(title).id for title in ("mine", "one")] == [3, 4]
+
+
+async def test_a_step_that_is_changed_while_it_is_judged_with_one_before_it_is_asked_about(tmp_path):
+    judged = "worth_step", worth(False, "no", two="no")
+    changed = {1: [EditStep(step=3, title="better", detail="Do it well.")]}
+    told, script = await played(tmp_path, TWO, [judged, WORTH, apply()], while_asked=changed, problem=FIXED)
+    assert told.plan()[1:] == ["one: skipped (not worth doing here: no)", "better: accepted"]
+    assert "Do two." in script.prompt(1)
+    assert "Do it well." in script.prompt(2)
 
 
 async def test_all_words_of_the_user_stand_in_every_later_prompt_in_their_order_and_in_no_earlier_one(tmp_path):

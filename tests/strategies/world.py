@@ -92,8 +92,13 @@ def valid(answer: bool = True, reason: str = "It fits.", parts: Sequence[str] | 
     return json.dumps(content)
 
 
-def worth(answer: bool = True, reason: str = "It fits.", *, already_done: bool = False) -> str:
-    return json.dumps({"worth_doing": answer, "already_done": already_done, "reason": reason})
+def worth(answer: bool = True, reason: str = "It fits.", *, already_done: bool = False, **further: str) -> str:
+    """A judgement; `further` says of steps behind the one judged why they are not worth doing either."""
+    content: dict[str, object] = {"worth_doing": answer, "already_done": already_done, "reason": reason}
+    if further:
+        skips = ((step, why.startswith("done"), why) for step, why in further.items())
+        content["further"] = [{"step": step, "already_done": done, "reason": why} for step, done, why in skips]
+    return json.dumps(content)
 
 
 UNREACHABLE = TransportError("connection refused", Service("scripted", "nowhere"))

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from pydantic import BaseModel, ConfigDict, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.tuning_step import TuningStep, faults_of_steps
@@ -41,6 +41,12 @@ ENABLING_FROM = 0.5
 """A step that others depend on may make the kernel this much slower by itself: down to half the speed."""
 
 
+AHEAD = 4
+"""Steps that follow and are judged together with one, as none of them changes the kernel where it is skipped."""
+_ONE_BY_ONE_UP_TO = 10
+"""Sessions that began with a wording up to this ask of each step by itself."""
+
+
 class WorthReply(BaseModel):
     """Whether a step is worth doing; what is done already is not."""
 
@@ -49,6 +55,22 @@ class WorthReply(BaseModel):
     worth_doing: bool
     already_done: bool
     reason: str
+
+
+class FurtherSkip(BaseModel):
+    """A step that follows and is not worth doing either."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    step: str
+    already_done: bool
+    reason: str
+
+
+class WorthReplyAhead(WorthReply):
+    """Whether a step is worth doing; what is done already is not."""
+
+    further: list[FurtherSkip] = Field(default_factory=list)
 
 
 class ExplicitStrategy(ModelStrategy):
@@ -112,6 +134,7 @@ class _StepListRun:
         tunings: what the list says of a step, by the id that it has in the plan.
         outcomes: what came of the steps so far, in their order.
         done: what came of the steps of the list, by the id that they have there.
+        skips: steps that were judged with one before them: what they were judged on, and why they are to be skipped.
     """
 
     strategy: ExplicitStrategy
@@ -119,6 +142,7 @@ class _StepListRun:
     tunings: dict[int, TuningStep] = field(default_factory=dict)
     outcomes: list[Outcome] = field(default_factory=list)
     done: dict[str, _StepRecord] = field(default_factory=dict)
+    skips: dict[int, tuple[str, WorthReply]] = field(default_factory=dict)
 
     def propose(self, tuning: TuningStep) -> None:
         """Show a step of the list in the plan."""
@@ -177,15 +201,8 @@ class _StepListRun:
         """The step as skipped, if the model thinks that it is not worth doing here."""
         if tuning.skip_evaluation:
             return None
-        base = self._start(tuning).candidate
-        prompt = render(
-            "worth_step",
-            title=step.title,
-            description=self._description(step, base),
-            situation=await situation(self.session, base, history_facts(self.outcomes)),
-        )
         try:
-            reply = await self.session.ask("worth_step", question(prompt), WorthReply, lambda _: [])
+            reply = self._judged_before(step) or await self._ask(step, self._start(tuning).candidate)
         except ModelFailed as failed:
             rejected = step.now(StepState.REJECTED, reason=f"could not be judged: {failed}")
             return _StepRecord(Outcome(rejected, told=UNANSWERED), self.session.incumbent.candidate.id)
@@ -197,6 +214,56 @@ class _StepListRun:
             return self._skipped(step, f"not worth doing here: {reply.reason}")
         self.session.update_step(step.now(StepState.VALIDATED))
         return None
+
+    async def _ask(self, step: Step, base: Candidate) -> WorthReply:
+        """Whether a step is worth doing, and if it is not which of those right behind it are not either."""
+        coming = self._coming(step, base) if self.session.wording > _ONE_BY_ONE_UP_TO else []
+        prompt = render(
+            "worth_step",
+            title=step.title,
+            description=self._description(step, base),
+            situation=await situation(self.session, base, history_facts(self.outcomes)),
+            **self._told_of(coming, base),
+        )
+        if not coming:
+            return await self.session.ask("worth_step", question(prompt), WorthReply, lambda _: [])
+        reply = await self.session.ask("worth_step", question(prompt), WorthReplyAhead, lambda _: [])
+        if not reply.worth_doing:
+            for other, skip in zip(coming, reply.further, strict=False):
+                if skip.step != self.tunings[other.id].id:
+                    break
+                verdict = WorthReply(worth_doing=False, already_done=skip.already_done, reason=skip.reason)
+                self.skips[other.id] = self._judged_on(other, base), verdict
+        return reply
+
+    def _coming(self, step: Step, base: Candidate) -> list[Step]:
+        """The steps behind one that will be judged on the same kernel if it is skipped."""
+        coming = list[Step]()
+        for other in self.session.proposed_steps():
+            tuning = self.tunings.get(other.id)
+            if tuning is None or tuning.skip_evaluation or len(coming) == AHEAD:
+                break
+            if other.id != step.id and self._settled(other, tuning) is None:
+                if self._start(tuning).candidate.id != base.id:
+                    break
+                coming.append(other)
+        return coming
+
+    def _told_of(self, coming: Sequence[Step], base: Candidate) -> dict[str, str]:
+        if not coming:
+            return {"coming": "", "further": ""}
+        texts = ((self.tunings[other.id].id, self._description(other, base)) for other in coming)
+        steps = "\n".join(f'<step id="{name}">\n{text}\n</step>' for name, text in texts)
+        return {"coming": f"\n{render('steps_behind', steps=steps)}\n", "further": render("further_skips")}
+
+    def _judged_before(self, step: Step) -> WorthReply | None:
+        """What was said of a step together with one before it, where nothing has changed since."""
+        judged_on, verdict = self.skips.pop(step.id, ("", None))
+        base = self._start(self.tunings[step.id]).candidate
+        return verdict if judged_on == self._judged_on(step, base) else None
+
+    def _judged_on(self, step: Step, base: Candidate) -> str:
+        return f"{base.id} {step.title} {self._description(step, base)}"
 
     async def _carry_out(self, step: Step, tuning: TuningStep, to_come: int) -> Outcome:
         start = wanted_start(self.session, step, self.outcomes) or self._start(tuning)
