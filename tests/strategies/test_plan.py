@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from pydantic import ValidationError
 
 from tests.strategies.branch import (
     DELETED,
     NO,
+    NOT_WORTH,
     WORTH,
     YES,
     apply,
@@ -16,11 +19,12 @@ from tests.strategies.branch import (
     replanned,
     unwanted,
 )
-from tests.strategies.branches_explicit import TWO
+from tests.strategies.branches_explicit import TWO, explicit, step, unjudged
 from tests.strategies.branches_planning import ONCE, again
-from tests.strategies.world import FIXED, Told, kernel, new_run, played, rewrite, tell_all, worth
+from tests.strategies.world import FIXED, Script, Told, User, World, kernel, new_run, played, rewrite, tell_all, worth
 from tui_tuner.evaluate.profiling.roofline import Roofline
 from tui_tuner.problem.candidate import baseline
+from tui_tuner.prompts import WORDING
 from tui_tuner.session.events import Note, PlanOrdered, UserSaid
 from tui_tuner.session.plan import AddStep, DeleteStep, EditStep, MoveStep, Say
 from tui_tuner.session.run_directory import open_run
@@ -65,7 +69,7 @@ REACHED = "apply_step", rewrite(kernel(2.0, extra="// share 0.984\n"))
 async def test_at_the_roofline_of_its_memory_nothing_more_is_begun_or_planned(
     tmp_path, monkeypatch, limits, enough, ends
 ):
-    monkeypatch.setattr("tui_tuner.strategies.autonomous.roofline", lambda *_: limits)
+    monkeypatch.setattr("tui_tuner.strategies.single_step.roofline", lambda *_: limits)
     further = [] if ends else [YES, apply(3), replanned()]
     told, script = await played(
         tmp_path,
@@ -78,6 +82,24 @@ async def test_at_the_roofline_of_its_memory_nothing_more_is_begun_or_planned(
     assert told.step("two").state is (StepState.SKIPPED if ends else StepState.ACCEPTED)
     assert (told.step("two").reason == near) == ends
     assert ("nothing further is planned: " + near in [e.text for e in told.events if isinstance(e, Note)]) == ends
+    assert script.answers == []
+
+
+@pytest.mark.parametrize(
+    ("limits", "wording", "asks"),
+    [((1.0, 0.1), WORDING, False), ((1.0, 0.1), 10, True), ((0.1, 1.0), WORDING, True)],
+)
+async def test_at_the_roofline_of_its_memory_no_step_of_a_list_is_judged_but_one_that_the_list_insists_on_is_done(
+    tmp_path, monkeypatch, limits, wording, asks
+):
+    monkeypatch.setattr("tui_tuner.strategies.single_step.roofline", lambda *_: Roofline(*limits))
+    strategy = explicit(step("one"), step("two"), unjudged("three"))
+    run = replace(new_run(tmp_path, strategy, problem=FIXED), wording=wording)
+    script = Script([WORTH, REACHED, *[NOT_WORTH] * asks, apply(3)])
+    told = await tell_all(Session(run, strategy, World(run.problem), script), User())
+    near = "the best is at 98% of the roofline"
+    assert told.step("two").reason == ("not worth doing here: done already" if asks else near)
+    assert told.step("three").state is StepState.ACCEPTED
     assert script.answers == []
 
 

@@ -34,7 +34,8 @@ said that a kernel can have no tensor maps, and what had arrived of a reply that
 before had failed as well; up to 6 a model began with half of each batch that it shares with the surrogate; up to 7 the
 model was asked to mend what the user had edited and could not be built before the user was; up to 8 `autonomous` had
 each step judged before it was carried out, and a strategy of the user's own was given such an edit as it was; up to 9
-nothing was told of the traffic where no work is declared; up to 10 `explicit` asked of each step by itself."""
+nothing was told of the traffic where no work is declared; up to 10 `explicit` asked of each step by itself, also
+when the best was at the roofline."""
 ROOM = "tui_tuner.prompts"
 """The package of the templates that ask about kernels."""
 

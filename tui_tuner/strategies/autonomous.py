@@ -20,7 +20,6 @@ from dataclasses import dataclass, field
 
 from pydantic import Field
 
-from tui_tuner.evaluate.profiling.roofline import roofline
 from tui_tuner.strategies.base import ATTEMPTS, BudgetSpent, Effects, ModelFailed, StepSkipped
 from tui_tuner.strategies.history import UNANSWERED, Outcome
 from tui_tuner.strategies.rewriting import (
@@ -31,7 +30,13 @@ from tui_tuner.strategies.rewriting import (
     wanted_start,
 )
 from tui_tuner.strategies.rewriting.development import carry_out
-from tui_tuner.strategies.single_step import AdvisedStrategy, share_of, tune_baseline_first, tune_incumbent_last
+from tui_tuner.strategies.single_step import (
+    AdvisedStrategy,
+    nearness,
+    share_of,
+    tune_baseline_first,
+    tune_incumbent_last,
+)
 from tui_tuner.strategies.step_lists import (
     PartReply,
     PlannedStep,
@@ -42,6 +47,8 @@ from tui_tuner.strategies.step_lists import (
 )
 from tui_tuner.strategies.steps import ApprovalLevel, Decision, Step, StepState
 
+_ASKED_ON_UP_TO = 3
+"""Sessions that began with a wording up to this go on when the best is at the roofline."""
 _VALIDATED_UP_TO = 8
 """Sessions that began with a wording up to this validate each step, whatever is chosen."""
 ENABLING_FROM = 0.5
@@ -85,8 +92,8 @@ class AutonomousStrategy(AdvisedStrategy):
                 planned, replanned = await work.plan("Plan again"), replanned + 1
             else:
                 break
-        if work.is_good_enough:
-            session.note(f"nothing further is planned: {work.nearness}")
+        if near := work.nearness:
+            session.note(f"nothing further is planned: {near}")
         await tune_incumbent_last(session)
 
 
@@ -122,7 +129,7 @@ class _PlanRun:
 
     async def plan(self, title: str) -> bool:
         """Ask for a plan and put it to the user, again if they say what is wrong with it; False if there is none."""
-        if self.is_good_enough:
+        if self.nearness:
             return False
         session, remarks = self.session, list[str]()
         step = session.add_step(title)
@@ -170,27 +177,16 @@ class _PlanRun:
         return step
 
     @property
-    def is_good_enough(self) -> bool:
-        """Whether the best is so near to what moving the data takes that another kernel could gain next to nothing.
-
-        Arithmetic is no such bound: other units of the device may be faster.
-        """
-        share = self.session.incumbent.evaluation.share
-        if self.session.wording < 4 or share is None or share < self.strategy.stop_at:
-            return False
-        limits = roofline(self.session.problem, self.session.bench.device)
-        return limits is not None and limits.limiter == "memory"
-
-    @property
     def nearness(self) -> str:
-        """How near the best is to the roofline, in words."""
-        return f"the best is at {self.session.incumbent.evaluation.share or 0.0:.0%} of the roofline"
+        """How near the best is to the roofline, in words, where that is good enough; else empty."""
+        return nearness(self.session, self.strategy.stop_at) if self.session.wording > _ASKED_ON_UP_TO else ""
 
     def leave_what_gains_nothing(self) -> None:
         """Leave the steps of the model's plan where the best is good enough; the user's own are done."""
-        for step in self.session.proposed_steps() if self.is_good_enough else ():
+        near = self.nearness
+        for step in self.session.proposed_steps() if near else ():
             if not step.by_user:
-                self._ends(step.now(StepState.SKIPPED, reason=self.nearness))
+                self._ends(step.now(StepState.SKIPPED, reason=near))
 
     def _so_far(self) -> list[Outcome]:
         """What came of the steps, those that the user deleted included: they are not to be planned again."""

@@ -33,7 +33,7 @@ from tui_tuner.strategies.rewriting import (
     wanted_start,
 )
 from tui_tuner.strategies.rewriting.development import carry_out
-from tui_tuner.strategies.single_step import ModelStrategy, share_of, tune_baseline_first, tune_incumbent_last
+from tui_tuner.strategies.single_step import ModelStrategy, nearness, share_of, tune_baseline_first, tune_incumbent_last
 from tui_tuner.strategies.step_lists import default_steps, steps_prompt, unfit
 from tui_tuner.strategies.steps import Step, StepState
 
@@ -44,7 +44,7 @@ ENABLING_FROM = 0.5
 AHEAD = 4
 """Steps that follow and are judged together with one, as none of them changes the kernel where it is skipped."""
 _ONE_BY_ONE_UP_TO = 10
-"""Sessions that began with a wording up to this ask of each step by itself."""
+"""Sessions that began with a wording up to this ask of each step by itself, however fast the best is."""
 
 
 class WorthReply(BaseModel):
@@ -79,10 +79,12 @@ class ExplicitStrategy(ModelStrategy):
     Attributes:
         steps: None for those of the problem file, or the default ones where it has none.
         keep_neutral: whether the kernel of a step that others depend on is kept though it is not faster.
+        stop_at: share of the roofline of memory at which the best is good enough: no step is judged any more.
     """
 
     steps: list[TuningStep] | None = None
     keep_neutral: bool = True
+    stop_at: float = Field(default=0.98, gt=0.0)
 
     @field_validator("steps")
     @classmethod
@@ -201,6 +203,9 @@ class _StepListRun:
         """The step as skipped, if the model thinks that it is not worth doing here."""
         if tuning.skip_evaluation:
             return None
+        near = nearness(self.session, self.strategy.stop_at) if self.session.wording > _ONE_BY_ONE_UP_TO else ""
+        if near:
+            return self._skipped(step, near)
         try:
             reply = self._judged_before(step) or await self._ask(step, self._start(tuning).candidate)
         except ModelFailed as failed:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field, field_serializer, field_validator
 
+from tui_tuner.evaluate.profiling.roofline import roofline
 from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.space import SearchSpace
@@ -214,6 +215,21 @@ def share_of(session: Effects, steps_to_come: int) -> int:
     """Evaluations for one step, where so many others are still to come."""
     left = session.budget.evaluations_left
     return min(left, max(LEAST_EVALUATIONS, left // (steps_to_come + 2)))
+
+
+def nearness(session: Effects, enough: float) -> str:
+    """How near the best is to what moving the data takes, in words, where that is near enough; else empty.
+
+    Arithmetic is no such bound: other units of the device may be faster.
+
+    Args:
+        enough: share of the roofline from which on another kernel could gain next to nothing.
+    """
+    share = session.incumbent.evaluation.share
+    if share is None or share < enough:
+        return ""
+    limits = roofline(session.problem, session.bench.device)
+    return f"the best is at {share:.0%} of the roofline" if limits and limits.limiter == "memory" else ""
 
 
 class OnePromptStrategy(AdvisedStrategy):
