@@ -488,3 +488,17 @@ def test_what_is_locked_itself_goes_at_once() -> None:
     assert np.array_equal(back, expected)
     assert driver.calls.count("cuMemHostRegister_v2") == 1
     assert "cuCtxSynchronize" not in driver.calls
+
+
+def test_where_nothing_can_be_locked_a_large_array_goes_as_it_is() -> None:
+    driver = FakeDriver()
+    driver.fails["cuMemHostRegister_v2"] = 2
+    transfers = Transfers(driver)
+    sent = np.arange(PIECE, dtype=np.uint8)
+    address = driver.allocate(sent.nbytes)
+    for _ in range(2):
+        back = np.zeros_like(sent)
+        transfers.upload(address, sent)
+        transfers.download(back, address)
+        assert np.array_equal(back, sent)
+    assert driver.calls.count("cuMemHostRegister_v2") == 1

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from tui_tuner.evaluate.devices.cuda.driver import Driver
+from tui_tuner.evaluate.devices.cuda.errors import CudaError
 from tui_tuner.problem.blocks import in_threads
 
 PIECE = 2**24
@@ -24,7 +25,7 @@ class Transfers:
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
         self._locked: dict[int, np.ndarray] = {}
-        self._halves: tuple[np.ndarray, ...] = ()
+        self._halves: tuple[np.ndarray, ...] | None = None
 
     def lock(self, array: np.ndarray) -> None:
         """Lock the pages of a contiguous array until the process ends, and keep it: no copy may begin in memory that is
@@ -38,11 +39,12 @@ class Transfers:
 
     def upload(self, address: int, array: np.ndarray) -> None:
         """Copy a contiguous array to the device."""
-        if not self._goes_by_pieces(array):
+        halves = self._by_pieces(array)
+        if not halves:
             self._driver.upload(address, array)
             return
         for number, piece in enumerate(_pieces(array)):
-            half = self._halves[number % 2][: piece.size]
+            half = halves[number % 2][: piece.size]
             _copy(half, piece)
             self._driver.synchronize()  # the piece before has arrived: its half is free for the next
             self._driver.upload_async(address + number * PIECE, half)
@@ -50,27 +52,34 @@ class Transfers:
 
     def download(self, array: np.ndarray, address: int) -> None:
         """Fill a contiguous array from the device."""
-        if not self._goes_by_pieces(array):
+        halves = self._by_pieces(array)
+        if not halves:
             self._driver.download(array, address)
             return
         pieces = _pieces(array)
-        self._driver.download_async(self._halves[0][: pieces[0].size], address)
+        self._driver.download_async(halves[0][: pieces[0].size], address)
         for number, piece in enumerate(pieces):
             self._driver.synchronize()
             if number + 1 < len(pieces):
-                following = self._halves[(number + 1) % 2][: pieces[number + 1].size]
+                following = halves[(number + 1) % 2][: pieces[number + 1].size]
                 self._driver.download_async(following, address + (number + 1) * PIECE)
-            _copy(piece, self._halves[number % 2][: piece.size])
+            _copy(piece, halves[number % 2][: piece.size])
 
-    def _goes_by_pieces(self, array: np.ndarray) -> bool:
-        """Whether it is large and not locked itself; the locked halves are made when they are needed first."""
+    def _by_pieces(self, array: np.ndarray) -> tuple[np.ndarray, ...]:
+        """The locked halves that an array goes through; none where it is small or locked itself, or nothing can be."""
         if array.nbytes < PIECE or self._locked.get(array.ctypes.data) is array:
-            return False
-        if not self._halves:
-            both = np.empty(2 * PIECE, np.uint8)
+            return ()
+        if self._halves is None:
+            self._halves = self._locked_halves()
+        return self._halves
+
+    def _locked_halves(self) -> tuple[np.ndarray, ...]:
+        both = np.empty(2 * PIECE, np.uint8)
+        try:
             self.lock(both)
-            self._halves = both[:PIECE], both[PIECE:]
-        return True
+        except CudaError:  # as where the system limits what a process may lock
+            return ()
+        return both[:PIECE], both[PIECE:]
 
 
 def _pieces(array: np.ndarray) -> list[np.ndarray]:
