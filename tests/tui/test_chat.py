@@ -331,8 +331,13 @@ CARD = json.dumps({
 })  # fmt: skip
 
 
-async def test_a_reply_with_a_kernel_is_a_card_and_its_json_is_behind_a_fold(started: Started) -> None:
-    script = [*scripted.running(), events.ReplyReceived(call=2, text=CARD, input_tokens=1, output_tokens=2, cost=0.0)]
+TAKEN = scripted.incumbent(33, scripted.VECTORS, 0.0899, (1.83, 1.80, 1.86))
+
+
+@pytest.mark.parametrize("later", [[], [TAKEN]], ids=["arriving", "taken since"])
+async def test_a_reply_with_a_kernel_is_a_card_and_its_json_is_behind_a_fold(started: Started, later) -> None:
+    reply = events.ReplyReceived(call=2, text=CARD, input_tokens=1, output_tokens=2, cost=0.0)
+    script = [*scripted.running(), reply, *later]
     async with started(ScriptedRun(script, stays=True)) as pilot:
         await pilot.press("4")
         await settled(pilot)

@@ -61,3 +61,11 @@ def test_markup_of_the_screen_in_a_reply_is_only_text() -> None:
     content = markdown_text("[b]a[i] = b[/x]")
     assert content.plain == "[b]a[i] = b[/x]"
     assert content.spans == Content("x").spans
+
+
+def test_steps_that_are_not_worth_doing_are_told_by_their_names() -> None:
+    skips = [{"step": "unroll", "already_done": True, "reason": "The compiler does it."}]
+    reply = json.dumps({"reason": "Nothing is combined.", "further": skips})
+    assert reply_content(reply, "").plain == (
+        "Nothing is combined.\nfurther\n1. unroll The compiler does it. already_done true"
+    )

@@ -17,7 +17,7 @@ FOLDED_FROM = 4
 """Code of at least so many lines is folded: it is shown in the kernel pane."""
 _PROSE = ("summary", "idea", "rationale", "reason", "explanation", "analysis", "diagnosis")
 """Fields whose words stand by themselves, in this order."""
-_TITLES = ("title", "name")
+_TITLES = ("title", "name", "step")
 _NOTHING: tuple[object, ...] = ("", "0", [], {}, None)
 
 _MOST_MARKDOWN = 20_000

@@ -23,6 +23,7 @@ from tui_tuner.session.events import (
     Event,
     HelpAsked,
     HelpGiven,
+    IncumbentChanged,
     ModelChanged,
     ModelText,
     Note,
@@ -54,16 +55,18 @@ class ChatEntries:
 
     def __init__(self, view: SubjectView) -> None:
         self._view = view
+        self._before = ""
         self._replies: dict[_Key, ReplyEntry] = {}
         self._asked: dict[_Key, tuple[Widget, str]] = {}
         self._last: Widget | None = None
 
-    def entries(self, news: Sequence[Event], before: str) -> list[Widget]:
+    def entries(self, news: Sequence[Event], given: str) -> list[Widget]:
         """What is new; the words of a streaming reply are added all at once.
 
         Args:
-            before: the kernel that one in a reply is compared with.
+            given: the kernel that one in a reply is compared with until there is a best.
         """
+        self._before = self._before or given
         new: list[Widget] = []
         words: dict[_Key, tuple[str, str]] = {}
         for event in news:
@@ -71,18 +74,20 @@ class ChatEntries:
                 case ModelText() | AnswerText():
                     text, thinking = words.get(_key(event), ("", ""))
                     words[_key(event)] = (text + event.text, thinking + event.thinking)
-                    self._reply(_key(event), new, before)
+                    self._reply(_key(event), new)
                 case ReplyReceived() | AnswerReceived():
                     words.pop(_key(event), None)
-                    self._reply(_key(event), new, before).finish(event.text, event.thinking, _tokens(event), event.cost)
+                    self._reply(_key(event), new).finish(event.text, event.thinking, _tokens(event), event.cost)
                 case _:
                     self._add(event, new)
         for key, (text, thinking) in words.items():
-            self._reply(key, new, before).extend(text, thinking)
+            self._reply(key, new).extend(text, thinking)
         self._last = new[-1] if new else self._last
         return new
 
     def _add(self, event: Event, new: list[Widget]) -> None:
+        if isinstance(event, IncumbentChanged):
+            self._before = event.candidate.source
         if isinstance(event, AnswerFailed):
             new.append(_no_answer(event.reason, self._to(("answer", event.number), new)))
             return
@@ -96,9 +101,9 @@ class ChatEntries:
         elif isinstance(event, QuestionAsked):
             self._asked["answer", event.number] = entry, f"the question “{cut(in_line(event.text), _QUOTED)}”"
 
-    def _reply(self, key: _Key, new: list[Widget], before: str) -> ReplyEntry:
+    def _reply(self, key: _Key, new: list[Widget]) -> ReplyEntry:
         if key not in self._replies:
-            self._replies[key] = ReplyEntry(before, self._to(key, new))
+            self._replies[key] = ReplyEntry(self._before, self._to(key, new))
             new.append(self._replies[key])
         return self._replies[key]
 

@@ -289,11 +289,11 @@ resumed.
 
     def show(self, view_model: ViewModel, news: Sequence[events.Event]) -> None:
         """Append what the news say; the words of a streaming reply are added all at once."""
-        best = self._view.best(view_model) or view_model.baseline
         if view_model.finished is not None and not self._say.disabled:
             self._close("the session is over")
         self._next = next((step.id for step in view_model.plan if step.state is StepState.PROPOSED), None)
-        entries = self._entries.entries(news, "" if best is None else best.source)
+        given = view_model.baseline
+        entries = self._entries.entries(news, "" if given is None else given.source)
         if entries:
             self._append(entries)
 
