@@ -11,11 +11,13 @@ from tui_tuner.errors import DeviceError, DeviceLost, MachineError
 from tui_tuner.evaluate.devices.base import DeviceFault, Inspection
 from tui_tuner.evaluate.devices.cuda import device as cuda
 from tui_tuner.evaluate.devices.cuda.ceilings import CEILING_SOURCE, LEAST_BYTES, computed_ceilings, measure_ceilings
+from tui_tuner.evaluate.devices.cuda.checks import checks_candidate, kernel_for
 from tui_tuner.evaluate.devices.cuda.driver import Driver
 from tui_tuner.evaluate.devices.cuda.timing import ClockSampler
 from tui_tuner.evaluate.devices.cuda.transfers import PIECE, Transfers
 from tui_tuner.evaluate.devices.kind import DeviceChoice
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind
+from tui_tuner.evaluate.tolerance import Bound
 from tui_tuner.problem.candidate import Geometry
 from tui_tuner.problem.dtypes import dtype_named
 from tui_tuner.problem.placement import Placement
@@ -502,3 +504,17 @@ def test_where_nothing_can_be_locked_a_large_array_goes_as_it_is() -> None:
         transfers.download(back, address)
         assert np.array_equal(back, sent)
     assert driver.calls.count("cuMemHostRegister_v2") == 1
+
+
+TALLIED = ("float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", "float32")
+
+
+@pytest.mark.parametrize("name", [*TALLIED, "float64", "int32", "uint8", "bool"])
+def test_of_the_kernels_that_check_those_are_built_that_an_output_needs(name: str) -> None:
+    source, dtype = checks_candidate([name]).source, dtype_named(name)
+    kernels = set(re.findall(r"^(?:TALLY|DIFFERENCES)\((\w+),", source, re.MULTILINE)) - {"name"}
+    types = re.findall(r"^TALLIES\((\w+)\)", source, re.MULTILINE)
+    kernels |= {f"tally_{one}{end}" for one in types for end in ("", "_in_double")}
+    asked = [kernel_for(dtype, np.dtype(expected), Bound(0.0, 0.0)) for expected in (dtype, np.float64)]
+    assert kernels.issuperset(filter(None, asked))
+    assert set(types) == {name}.intersection(TALLIED)

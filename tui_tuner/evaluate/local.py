@@ -311,9 +311,9 @@ class LocalEvaluator:
         """The device with its measured ceilings, where it is one that has some; from then on it checks by itself."""
         if not kind_named(device.kind).has_ceilings:
             return device
-        measured, checks = await asyncio.gather(
-            self._ceilings(device, builder), self._build_ours(checks_candidate(), device, builder)
-        )
+        outputs = {argument.dtype for argument in self._problem.arguments if argument.output}
+        ours = self._build_ours(checks_candidate(outputs), device, builder)
+        measured, checks = await asyncio.gather(self._ceilings(device, builder), ours)
         await self._places.open(ChecksRequest(artifact=checks))
         return measured
 
