@@ -4,7 +4,7 @@
         v
     dependency refused or rejected, or not for this device --yes--> skipped
         v
-    worth doing here? --no--> skipped
+    worth doing here? --no--> skipped, and those behind it of which the model says the same
         v
     carry out: rewrite, check, measure --> accepted | neutral | rejected
 
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -39,12 +40,14 @@ from tui_tuner.strategies.steps import Step, StepState
 
 ENABLING_FROM = 0.5
 """A step that others depend on may make the kernel this much slower by itself: down to half the speed."""
-
-
 AHEAD = 4
 """Steps that follow and are judged together with one, as none of them changes the kernel where it is skipped."""
 _ONE_BY_ONE_UP_TO = 10
 """Sessions that began with a wording up to this ask of each step by itself, however fast the best is."""
+
+
+_JudgedOn: TypeAlias = tuple[int, str, str, str]
+"""Of a step: its id, the kernel's, and its words, which the user may change."""
 
 
 class WorthReply(BaseModel):
@@ -136,7 +139,7 @@ class _StepListRun:
         tunings: what the list says of a step, by the id that it has in the plan.
         outcomes: what came of the steps so far, in their order.
         done: what came of the steps of the list, by the id that they have there.
-        skips: steps that were judged with one before them: what they were judged on, and why they are to be skipped.
+        skips: why steps are to be skipped that were judged with one before them, by what they were judged on.
     """
 
     strategy: ExplicitStrategy
@@ -144,7 +147,7 @@ class _StepListRun:
     tunings: dict[int, TuningStep] = field(default_factory=dict)
     outcomes: list[Outcome] = field(default_factory=list)
     done: dict[str, _StepRecord] = field(default_factory=dict)
-    skips: dict[int, tuple[str, WorthReply]] = field(default_factory=dict)
+    skips: dict[_JudgedOn, WorthReply] = field(default_factory=dict)
 
     def propose(self, tuning: TuningStep) -> None:
         """Show a step of the list in the plan."""
@@ -203,11 +206,11 @@ class _StepListRun:
         """The step as skipped, if the model thinks that it is not worth doing here."""
         if tuning.skip_evaluation:
             return None
-        near = nearness(self.session, self.strategy.stop_at) if self.session.wording > _ONE_BY_ONE_UP_TO else ""
-        if near:
+        if self._looks_ahead and (near := nearness(self.session, self.strategy.stop_at)):
             return self._skipped(step, near)
+        base = self._start(tuning).candidate
         try:
-            reply = self._judged_before(step) or await self._ask(step, self._start(tuning).candidate)
+            reply = self.skips.get(self._judged_on(step, base)) or await self._ask(step, base)
         except ModelFailed as failed:
             rejected = step.now(StepState.REJECTED, reason=f"could not be judged: {failed}")
             return _StepRecord(Outcome(rejected, told=UNANSWERED), self.session.incumbent.candidate.id)
@@ -222,7 +225,7 @@ class _StepListRun:
 
     async def _ask(self, step: Step, base: Candidate) -> WorthReply:
         """Whether a step is worth doing, and if it is not which of those right behind it are not either."""
-        coming = self._coming(step, base) if self.session.wording > _ONE_BY_ONE_UP_TO else []
+        coming = self._coming(step, base) if self._looks_ahead else []
         prompt = render(
             "worth_step",
             title=step.title,
@@ -230,16 +233,19 @@ class _StepListRun:
             situation=await situation(self.session, base, history_facts(self.outcomes)),
             **self._told_of(coming, base),
         )
-        if not coming:
-            return await self.session.ask("worth_step", question(prompt), WorthReply, lambda _: [])
-        reply = await self.session.ask("worth_step", question(prompt), WorthReplyAhead, lambda _: [])
-        if not reply.worth_doing:
+        form = WorthReplyAhead if coming else WorthReply
+        reply = await self.session.ask("worth_step", question(prompt), form, lambda _: [])
+        if isinstance(reply, WorthReplyAhead) and not reply.worth_doing:
             for other, skip in zip(coming, reply.further, strict=False):
                 if skip.step != self.tunings[other.id].id:
                     break
                 verdict = WorthReply(worth_doing=False, already_done=skip.already_done, reason=skip.reason)
-                self.skips[other.id] = self._judged_on(other, base), verdict
+                self.skips[self._judged_on(other, base)] = verdict
         return reply
+
+    @property
+    def _looks_ahead(self) -> bool:
+        return self.session.wording > _ONE_BY_ONE_UP_TO
 
     def _coming(self, step: Step, base: Candidate) -> list[Step]:
         """The steps behind one that will be judged on the same kernel if it is skipped."""
@@ -261,14 +267,8 @@ class _StepListRun:
         steps = "\n".join(f'<step id="{name}">\n{text}\n</step>' for name, text in texts)
         return {"coming": f"\n{render('steps_behind', steps=steps)}\n", "further": render("further_skips")}
 
-    def _judged_before(self, step: Step) -> WorthReply | None:
-        """What was said of a step together with one before it, where nothing has changed since."""
-        judged_on, verdict = self.skips.pop(step.id, ("", None))
-        base = self._start(self.tunings[step.id]).candidate
-        return verdict if judged_on == self._judged_on(step, base) else None
-
-    def _judged_on(self, step: Step, base: Candidate) -> str:
-        return f"{base.id} {step.title} {self._description(step, base)}"
+    def _judged_on(self, step: Step, base: Candidate) -> _JudgedOn:
+        return step.id, base.id, step.title, self._description(step, base)
 
     async def _carry_out(self, step: Step, tuning: TuningStep, to_come: int) -> Outcome:
         start = wanted_start(self.session, step, self.outcomes) or self._start(tuning)
