@@ -77,12 +77,12 @@ class FakeDriver(Driver):
             raise CudaError(self.sticky, "cuMemcpyDtoH_v2")
         ctypes.memmove(array.ctypes.data, address, array.nbytes)
 
-    def upload_async(self, address: int, locked: np.ndarray) -> None:
+    def upload_async(self, address: int, pinned: np.ndarray) -> None:
         """As late as it may be: what lies there then is copied."""
-        self._queued.append(lambda: ctypes.memmove(address, locked.ctypes.data, locked.nbytes))
+        self._queued.append(lambda: ctypes.memmove(address, pinned.ctypes.data, pinned.nbytes))
 
-    def download_async(self, locked: np.ndarray, address: int) -> None:
-        self._queued.append(lambda: ctypes.memmove(locked.ctypes.data, address, locked.nbytes))
+    def download_async(self, pinned: np.ndarray, address: int) -> None:
+        self._queued.append(lambda: ctypes.memmove(pinned.ctypes.data, address, pinned.nbytes))
 
     def _block(self, nbytes: int) -> int:
         block = np.zeros(nbytes + GRANULARITY, np.uint8)

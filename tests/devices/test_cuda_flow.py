@@ -451,12 +451,12 @@ def test_bits_that_differ_from_launch_to_launch_are_looked_at_one_by_one(timed):
     assert timed(another_order, 1, 30) == ([1, 30], 31)
 
 
-def test_what_is_locked_for_copies_is_kept() -> None:
+def test_what_is_pinned_for_copies_is_kept() -> None:
     """A copy of another array that came to lie there in part would be refused as an invalid argument."""
     driver = FakeDriver()
     expected = np.zeros(1000, np.float32)
     transfers = Transfers(driver)
-    transfers.lock(expected)
+    transfers.pin(expected)
     kept = weakref.ref(expected)
     del expected
     assert driver.calls == ["cuMemHostRegister_v2"]
@@ -478,11 +478,21 @@ def test_a_large_array_goes_to_the_device_and_back_by_pieces(monkeypatch: pytest
     assert ("cuMemHostRegister_v2" in driver.calls) == (nbytes >= 4096)
 
 
-def test_what_is_locked_itself_goes_at_once() -> None:
+def test_nothing_stays_in_pinned_memory_that_went_through_it() -> None:
+    driver = FakeDriver()
+    transfers = Transfers(driver)
+    secret = np.full(3 * PIECE, 7, np.uint8)
+    address = driver.allocate(secret.nbytes)
+    for copy in (lambda: transfers.upload(address, secret), lambda: transfers.download(secret, address)):
+        copy()
+        assert not np.any(transfers._halves)
+
+
+def test_what_is_pinned_itself_goes_at_once() -> None:
     driver = FakeDriver()
     transfers = Transfers(driver)
     expected = np.arange(PIECE, dtype=np.int32)
-    transfers.lock(expected)
+    transfers.pin(expected)
     address = driver.allocate(expected.nbytes)
     transfers.upload(address, expected)
     back = np.empty_like(expected)
@@ -492,7 +502,7 @@ def test_what_is_locked_itself_goes_at_once() -> None:
     assert "cuCtxSynchronize" not in driver.calls
 
 
-def test_where_nothing_can_be_locked_a_large_array_goes_as_it_is() -> None:
+def test_where_nothing_can_be_pinned_a_large_array_goes_as_it_is() -> None:
     driver = FakeDriver()
     driver.fails["cuMemHostRegister_v2"] = 2
     transfers = Transfers(driver)

@@ -41,9 +41,9 @@ def in_threads(work: Callable[[int], object], count: int) -> None:
             pass
 
 
-def in_blocks(size: int, work: Callable[[slice], object]) -> None:
-    """Do work on each block of a flat array of so many elements."""
-    in_threads(lambda block: work(slice(block * BLOCK, (block + 1) * BLOCK)), -(-size // BLOCK))
+def in_blocks(size: int, work: Callable[[slice], object], block: int = BLOCK) -> None:
+    """Do work on each block of so many elements of a flat array."""
+    in_threads(lambda number: work(slice(number * block, (number + 1) * block)), -(-size // block))
 
 
 def filled(shape: tuple[int, ...], value: float, dtype: np.dtype) -> np.ndarray:

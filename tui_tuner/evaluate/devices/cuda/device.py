@@ -173,7 +173,7 @@ class CudaDevice(Device):
         """Lock its pages, so that it is copied at the full speed of the bus; it goes on without where that fails."""
         if self._checks is not None and expected.flags.c_contiguous and expected.nbytes:
             with contextlib.suppress(CudaError):
-                self._transfers.lock(expected)
+                self._transfers.pin(expected)
 
     def compare(self, buffers: Buffers, index: int, expected: np.ndarray, allowed: Bound) -> Verdict:
         """Whether an output is what is expected."""

@@ -291,15 +291,15 @@ class Driver:
         """Fill a contiguous host array from the device."""
         self.call("cuMemcpyDtoH_v2", array.ctypes.data, address, array.nbytes)
 
-    def upload_async(self, address: int, locked: np.ndarray) -> None:
-        """Queue such a copy of an array in memory that is locked, and that must stay as it is until it is done."""
-        self.call("cuMemcpyHtoDAsync_v2", address, locked.ctypes.data, locked.nbytes, None)
+    def upload_async(self, address: int, pinned: np.ndarray) -> None:
+        """Queue such a copy of an array in pinned memory, which must stay as it is until it is done."""
+        self.call("cuMemcpyHtoDAsync_v2", address, pinned.ctypes.data, pinned.nbytes, None)
 
-    def download_async(self, locked: np.ndarray, address: int) -> None:
-        """Queue filling an array in memory that is locked."""
-        self.call("cuMemcpyDtoHAsync_v2", locked.ctypes.data, address, locked.nbytes, None)
+    def download_async(self, pinned: np.ndarray, address: int) -> None:
+        """Queue filling an array in pinned memory."""
+        self.call("cuMemcpyDtoHAsync_v2", pinned.ctypes.data, address, pinned.nbytes, None)
 
-    def lock(self, array: np.ndarray) -> None:
+    def pin(self, array: np.ndarray) -> None:
         """Lock the pages of a contiguous host array until the process ends."""
         self.call("cuMemHostRegister_v2", array.ctypes.data, array.nbytes, 0)
 

@@ -1,8 +1,9 @@
-"""Copies between the host and a device, large ones by way of memory that is locked.
+"""Copies between the host and a device, large ones by way of pinned memory.
 
-The driver copies pages that are not locked at a fraction of the bus's speed, and pages that nothing was written to at
-a fiftieth: one thread brings each of them in. Here all processors move a piece between the array and locked memory
-while the bus moves the piece before it.
+The driver copies pages that are not pinned at a fraction of the bus's speed, and into pages that nothing was written to
+at a fiftieth: one thread brings each of them in. Here all processors move a piece between the array and pinned memory
+while the bus moves the piece before it. A kernel could read pinned memory if it knew where it lies, so nothing stays in
+it that went through it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import numpy as np
 
 from tui_tuner.evaluate.devices.cuda.driver import Driver
 from tui_tuner.evaluate.devices.cuda.errors import CudaError
-from tui_tuner.problem.blocks import in_threads
+from tui_tuner.problem.blocks import in_blocks
 
 PIECE = 2**24
 """Bytes that the bus moves at once."""
@@ -24,22 +25,22 @@ class Transfers:
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
-        self._locked: dict[int, np.ndarray] = {}
+        self._pinned: dict[int, np.ndarray] = {}
         self._halves: tuple[np.ndarray, ...] | None = None
 
-    def lock(self, array: np.ndarray) -> None:
+    def pin(self, array: np.ndarray) -> None:
         """Lock the pages of a contiguous array until the process ends, and keep it: no copy may begin in memory that is
-        locked and end beyond it, as one of another array could that came to lie there.
+        pinned and end beyond it, as one of another array could that came to lie there.
 
         Raises:
             CudaError: the system does not allow it.
         """
-        self._driver.lock(array)
-        self._locked[array.ctypes.data] = array
+        self._driver.pin(array)
+        self._pinned[array.ctypes.data] = array
 
     def upload(self, address: int, array: np.ndarray) -> None:
         """Copy a contiguous array to the device."""
-        halves = self._by_pieces(array)
+        halves = self._halves_for(array)
         if not halves:
             self._driver.upload(address, array)
             return
@@ -49,10 +50,11 @@ class Transfers:
             self._driver.synchronize()  # the piece before has arrived: its half is free for the next
             self._driver.upload_async(address + number * PIECE, half)
         self._driver.synchronize()
+        _wipe(halves)
 
     def download(self, array: np.ndarray, address: int) -> None:
         """Fill a contiguous array from the device."""
-        halves = self._by_pieces(array)
+        halves = self._halves_for(array)
         if not halves:
             self._driver.download(array, address)
             return
@@ -64,19 +66,20 @@ class Transfers:
                 following = halves[(number + 1) % 2][: pieces[number + 1].size]
                 self._driver.download_async(following, address + (number + 1) * PIECE)
             _copy(piece, halves[number % 2][: piece.size])
+        _wipe(halves)
 
-    def _by_pieces(self, array: np.ndarray) -> tuple[np.ndarray, ...]:
-        """The locked halves that an array goes through; none where it is small or locked itself, or nothing can be."""
-        if array.nbytes < PIECE or self._locked.get(array.ctypes.data) is array:
+    def _halves_for(self, array: np.ndarray) -> tuple[np.ndarray, ...]:
+        """The pinned halves that an array goes through; none where it is small or pinned itself, or nothing can be."""
+        if array.nbytes < PIECE or self._pinned.get(array.ctypes.data) is array:
             return ()
         if self._halves is None:
-            self._halves = self._locked_halves()
+            self._halves = self._pinned_halves()
         return self._halves
 
-    def _locked_halves(self) -> tuple[np.ndarray, ...]:
+    def _pinned_halves(self) -> tuple[np.ndarray, ...]:
         both = np.empty(2 * PIECE, np.uint8)
         try:
-            self.lock(both)
+            self.pin(both)
         except CudaError:  # as where the system limits what a process may lock
             return ()
         return both[:PIECE], both[PIECE:]
@@ -88,8 +91,12 @@ def _pieces(array: np.ndarray) -> list[np.ndarray]:
 
 
 def _copy(target: np.ndarray, source: np.ndarray) -> None:
-    def copy(number: int) -> None:
-        part = slice(number * _SLICE, (number + 1) * _SLICE)
+    def copy(part: slice) -> None:
         target[part] = source[part]
 
-    in_threads(copy, -(-target.size // _SLICE))
+    in_blocks(target.size, copy, _SLICE)
+
+
+def _wipe(halves: tuple[np.ndarray, ...]) -> None:
+    for half in halves:
+        _copy(half, np.broadcast_to(np.uint8(0), half.shape))
