@@ -1,5 +1,8 @@
 # `make demo` and `make test` do their own set-up in .venv; they need Python 3.11+ and g++, nothing else.
-PYTHON ?= python3
+# A distribution's Python is optimised by profiles. One that was built from source often is not, and takes half as long again.
+OF_SYSTEM := /usr/bin/python3
+WHOLE := import ctypes, lzma, sqlite3, ssl, sys, venv; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell $(OF_SYSTEM) -c '$(WHOLE)' 2> /dev/null && echo $(OF_SYSTEM) || echo python3)
 VENV := .venv
 # Hundreds of processes that compile every module anew take half of the time.
 unexport PYTHONDONTWRITEBYTECODE
