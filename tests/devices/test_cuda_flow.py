@@ -1,6 +1,8 @@
 import ctypes
+import itertools
 import re
 import weakref
+from collections import Counter
 from types import SimpleNamespace
 
 import numpy as np
@@ -244,8 +246,29 @@ def test_timing_queues_restore_flush_start_launch_stop_and_waits_once_a_batch(de
     buffers = device.allocate([np.zeros(3, np.float32), np.int32(3)], frozenset({0}))
     driver.calls.clear()
     assert device.time(kernel, buffers, ONE, 45, 1.0) == [0.25] * 45
-    one = ["cuMemcpyDtoDAsync_v2", "cuMemsetD32Async", "start", "launch", "stop"]
-    assert driver.calls == [*one * 20, "cuCtxSynchronize"] * 2 + [*one * 5, "cuCtxSynchronize"]
+    copy, timed = "cuMemcpyDtoDAsync_v2", ["cuMemsetD32Async", "start", "launch", "stop"]
+    begun = 20  # when the device was opened
+    each = [[copy, *[copy] * (number % 4 == 0), *timed] for number in range(begun + 1, begun + 46)]
+    batches = [[*itertools.chain(*each[first : first + 20]), "cuCtxSynchronize"] for first in (0, 20, 40)]
+    assert driver.calls == [*itertools.chain(*batches)]
+
+
+@pytest.mark.parametrize("about_each", range(1, 5))
+def test_of_sixteen_timed_launches_each_rest_of_what_was_queued_before_has_four(device, driver, about_each):
+    before = ["copy"] * (about_each - 1)
+    driver.calls.clear()
+    device._timer.time(48, lambda: driver.calls.extend(before), lambda: driver.calls.append("launch"))
+    queued = [call for call in driver.calls if call in ("copy", "launch", "cuMemcpyDtoDAsync_v2")]
+    places = [place for place, call in enumerate(queued) if call == "launch"]
+    for first in range(0, 48, 16):
+        assert Counter(place % 4 for place in places[first : first + 16]) == dict.fromkeys(range(4), 4)
+
+
+def test_timing_launches_as_it_is_told(device, driver, backend, tmp_path):
+    backend.kernels["add"] = add_one
+    kernel = device.load(cubin(tmp_path), "add")
+    buffers = device.allocate([np.zeros(3, np.float32), np.int32(3)], frozenset({0}))
+    device.time(kernel, buffers, ONE, 2, 1.0)
     assert backend.launched[-1] == ((32, 1, 1), (2, 1, 1), 0)
 
 

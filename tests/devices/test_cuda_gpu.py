@@ -78,6 +78,20 @@ def test_the_device_describes_itself(run, gpu):
     assert 200 < info["clock_mhz"] < 5000
 
 
+def test_cupy_drives_a_gpu_whose_number_has_a_zero_byte_in_it(report):
+    if "cupy" not in report.backends:
+        pytest.skip(f"cupy: {report.backend_problems.get('cupy')}")
+    program = """
+import cupy
+told = cupy.cuda.runtime.getDeviceProperties
+cupy.cuda.runtime.getDeviceProperties = lambda device: {**told(device), "uuid": b"ends here"}
+from tui_tuner.evaluate.devices.cuda.device import CudaDevice
+print(CudaDevice(0, "cupy").info.backend)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=100, check=False)
+    assert done.stdout.startswith("cupy "), done.stderr[-2000:]
+
+
 def test_arrays_are_restored_before_every_launch(run):
     outcome = run("restored")
     assert outcome["right"]

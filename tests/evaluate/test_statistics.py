@@ -9,7 +9,7 @@ import pytest
 
 from tui_tuner.evaluate.devices.base import ClockSample
 from tui_tuner.evaluate.evaluator import verdict
-from tui_tuner.evaluate.measure import median_interval, quick_interval, ratio_interval, settled
+from tui_tuner.evaluate.measure import median_interval, midmean, quick_interval, ratio_interval, settled
 from tui_tuner.evaluate.measure.timing import COOLING_LIMIT_S, CPU_PATIENCE, Cooling, Patience, interleaved, measure
 from tui_tuner.evaluate.results import Comparison, Timing
 
@@ -256,3 +256,44 @@ def test_a_device_that_never_cools_is_waited_for_once_and_its_times_say_so() -> 
     assert launches(3) == [9.0] * 3
     assert len(slept) == waited
     assert cooling.marked(Timing(median=9.0, low=9.0, high=9.0, samples=1)).throttled_by == HOT.throttled_by
+
+
+@pytest.mark.parametrize(
+    ("samples", "middle"),
+    [([3.0], 3.0), ([3.0, 1.0], 2.0), ([1.0, 900.0, 3.0], 3.0), ([9.0, 1.0, 2.0, 4.0], 3.0), ([1, 2, 3, 4, 900], 3.0)],
+)
+def test_the_midmean_leaves_out_the_fastest_and_the_slowest(samples: list[float], middle: float) -> None:
+    assert midmean(samples) == middle
+    with pytest.raises(ValueError, match="no samples"):
+        midmean([])
+
+
+def test_the_midmean_of_times_of_two_kinds_does_not_jump_from_one_to_the_other() -> None:
+    rng = np.random.default_rng(3)
+    turns = [list(rng.choice([3.8, 5.1], 16)) for _ in range(200)]
+    assert np.std([midmean(turn) for turn in turns]) < 0.6 * np.std([median(turn) for turn in turns])
+
+
+def test_one_disturbed_turn_is_not_what_a_kernel_needs_to_settle() -> None:
+    """As an H100 has one now and then."""
+    seconds, turns = 0.0, 0
+
+    def launches(count: int) -> list[float]:
+        nonlocal seconds, turns
+        seconds, turns = seconds + 0.002, turns + 1
+        return [0.6 if turns == 40 else 0.4] * count
+
+    pairs = interleaved(launches, launches, Patience(), 0.01, lambda: seconds)
+    assert seconds < 0.06 * len(pairs.times)
+
+
+def test_turns_of_a_short_kernel_have_whole_rounds_of_launches_and_nothing_is_learnt_first() -> None:
+    seconds = 0.0
+
+    def launches(count: int) -> list[float]:
+        nonlocal seconds
+        seconds += 0.0002 * count
+        return [0.004] * count
+
+    assert interleaved(launches, launches, Patience(), 0.01, lambda: seconds).launches == (16, 16)
+    assert seconds < 0.2, "to learn takes as long again"

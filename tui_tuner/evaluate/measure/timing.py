@@ -15,7 +15,7 @@ from statistics import median
 import numpy as np
 
 from tui_tuner.evaluate.devices.base import ClockSample
-from tui_tuner.evaluate.measure import median_interval, quick_interval, ratio_interval, ratio_verdict, settled
+from tui_tuner.evaluate.measure import median_interval, midmean, quick_interval, ratio_interval, ratio_verdict, settled
 from tui_tuner.evaluate.results import Comparison, Timing
 
 TimeLaunches = Callable[[int], list[float]]
@@ -26,6 +26,10 @@ FEWEST = 5
 """Samples of a contender that takes long."""
 FIRST_PAIRS = 3
 """Turns of each that show whether two kernels disturb each other."""
+ALIKE = 3
+"""Turns behind each other of which most say whether a kernel has settled: one alone may have been disturbed."""
+SHORT_MS, WHOLE_TURN = 0.05, 16
+"""Kernels whose beginning counts and whose power does not, and launches that begin in all ways alike (`CudaTimer`)."""
 SAME_FOR_BOTH = 0.02
 """How far times may be from those of other arrays, relative, where they are so for both kernels."""
 
@@ -70,8 +74,7 @@ class Patience:
 CPU_PATIENCE = Patience(
     samples=5, most_samples=40, warmup_s=0.02, limit_s=0.12, settle_s=0.0, settle_limit_s=0.02, turn_s=0.0
 )
-"""Where a CPU runs the kernel: other programs make its times scatter by percents, however many are taken, and its clock
-does not depend on the kernel: one launch each in turns."""
+"""Where a CPU runs the kernel: its clock does not depend on it, and times scatter by percents. A launch a turn."""
 
 
 def measure(
@@ -103,7 +106,9 @@ def measure(
     least = _least(first, patience)
     samples = list(launches(least))
     start = clock()
-    while _more(samples, patience) and clock() - start < patience.limit_s:
+    while len(samples) < patience.most_samples and clock() - start < patience.limit_s:
+        if settled(samples, patience.precision):
+            break
         samples += launches(least)
     return _timing(samples, cpu)
 
@@ -127,15 +132,11 @@ def _warm_up(launches: TimeLaunches, first_ms: float, patience: Patience, turn_s
 
 
 def _for_a_time(launches: TimeLaunches, count: int, seconds: float, clock: Clock) -> float:
-    """The median of all launches, ms."""
+    """The midmean of all launches, ms."""
     start, samples = clock(), launches(count)
     while clock() - start < seconds:
         samples += launches(count)
-    return median(samples)
-
-
-def _more(samples: list[float], patience: Patience) -> bool:
-    return len(samples) < patience.most_samples and not settled(samples, patience.precision)
+    return midmean(samples)
 
 
 def _timing(samples: Sequence[float], cpu: bool, count: int | None = None) -> Timing:
@@ -211,7 +212,7 @@ class Cooling:
 
 @dataclass(frozen=True)
 class TimePairs:
-    """Times of incumbent and challenger, ms, each the median of a turn, and how many launches a turn of each had."""
+    """Times of incumbent and challenger, ms, each the midmean of a turn, and how many launches a turn of each had."""
 
     times: list[tuple[float, float]]
     launches: tuple[int, int] = (1, 1)
@@ -231,7 +232,7 @@ class TimePairs:
         return Comparison(ratio=ratio, low=low, high=high, pairs=len(self.times), incumbent=old, challenger=new)
 
 
-_MOST_LAUNCHES = 100
+_MOST_LAUNCHES = 96
 """Launches of a turn: a short kernel's turn is mostly what restores arrays and cache."""
 
 
@@ -241,38 +242,38 @@ class _Turns:
     def __init__(self, launches: TimeLaunches, patience: Patience, clock: Clock) -> None:
         launches(1)
         start = clock()
-        launches(1)
-        self.count = max(1, min(_MOST_LAUNCHES, int(patience.turn_s / max(clock() - start, 1e-6))))
-        self._launches, self._patience, self._clock = launches, patience, clock
+        (ms,) = launches(1)
+        count = max(1, min(_MOST_LAUNCHES, int(patience.turn_s / max(clock() - start, 1e-6))))
+        self.count = count - (count % WHOLE_TURN if ms < SHORT_MS and count > WHOLE_TURN else 0)
+        self.ms, self._launches, self._patience, self._clock = ms, launches, patience, clock
 
     def settling_s(self) -> float:
         """How long it takes, behind whatever ran before, until its times are those that they stay at."""
         if not self._patience.settle_s:
             return 0.0
-        start, medians, ends = self._clock(), list[float](), list[float]()
-        unsettled_s = 0.0
+        start, turns, ends, unsettled_s = self._clock(), list[float](), list[float](), 0.0
         while not ends or ends[-1] < self._patience.settle_limit_s:
-            medians.append(median(self._launches(self.count)))
+            turns.append(midmean(self._launches(self.count)))
             ends.append(self._clock() - start)
-            unsettled_s = self._unsettled_s(medians, ends)
-            if len(medians) >= FEWEST and ends[-1] - unsettled_s >= self._patience.steady_s:
+            unsettled_s = self._unsettled_s(turns, ends)
+            if len(turns) >= FEWEST and ends[-1] - unsettled_s >= self._patience.steady_s:
                 break
         return max(self._patience.settle_s, unsettled_s)
 
-    def _unsettled_s(self, medians: Sequence[float], ends: Sequence[float]) -> float:
-        """When the last of these turns ended whose time is not that of the last quarter, as far as that scatters."""
-        quarter = medians[-max(1, len(medians) // 4) :]
+    def _unsettled_s(self, turns: Sequence[float], ends: Sequence[float]) -> float:
+        """When the last of these ended from which on most have another time than the last quarter, as that scatters."""
+        quarter = turns[-max(1, len(turns) // 4) :]
         last = median(quarter)
         same = max(self._patience.precision, 2 * max(abs(ms / last - 1) for ms in quarter))
-        others = (end for ms, end in zip(medians, ends, strict=True) if abs(ms / last - 1) > same)
-        return max(others, default=0.0)
+        most = (median(turns[first : first + ALIKE]) for first in range(len(turns)))
+        return max((end for ms, end in zip(most, ends, strict=True) if abs(ms / last - 1) > same), default=0.0)
 
     def take(self, settling_s: float) -> float:
-        """The median of the next turn, ms."""
+        """The midmean of the next turn, ms."""
         start = self._clock()
         while self._clock() - start < settling_s:
             self._launches(self.count)
-        return median(self._launches(self.count))
+        return midmean(self._launches(self.count))
 
 
 def interleaved(
@@ -287,7 +288,7 @@ def interleaved(
     """Turns of each in random order, so that drift hits both alike; each is timed in the state that it makes itself.
 
     How long a kernel must run in its turn until that state is reached is learnt first, unless the first turns show
-    that each takes behind the other what it takes alone.
+    that each takes behind the other what it takes alone, or both are so short that restoring arrays and cache makes it.
 
     Ends after `patience.pairs` once the interval of the ratio is clear of 1 + delta on either side, earlier where every
     pair is and the interval is narrow, earlier still where every pair is by more than the pairs differ, or when the
@@ -299,9 +300,10 @@ def interleaved(
     """
     old_turns, new_turns = (_Turns(launches, patience, clock) for launches in (incumbent, challenger))
     settling_s = patience.settle_s
-    first = FIRST_PAIRS if settling_s and all(alone_ms) else 0
+    short = max(old_turns.ms, new_turns.ms) < SHORT_MS
+    first = FIRST_PAIRS if settling_s and all(alone_ms) and not short else 0
     times = [(old_turns.take(settling_s), new_turns.take(settling_s)) for _ in range(first)]
-    if not _are_undisturbed(times, alone_ms, patience):
+    if not short and not _are_undisturbed(times, alone_ms, patience):
         settling_s, times = max(old_turns.settling_s(), new_turns.settling_s()), []
     order = np.random.default_rng()
     start = clock()

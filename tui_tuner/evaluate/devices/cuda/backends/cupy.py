@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import uuid
+from types import SimpleNamespace
+
 import cupy
+import kernel_tuner.backends.cupy
 import numpy as np
 from kernel_tuner.backends.cupy import CupyFunctions
 
@@ -14,6 +18,9 @@ from tui_tuner.evaluate.devices.cuda.backends import (
     function_resources,
 )
 from tui_tuner.evaluate.devices.cuda.driver import Driver
+
+# CuPy (14.2) ends a device's number at its first zero byte, which one GPU in sixteen has; kernel_tuner wants all 16.
+kernel_tuner.backends.cupy.uuid = SimpleNamespace(UUID=lambda **told: uuid.UUID(bytes=told["bytes"].ljust(16, b"\0")))
 
 
 class CupyBackend(CupyFunctions):  # type: ignore[misc]  # kernel_tuner is untyped
