@@ -776,6 +776,30 @@ CASES = {
         " k<<<blocks, THREADS>>>(to, from, n); }",
         {"tunables": [], "block_size": ["128"], "to": ["ceil_div(n, 128)"]},
     ),
+    "a vector that is made of the beginning of another": (
+        f"__global__ void k(float *to, const float *from, int n, int m) {{ {ONE} if (i < n) to[i] = from[i % m]; }}\n"
+        "int main() { int n = 5000, m = 48; thrust::host_vector<float> all(n); thrust::device_vector<float> to(n);"
+        " thrust::device_vector<float> from(all.begin(), all.begin() + m);"
+        " k<<<(n + 255) / 256, 256>>>(raw_pointer_cast(to.data()), raw_pointer_cast(from.data()), n, m); }",
+        {"to": ["n"], "from": ["m"]},
+    ),
+    "and so where the block is a number, and nobody allocates the output here": (
+        "__global__ void k(float *to, const float *from, int n) { extern __shared__ float s[];"
+        " int i = blockIdx.x * (blockDim.x * 2) + threadIdx.x; s[threadIdx.x] = i < n ? from[i] : 0; __syncthreads();"
+        " if (threadIdx.x == 0) { float sum = 0; for (int j = 0; j < blockDim.x; j++) sum += s[j];"
+        " to[blockIdx.x] = sum; } }\n"
+        "void sums(float *to, const float *from, int n) { k<<<(n + 511) / 512, 256, 256 * 4>>>(to, from, n); }",
+        {"tunables": [], "block_size": ["256"], "shared_memory": "1024"},
+    ),
+    "an output with an element for each block that has a row is the same with other blocks": (
+        "__global__ void k(float *to, const float *from, int n, int m) { float sum = 0;"
+        " for (int j = threadIdx.x; j < m; j += blockDim.x) sum += from[blockIdx.x * m + j];"
+        " __shared__ float all; if (threadIdx.x == 0) all = 0; __syncthreads(); atomicAdd(&all, sum); __syncthreads();"
+        " if (threadIdx.x == 0) to[blockIdx.x] = all; }\n"
+        "int main() { int n = 500, m = 300; float *to, *from; cudaMalloc(&to, n * 4); cudaMalloc(&from, n * m * 4);"
+        " k<<<n, 128>>>(to, from, n, m); }",
+        {"tunables": ["block_size_x"], "to": ["n"], "from": ["n * m"]},
+    ),
 }
 
 

@@ -154,6 +154,13 @@ def launch_in(source: str, kernel: str):
     ("written", "meant"),
     [
         ("(n + 256 - 1) / 256", "ceil_div(n, 256)"),
+        ("(n - 1 + 256) / 256", "ceil_div(n, 256)"),
+        ("(b - 1 + n) / b", "ceil_div(n, b)"),
+        ("(n - 1 + b) / b", "ceil_div(n, b)"),
+        ("((b - 1) + n - m) / b", "ceil_div(n - m, b)"),
+        ("(n + b) / b", "(n + b) // b"),
+        ("(n - b - 1) / b", "(n - b - 1) // b"),
+        ("(n + 256) / 256", "(n + 256) // 256"),
         ("(unsigned int)ceil(((float)n) / ((float)b))", "ceil_div(n, b)"),
         ("cols / b + ((cols % b == 0) ? 0 : 1)", "ceil_div(cols, b)"),
         ("(n - 1) / b + 1", "ceil_div(n, b)"),

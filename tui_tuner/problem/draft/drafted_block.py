@@ -44,13 +44,30 @@ class DraftedBlock:
         self.made, self.extents = self._fixed(template, is_fixed)
 
     def _is_counted_by(self) -> bool:
-        """Whether an output has an element for each block: with other blocks it is another output."""
-        for name, node in self._reading.shapes.items():
-            index = re.search(rf"\b{re.escape(name)}\s*\[([^][;]*\bblockIdx\b[^][;]*)\]\s*=(?!=)", self._signature.body)
-            of_block = index is not None and "threadIdx" not in index[1]
-            if of_block and any(one.startswith("block_size_") for one in names(node)):
-                return is_written(name, self._signature)
-        return False
+        """Whether an output has an element for each block, of a share of the data that is as long as the block.
+
+        With other blocks it is another output. The share is where the host counts the elements by the block, and where
+        what a block looks at begins at its number times its extent.
+        """
+        return any(
+            is_written(one.name, self._signature)
+            for one in self._signature.parameters
+            if self._is_of_block(one.name) and (self._begins_at_its_extent() or self._is_counted_in_blocks(one.name))
+        )
+
+    def _is_of_block(self, name: str) -> bool:
+        index = re.search(rf"\b{re.escape(name)}\s*\[([^][;]*\bblockIdx\b[^][;]*)\]\s*=(?!=)", self._signature.body)
+        return index is not None and "threadIdx" not in index[1]
+
+    def _is_counted_in_blocks(self, name: str) -> bool:
+        node = self._reading.shapes.get(name)
+        return node is not None and any(one.startswith("block_size_") for one in names(node))
+
+    def _begins_at_its_extent(self) -> bool:
+        own = [one for text, _ in self._block for one in self._reading.chain(text, self._place)]
+        extent = rf"\b(?:{'|'.join(['blockDim', *map(re.escape, own)])})\b"
+        place, between = r"\bblockIdx\b", r"[^;,{}]*\*[^;,{}]*"
+        return re.search(rf"{place}{between}{extent}|{extent}{between}{place}", self._signature.body) is not None
 
     def macro_of(self, text: str) -> str | None:
         """The macro that an extent of the block is."""

@@ -105,8 +105,8 @@ def _rounded_up(node: ast.BinOp) -> ast.expr | None:
     """`(a + b - 1) / b`, `(a - 1) / b + 1` and `a / b + (a % b != 0)` as `ceil_div(a, b)`; None for anything else."""
     left, right = node.left, node.right
     if isinstance(node.op, ast.FloorDiv) and isinstance(left, ast.BinOp):
-        added = _without(left, right)
-        return None if added is None else ast.Call(ast.Name("ceil_div"), [added, right], [])
+        divided = _without(left, right)
+        return None if divided is None else ast.Call(ast.Name("ceil_div"), [divided, right], [])
     if not (isinstance(node.op, ast.Add) and isinstance(left, ast.BinOp) and is_quotient(left)):
         return None
     above, below = left.left, left.right
@@ -119,17 +119,36 @@ def _rounded_up(node: ast.BinOp) -> ast.expr | None:
     return None
 
 
-def _without(left: ast.BinOp, divisor: ast.expr) -> ast.expr | None:
-    """What `divisor - 1` was added to; None where it was not."""
-    one = isinstance(left.op, ast.Sub) and _is(left.right, 1) and isinstance(left.left, ast.BinOp)
-    if one and isinstance(left.left, ast.BinOp) and isinstance(left.left.op, ast.Add):
-        return left.left.left if ast.dump(left.left.right) == ast.dump(divisor) else None
-    if not isinstance(left.op, ast.Add):
+def _without(left: ast.expr, divisor: ast.expr) -> ast.expr | None:
+    """What `divisor - 1` was added to, in any order, as in `a - 1 + b`; None else, as of `1 + a`, a mean's."""
+    terms = _terms(left)
+    others = [(sign, one) for sign, one in terms if _number(one) is None]
+    more = sum(sign * (_number(one) or 0) for sign, one in terms)
+    if (number := _number(divisor)) is not None:
+        more -= number
+    else:
+        added = next((term for term in others if term[0] > 0 and ast.dump(term[1]) == ast.dump(divisor)), None)
+        if added is None:
+            return None
+        others.remove(added)
+    if more != -1 or _is(divisor, 1) or not others or others[0][0] < 0 or _number(terms[0][1]) is not None:
         return None
-    if isinstance(divisor, ast.Constant) and isinstance(divisor.value, int) and _is(left.right, divisor.value - 1):
-        return left.left
-    less = ast.BinOp(divisor, ast.Sub(), ast.Constant(1))
-    return left.left if ast.dump(left.right) == ast.dump(less) else None
+    result = others[0][1]
+    for sign, one in others[1:]:
+        result = ast.BinOp(result, ast.Add() if sign > 0 else ast.Sub(), one)
+    return result
+
+
+def _terms(node: ast.expr) -> list[tuple[int, ast.expr]]:
+    """What is added (1) and taken away (-1), from left to right."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+        sign = 1 if isinstance(node.op, ast.Add) else -1
+        return [*_terms(node.left), *((sign * inner, one) for inner, one in _terms(node.right))]
+    return [(1, node)]
+
+
+def _number(node: ast.expr) -> int | None:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, int) else None
 
 
 def _is(node: ast.expr, number: int) -> bool:

@@ -27,6 +27,7 @@ LIST = "{}[]"
 _ADDRESS = re.compile(r"\bsizeof\s*\([^()]*\*[^()]*\)")
 _MOST_STEPS = 12
 _CAST = re.compile(r"^\(\s*(?:const\s+)?[\w\s:]+[*\s]*\)\s*(?=\S)|^(?:reinterpret|static|const)_cast\s*<[^<>]*>\s*")
+_BEGINS = re.compile(r"\.(?:begin|cbegin)\s*\(\s*\)$")
 _VECTOR = r"\b(?:\w+\s*::\s*)?(?:device_vector|host_vector|universal_vector|vector|valarray)\s*<(?P<type>[^<>;]*)>"
 _RANDOM = (
     r"(?:\([\w\s]+\)|\w+\()?\s*(?:(?P<low>'[^'\\]'|\d+)\s*\+\s*)?\(?\s*(?:std::)?"
@@ -228,8 +229,11 @@ class HostMemory:
                     if behind[1] == "="
                     else self._code[opening + 1 : closing(self._code, opening, "(){}") - 1]
                 )
-                first = next(iter(split_list(inside)), "")
-                other = named(re.sub(r"\.(?:begin|cbegin)\s*\(\s*\)$", "", first))
+                first, behind_first = [*split_list(inside), "", ""][:2]
+                part = re.fullmatch(rf"{re.escape(first)}\s*\+(.+)", behind_first) if _BEGINS.search(first) else None
+                if part is not None:  # from another's beginning on
+                    return Taken(part[1].strip(), found.start()), found["type"]
+                other = named(_BEGINS.sub("", first))
                 copied = self._vector(other, found.start(), steps - 1) if steps and other != name else None
                 return copied or (Taken(first, found.start()), found["type"])
         return None
