@@ -19,6 +19,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any, ClassVar
 
+from tui_tuner.format import configuration_words
 from tui_tuner.strategies.base import Effects
 from tui_tuner.strategies.custom import CustomStrategy
 
@@ -26,6 +27,8 @@ COLUMNS = "{:<12} {:<22} {:>7} {:>22} {:>6}  {}"
 HEADINGS = ("size", "configuration", "ms", "seconds", "faster", "ratios")
 OTHERS = 6
 """Configurations at the most."""
+DELTA = 0.01
+"""Gain from which on a kernel is faster, as it is where nothing else is set."""
 
 
 class Comparisons(CustomStrategy):
@@ -58,14 +61,16 @@ def compared(kernel: Path, device: str) -> list[tuple[str, float, dict[str, Any]
         if event["type"] == "comparison_begun":
             begun = event["elapsed"]
         elif event["type"] == "compared" and event["comparison"]["failure"] is None:
-            words = " ".join(f"{name}={value}" for name, value in event["configuration"].items())
+            words = configuration_words(event["configuration"], between=" ")
             found.append((words, event["elapsed"] - begun, event["comparison"]))
+    if not found:
+        sys.exit("no two configurations could be compared")
     return found
 
 
 def main() -> None:
     """Run all in turns, and print a table."""
-    from several_devices import resized
+    from several_devices import resized  # not beside this file's class, where the program loads it as a strategy
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("kernel", type=Path)
@@ -86,7 +91,7 @@ def main() -> None:
             times = " ".join(f"{seconds:.2f}" for seconds, _ in rounds)
             ratios = " ".join(f"{one['ratio']:.3f}" for _, one in rounds)
             ms = f"{rounds[-1][1]['challenger']['median']:.4g}"
-            faster = sum(one["low"] > 1.01 for _, one in rounds)
+            faster = sum(one["low"] > 1 + DELTA for _, one in rounds)
             print(COLUMNS.format(size, words, ms, times, faster, ratios), flush=True)
 
 

@@ -251,6 +251,7 @@ def test_timing_queues_restore_flush_start_launch_stop_and_waits_once_a_batch(de
     each = [[copy, *[copy] * (number % 4 == 0), *timed] for number in range(begun + 1, begun + 46)]
     batches = [[*itertools.chain(*each[first : first + 20]), "cuCtxSynchronize"] for first in (0, 20, 40)]
     assert driver.calls == [*itertools.chain(*batches)]
+    assert backend.launched[-1] == ((32, 1, 1), (2, 1, 1), 0)
 
 
 @pytest.mark.parametrize("about_each", range(1, 5))
@@ -262,14 +263,6 @@ def test_of_sixteen_timed_launches_each_rest_of_what_was_queued_before_has_four(
     places = [place for place, call in enumerate(queued) if call == "launch"]
     for first in range(0, 48, 16):
         assert Counter(place % 4 for place in places[first : first + 16]) == dict.fromkeys(range(4), 4)
-
-
-def test_timing_launches_as_it_is_told(device, driver, backend, tmp_path):
-    backend.kernels["add"] = add_one
-    kernel = device.load(cubin(tmp_path), "add")
-    buffers = device.allocate([np.zeros(3, np.float32), np.int32(3)], frozenset({0}))
-    device.time(kernel, buffers, ONE, 2, 1.0)
-    assert backend.launched[-1] == ((32, 1, 1), (2, 1, 1), 0)
 
 
 def test_scalars_that_packages_cannot_pass_go_as_their_bits(device, backend, tmp_path):

@@ -766,6 +766,13 @@ CASES = {
         " k<<<(n + ROWS - 1) / ROWS, block>>>(to, from, n); }",
         {"tunables": ["ROWS"], "block_size": ["32", "ROWS"]},
     ),
+    "a vector that is made of the beginning of another": (
+        f"__global__ void k(float *to, const float *from, int n, int m) {{ {ONE} if (i < n) to[i] = from[i % m]; }}\n"
+        "int main() { int n = 5000, m = 48; thrust::host_vector<float> all(n); thrust::device_vector<float> to(n);"
+        " thrust::device_vector<float> from(all.begin(), all.begin() + m);"
+        " k<<<(n + 255) / 256, 256>>>(raw_pointer_cast(to.data()), raw_pointer_cast(from.data()), n, m); }",
+        {"to": ["n"], "from": ["m"]},
+    ),
     "an output with an element for each block is another with other blocks": (
         "#define THREADS 128\n__global__ void k(float *to, const float *from, int n) { __shared__ float s[THREADS];"
         " int i = blockIdx.x * THREADS + threadIdx.x; s[threadIdx.x] = i < n ? from[i] : 0; __syncthreads();"
@@ -775,13 +782,6 @@ CASES = {
         " cudaMalloc(&to, blocks * sizeof(float)); cudaMalloc(&from, n * sizeof(float));"
         " k<<<blocks, THREADS>>>(to, from, n); }",
         {"tunables": [], "block_size": ["128"], "to": ["ceil_div(n, 128)"]},
-    ),
-    "a vector that is made of the beginning of another": (
-        f"__global__ void k(float *to, const float *from, int n, int m) {{ {ONE} if (i < n) to[i] = from[i % m]; }}\n"
-        "int main() { int n = 5000, m = 48; thrust::host_vector<float> all(n); thrust::device_vector<float> to(n);"
-        " thrust::device_vector<float> from(all.begin(), all.begin() + m);"
-        " k<<<(n + 255) / 256, 256>>>(raw_pointer_cast(to.data()), raw_pointer_cast(from.data()), n, m); }",
-        {"to": ["n"], "from": ["m"]},
     ),
     "and so where the block is a number, and nobody allocates the output here": (
         "__global__ void k(float *to, const float *from, int n) { extern __shared__ float s[];"

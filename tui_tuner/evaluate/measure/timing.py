@@ -244,8 +244,9 @@ class _Turns:
         start = clock()
         (ms,) = launches(1)
         count = max(1, min(_MOST_LAUNCHES, int(patience.turn_s / max(clock() - start, 1e-6))))
-        self.count = count - (count % WHOLE_TURN if ms < SHORT_MS and count > WHOLE_TURN else 0)
-        self.ms, self._launches, self._patience, self._clock = ms, launches, patience, clock
+        self.is_short = ms < SHORT_MS
+        self.count = count - (count % WHOLE_TURN if self.is_short and count > WHOLE_TURN else 0)
+        self._launches, self._patience, self._clock = launches, patience, clock
 
     def settling_s(self) -> float:
         """How long it takes, behind whatever ran before, until its times are those that they stay at."""
@@ -300,10 +301,10 @@ def interleaved(
     """
     old_turns, new_turns = (_Turns(launches, patience, clock) for launches in (incumbent, challenger))
     settling_s = patience.settle_s
-    short = max(old_turns.ms, new_turns.ms) < SHORT_MS
-    first = FIRST_PAIRS if settling_s and all(alone_ms) and not short else 0
+    learns = not (old_turns.is_short and new_turns.is_short)
+    first = FIRST_PAIRS if settling_s and all(alone_ms) and learns else 0
     times = [(old_turns.take(settling_s), new_turns.take(settling_s)) for _ in range(first)]
-    if not short and not _are_undisturbed(times, alone_ms, patience):
+    if learns and not _are_undisturbed(times, alone_ms, patience):
         settling_s, times = max(old_turns.settling_s(), new_turns.settling_s()), []
     order = np.random.default_rng()
     start = clock()

@@ -131,7 +131,7 @@ def _without(left: ast.expr, divisor: ast.expr) -> ast.expr | None:
         if added is None:
             return None
         others.remove(added)
-    if more != -1 or _is(divisor, 1) or not others or others[0][0] < 0 or _number(terms[0][1]) is not None:
+    if more != -1 or number == 1 or not others or others[0][0] < 0 or _number(terms[0][1]) is not None:
         return None
     result = others[0][1]
     for sign, one in others[1:]:
