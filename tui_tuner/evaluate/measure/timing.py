@@ -44,7 +44,7 @@ class Patience:
         limit_s: seconds of samples at most.
         hopeless: multiple of the incumbent's time from which on three samples are enough.
         contender: multiple from which on one batch is, without warming up, if its interval lies above.
-        settle_s: seconds that a kernel is launched in its turn before a time counts, at the least.
+        settle_s: seconds that a kernel that is not short is launched in its turn before a time counts, at the least.
         settle_limit_s: seconds of that and of warming up at the most, and for learning how many there must be.
         steady_s: seconds for which times must have stayed the same to be those that they stay at.
         turn_s: seconds that a kernel is timed in its turn; one launch at least.
@@ -289,7 +289,7 @@ def interleaved(
     """Turns of each in random order, so that drift hits both alike; each is timed in the state that it makes itself.
 
     How long a kernel must run in its turn until that state is reached is learnt first, unless the first turns show
-    that each takes behind the other what it takes alone, or both are so short that restoring arrays and cache makes it.
+    that each takes behind the other what it takes alone; where both are so short that restoring makes it, none must.
 
     Ends after `patience.pairs` once the interval of the ratio is clear of 1 + delta on either side, earlier where every
     pair is and the interval is narrow, earlier still where every pair is by more than the pairs differ, or when the
@@ -300,9 +300,9 @@ def interleaved(
         alone_ms: the times of both as they were measured without the other; 0 where that is not known.
     """
     old_turns, new_turns = (_Turns(launches, patience, clock) for launches in (incumbent, challenger))
-    settling_s = patience.settle_s
     learns = not (old_turns.is_short and new_turns.is_short)
-    first = FIRST_PAIRS if settling_s and all(alone_ms) and learns else 0
+    settling_s = patience.settle_s if learns else 0.0
+    first = FIRST_PAIRS if settling_s and all(alone_ms) else 0
     times = [(old_turns.take(settling_s), new_turns.take(settling_s)) for _ in range(first)]
     if learns and not _are_undisturbed(times, alone_ms, patience):
         settling_s, times = max(old_turns.settling_s(), new_turns.settling_s()), []
