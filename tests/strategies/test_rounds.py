@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import re
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.session.fakes import DEVICE
-from tests.strategies.configurations import ANOTHER, BEST, MIDDLING, more, proposal, reply, rounds
+from tests.strategies.configurations import ANOTHER, BEST, MIDDLING, first, more, proposal, reply, rounds
 from tests.strategies.world import Script, Told, World, assert_replay_tells_the_same, new_run, played, tell_all
 from tui_tuner.evaluate.results import Evaluation, FailureKind, Timing
 from tui_tuner.journal.reading import FILE
@@ -22,6 +24,7 @@ from tui_tuner.llm.typed import schema_of
 from tui_tuner.problem.model import Configuration
 from tui_tuner.problem.nearby import pattern_batch, random_batch
 from tui_tuner.problem.space import SearchSpace
+from tui_tuner.prompts import WORDING
 from tui_tuner.session.events import EvaluationFinished, Note
 from tui_tuner.session.run_directory import open_run
 from tui_tuner.session.session import Session
@@ -226,12 +229,26 @@ async def test_what_had_begun_and_nobody_asked_for_is_ended(tmp_path):
     assert told.finished.status in ("finished", "no_improvement")
 
 
+@pytest.mark.parametrize(("wording", "asked"), [(WORDING, [20, 10, 10]), (11, [25, 15])])
+async def test_no_round_but_the_last_takes_most_of_what_is_left(tmp_path, wording, asked):
+    sizes = {"initial_batch_size": 25, "refinement_batch_size": 15, "seeds": 0}
+    given = {**rounds(max_rounds=5, patience=9, min_improvement=0.0, **sizes), "max_evaluations": 40}
+    run = replace(new_run(tmp_path, LlmSearchStrategy(), **given), wording=wording)
+    proposals = [proposal(b, m, o) for o in range(1, 8) for m in (1, 2, 4) for b in (32, 64, 128, 256)]
+    batches = [proposals[sum(asked[:place]) :][:count] for place, count in enumerate(asked)]
+    script = Script([first(*batches[0]), *[more(*batch) for batch in batches[1:]]])
+    await tell_all(Session(run, LlmSearchStrategy(), World(run.problem), script))
+    questions = [script.prompt(number) for number in range(1, len(asked) + 1)]
+    assert [int(re.search(r"Choose the (\d+) config", text)[1]) for text in questions] == asked
+    assert len(script.requests) == len(asked)
+
+
 async def test_the_slowest_rows_then_the_source_are_left_out_where_the_context_is_small(tmp_path):
     class Small(Script):
         context_tokens = 16384 + ROOM
 
     run = new_run(
-        tmp_path, LlmSearchStrategy(), **{**rounds(max_rounds=2, initial_batch_size=30, seeds=0), "max_evaluations": 33}
+        tmp_path, LlmSearchStrategy(), **{**rounds(max_rounds=2, initial_batch_size=30, seeds=0), "max_evaluations": 60}
     )
     proposals = [proposal(32, 1, other) for other in range(1, 8)] + [
         proposal(b, 2, o) for b in (32, 64) for o in range(8)

@@ -114,16 +114,9 @@ class Rounds:
 
     async def _round(self, number: int) -> None:
         """One round, with its line in the plan."""
-        options = self._options
-        size = options.initial_batch_size if number == 1 else options.refinement_batch_size
         seeds = self._seeds() if number == 1 else []
-        wanted = Round(
-            number,
-            max(LEAST_ASKED, min(size, self._left) - len(seeds)),
-            self._left,
-            self._progress.is_flat,
-            self._remarks,
-        )
+        count = max(LEAST_ASKED, self._size(number) - len(seeds))
+        wanted = Round(number, count, self._left, self._progress.is_flat, self._remarks)
         line = self._line(wanted, len(seeds))
         try:
             batch = await self._measured_batch(self._question(wanted, seeds), seeds)
@@ -131,6 +124,13 @@ class Rounds:
             self._show(line, StepState.SKIPPED, str(ended))
             raise
         self._tell(line, wanted, len(seeds) + len(batch))
+
+    def _size(self, number: int) -> int:
+        """Configurations of a round; where few are left no more than half of them, so that another learns from it."""
+        options, left = self._options, self._left
+        size = min(left, options.initial_batch_size if number == 1 else options.refinement_batch_size)
+        is_last = number == options.max_rounds or self._session.wording <= _SPENT_AT_ONCE_UP_TO
+        return size if is_last else min(size, max(WORTH_A_ROUND, -(-left // 2)))
 
     async def _measured_batch(self, question: RoundQuestion, seeds: Sequence[Configuration]) -> list[Configuration]:
         """Ask while the seeds are measured, then measure what the reply proposes."""
@@ -273,6 +273,9 @@ class Rounds:
 
 LEAST_ASKED = 2
 """A model is asked for so many configurations at least: for the last one a call is too dear."""
+WORTH_A_ROUND = 10
+"""So few evaluations make one round, not two."""
+_SPENT_AT_ONCE_UP_TO = 11
 FEW = 8
 """So many evaluations that are left when rounds end are spent near the best: a search could learn nothing from them."""
 _LOOKED_BACK = 2
