@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.problem.examples import drafted
 from tests.structures import ARGUMENTS, STRUCTURES
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.by_value import Field, Unknown, alignment_of, fields_of, in_one_block, structure_bytes
@@ -160,3 +161,17 @@ def test_a_structure_that_is_derived_of_another_begins_with_its_members():
 @pytest.mark.parametrize("base", ["Base", "Base<int>", "public a::Base<int, 2>", "Base<int>, Other", "virtual Base"])
 def test_a_structure_that_is_derived_of_what_is_not_known_is_no_plain_data(base):
     assert fields_of("S", f"struct S : {base} {{ int n; }};", "cuda") == Unknown("", "is no plain data")
+
+
+@pytest.mark.parametrize(("vector", "dtype"), [("__half2", "float16"), ("__nv_bfloat162", "bfloat16")])
+def test_a_vector_of_two_halves_is_passed_by_value(vector, dtype):
+    assert fields_of(vector, "", "cuda") == (Field("x", dtype, None, 4), Field("y", dtype))
+
+
+def test_a_colour_whose_w_is_no_width_gets_a_value_of_its_own(tmp_path):
+    problem, _ = drafted(
+        tmp_path,
+        "__global__ void k(float *to, int w, int h, float4 by) { int x = threadIdx.x; if (x < w * h) to[x] = by.w; }\n",
+    )
+    by = next(argument for argument in problem.arguments if argument.name == "by")
+    assert [member.value for member in by.members or []] == [1.5] * 4

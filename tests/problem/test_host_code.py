@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -246,6 +247,11 @@ def test_of_several_launches_the_largest_is_the_one():
         ("for (int i = 0; i < n; i++) h[i] = BINS - (i * 37) % (BINS / 2);", (0, "BINS + 1")),
         ("for (int i = 0; i < n; i++) h[i] = i % BINS - 5;", None),
         ("generate(begin(h), end(h), []() { return 'a' + (rand() % 26); });", (97, "123")),
+        ("std::uniform_int_distribution<int> label(0, n - 1); for (auto &one : h) one = label(gen);", (0, "n")),
+        ("std::uniform_int_distribution<> dice(1, 6); for (int i = 0; i < n; i++) h[i] = dice(gen);", (1, "7")),
+        ("std::uniform_real_distribution<> half(0, 6); for (int i = 0; i < n; i++) h[i] = half(gen);", None),
+        ("std::iota(h.begin(), h.end(), 0);", (0, "n")),
+        ("std::iota(h.begin(), h.end(), 1);", None),
         ("for (int i = 0; i < n; i++) h[i] = i;", None),
     ],
 )
@@ -384,6 +390,31 @@ def test_what_is_tunable_has_no_value_of_its_own_in_the_source():
     source = "#define A 4\n#ifndef B\n#define B 5\n#endif\nconst int C = 6;\n// #define A 7\n"
     text = without_own_values(source, ["A", "B", "C"])
     assert text == "\n#ifndef B\n#define B 5\n#endif\n" + " " * 16 + "\n// #define A 7\n"
+
+
+@pytest.mark.parametrize(
+    ("names", "left"),
+    [
+        (["A"], ["constexpr int", "B = 2, C = 3;"]),
+        (["C"], ["constexpr int A = 1, B = 2", ";"]),
+        (["A", "C"], ["constexpr int", "B = 2", ";"]),
+        (["A", "B", "C"], []),
+    ],
+)
+def test_a_part_of_a_list_of_constants_may_be_tunable(names, left):
+    text = without_own_values("constexpr int A = 1, B = 2, C = 3;\nint after;\n", names)
+    assert re.split(r"\s{2,}", text.splitlines()[0].strip()) == (left or [""])
+    assert text.splitlines()[1] == "int after;"
+
+
+def test_a_block_of_a_constant_in_a_list_is_tuned():
+    source = (
+        "constexpr int EACH = 4, THREADS = 128;\n__global__ void k(float *to) { __shared__ float all[THREADS];"
+        " all[threadIdx.x] = 1.f; to[blockIdx.x * THREADS + threadIdx.x] = all[threadIdx.x] * EACH; }\n"
+        "int main() { int n = 4096; float *d; cudaMalloc(&d, n * sizeof(float)); k<<<n / THREADS, THREADS>>>(d); }\n"
+    )
+    launch = launch_in(source, "k")
+    assert (launch.keys["block_size"], launch.defaults) == (["THREADS"], {"THREADS": 128})
 
 
 def test_a_kernel_without_a_problem_file_gets_one_from_its_host(kernel):

@@ -25,7 +25,7 @@ _DEEPEST = 8
 """Structures within each other: a source may have one hold itself, which no compiler takes."""
 _LONGEST_EXTENT = 200
 """Characters: names that stand for names, each several times, would fill the memory."""
-_VECTOR = re.compile(r"u?(?:char|short|int|long|longlong|float|double|half)(?P<width>[234])")
+_VECTOR = re.compile(r"(?:u?(?:char|short|int|long|longlong|float|double|half)|__half|__nv_bfloat16)(?P<width>[234])")
 
 
 @dataclass(frozen=True)

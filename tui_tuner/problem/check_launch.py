@@ -11,7 +11,7 @@ from tui_tuner.problem.expressions import ExpressionError, check_expression, eva
 from tui_tuner.problem.model import Configuration, Expression, Problem, Test, Value
 from tui_tuner.problem.signature import KernelSignature
 from tui_tuner.problem.space import SearchSpace
-from tui_tuner.problem.syntax import code_only, constant_of
+from tui_tuner.problem.syntax import code_only, constants_of
 from tui_tuner.problem.toml_file import KeyLocations, KeyPath
 from tui_tuner.problem.tunables import value_faults, why_no_size, why_no_tunable
 from tui_tuner.problem.tuning_step import TuningStep, step_faults
@@ -96,7 +96,7 @@ def check_macros(problem: Problem, place: KeyLocations) -> None:
     for name in () if problem.emulator is None else problem.emulator.macros:
         code = code_only(problem.source_text)
         defined = re.search(rf"^[ \t]*#[ \t]*define[ \t]+{name}\b", code, re.MULTILINE)
-        if defined is None and constant_of(name).search(code) is None:
+        if defined is None and name not in dict(constants_of(code)):
             hint = f"write it in the source, as in: #define {name} 1024"
             raise place.error(f"the source gives '{name}' no number", "emulator", "macros", name, hint=hint)
 

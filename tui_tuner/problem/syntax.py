@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from itertools import pairwise
 
 from tree_sitter import Language as Grammar
 from tree_sitter import Node, Parser
@@ -48,22 +49,12 @@ def parse_code(code: str, language: Language) -> Node:
     code = re.sub(r"[^\x00-\x7f]", "_", code)
     code = traits.qualifiers.sub(lambda match: spaces(match.group()), code)
     for match in reversed(list(_ATTRIBUTES.finditer(code))):
-        end = _closing(code, match.end())
+        end = closing(code, match.end(), "()")
         code = code[: match.start()] + spaces(code[match.start() : end]) + code[end:]
     code = _EMPTY_CONDITIONAL.sub(lambda match: spaces(match.group()), code)
     if traits.kernel_mark is not None and traits.mark_is_unknown:
         code = traits.kernel_mark.sub(lambda match: "extern".ljust(len(match.group())), code)
     return Parser(_grammar(language)).parse(code.encode()).root_node
-
-
-def _closing(code: str, opening: int) -> int:
-    """The index behind the parenthesis that closes the one at `opening`."""
-    depth = 0
-    for index in range(opening, len(code)):
-        depth += {"(": 1, ")": -1}.get(code[index], 0)
-        if depth == 0:
-            return index + 1
-    return len(code)
 
 
 def functions(root: Node, code: str, language: Language) -> Iterator[Node]:
@@ -126,7 +117,7 @@ def held_before(code: str, name: int, attribute: re.Pattern[str]) -> str | None:
     """What an attribute, as `LAUNCH_BOUNDS`, of the function whose name stands at this index holds."""
     start = max(code.rfind(mark, 0, name) for mark in ";}{")
     for match in attribute.finditer(code, start + 1, name):
-        return code[match.end() + 1 : _closing(code, match.end()) - 1].strip()
+        return code[match.end() + 1 : closing(code, match.end(), "()") - 1].strip()
     return None
 
 
@@ -142,6 +133,11 @@ _DEFINITION = rf"^[ \t]*\#[ \t]*(?:define|undef)[ \t]+(?P<name>\w+)(?:{_COMMENT}
 _TOKENS_AND_DEFINITIONS = re.compile(rf"{_TOKENS.pattern}|(?P<definition>{_DEFINITION})", re.MULTILINE)
 _NOT_A_USE = re.compile(r"^[ \t]*#[ \t]*(?:define|undef|ifdef|ifndef)[ \t]+\w+", re.MULTILINE)
 _WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
+_CONSTANT = re.compile(r"(\w+)\s*=\s*\d+")
+_CONSTANTS = re.compile(
+    r"(?m)^(?:(?:static|inline)\s+)*(?:const|constexpr)\s+(?:static\s+)?(?:(?:unsigned\s+)?int|unsigned|u?int32_t)\s+"
+    rf"(?P<list>{_CONSTANT.pattern}(?:\s*,\s*{_CONSTANT.pattern})*)\s*;"
+)
 
 
 def spaces(text: str) -> str:
@@ -173,13 +169,13 @@ def without_own_values(source: str, names: Collection[str]) -> str:
 
     That is `#define NAME 16`, where no `#ifndef NAME` is before it, and `const int NAME = 16;`.
     """
-    plain = [name for name in names if not re.search(rf"^[ \t]*#[ \t]*ifndef[ \t]+{name}\b", source, re.MULTILINE)]
+    plain = [name for name in names if not re.search(rf"(?m)^[ \t]*#[ \t]*ifndef[ \t]+{name}\b", source)]
     code = code_only(source)
-    defined = [name for name in plain if re.search(rf"^[ \t]*#[ \t]*define[ \t]+{name}\b", code, re.MULTILINE)]
+    defined = [name for name in plain if re.search(rf"(?m)^[ \t]*#[ \t]*define[ \t]+{name}\b", code)]
     source = strip_definitions(source, defined) if defined else source
     for name in plain:
-        for found in reversed(list(constant_of(name).finditer(code_only(source)))):
-            source = source[: found.start()] + spaces(found.group()) + source[found.end() :]
+        for start, end in reversed([span for one, span in constants_of(code_only(source)) if one == name]):
+            source = source[:start] + spaces(source[start:end]) + source[end:]
     return source
 
 
@@ -188,11 +184,13 @@ def declares_constant(source: str, name: str) -> bool:
     return re.search(rf"\b__constant__\b[^;{{}}()]*\b{re.escape(name)}\b", code_only(source)) is not None
 
 
-def constant_of(name: str) -> re.Pattern[str]:
-    """Where a file says that a name is a whole number for good."""
-    return re.compile(
-        rf"^(?:static\s+)?(?:const|constexpr)\s+(?:static\s+)?(?:unsigned\s+)?int\s+{name}\s*=\s*\d+\s*;", re.MULTILINE
-    )
+def constants_of(code: str) -> Iterator[tuple[str, tuple[int, int]]]:
+    """The names that a file gives a whole number for good, and where: a statement, or its part in a list of several."""
+    for found in _CONSTANTS.finditer(code):
+        parts = [*_CONSTANT.finditer(code, found.start("list"), found.end("list"))]
+        spans = [(one.start(), other.start()) for one, other in pairwise(parts)]
+        spans += [(parts[-2].end(), parts[-1].end()) if spans else found.span()]
+        yield from ((part[1], span) for part, span in zip(parts, spans, strict=True))
 
 
 def strip_definitions(source: str, names: Collection[str]) -> str:

@@ -29,6 +29,7 @@ _MOST_STEPS = 12
 _CAST = re.compile(r"^\(\s*(?:const\s+)?[\w\s:]+[*\s]*\)\s*(?=\S)|^(?:reinterpret|static|const)_cast\s*<[^<>]*>\s*")
 _BEGINS = re.compile(r"\.(?:begin|cbegin)\s*\(\s*\)$")
 _VECTOR = r"\b(?:\w+\s*::\s*)?(?:device_vector|host_vector|universal_vector|vector|valarray)\s*<(?P<type>[^<>;]*)>"
+_WHOLE_NUMBERS = r"\buniform_int_distribution\s*(?:<[^<>]*>)?\s*"
 _RANDOM = (
     r"(?:\([\w\s]+\)|\w+\()?\s*(?:(?P<low>'[^'\\]'|\d+)\s*\+\s*)?\(?\s*(?:std::)?"
     r"(?:rand|random|lrand48|rng|gen|generator|mt|engine|eng)\s*\(\s*\)\s*(?P<by>[%&])\s*(?P<count>\w+)\s*\)?\s*\)?"
@@ -240,11 +241,14 @@ class HostMemory:
 
     def _random(self, array: str) -> Drawn | None:
         element = rf"\b{array}\s*(?:\[[^;=]*\]\s*=(?!=)|\.\s*push_back\s*\()"
-        loop = rf"\bfor\s*\(\s*auto\s*&+\s*(?P<one>\w+)\s*:\s*{array}\s*\)\s*\{{?\s*(?P=one)\s*=(?!=)"
+        loop = rf"\bfor\s*\(\s*[\w:]+\s*&+\s*(?P<one>\w+)\s*:\s*{array}\s*\)\s*\{{?\s*(?P=one)\s*=(?!=)"
         generated = rf"\bgenerate\w*\s*\([^;{{]*\b{array}\b[^;{{]*\{{\s*return\b"
-        found = re.search(rf"(?:{element}|{loop}|{generated})\s*{_RANDOM}\s*\)?\s*;", self._code)
+        written = rf"(?:{element}|{loop}|{generated})"
+        found = re.search(rf"{written}\s*{_RANDOM}\s*\)?\s*;", self._code)
         if found is not None:
             return self._numbers(found)
+        if (drawn := self._distributed(written) or self._counted(array)) is not None:
+            return drawn
         for written in re.finditer(rf"{element}([^;]*);", self._code):
             bounded = re.fullmatch(r"\s*(?:std\s*::\s*)?max\s*\(\s*(\d+)\s*,\s*(\w+)\s*-[^;,]*\)\s*", written[1])
             if bounded is not None:
@@ -260,6 +264,21 @@ class HostMemory:
             return None
         inside = re.compile(rf"\[[^;=]*\]\s*=(?!=)\s*{_RANDOM}\s*;").search(self._code, function.body, function.end)
         return None if inside is None else self._numbers(inside)
+
+    def _distributed(self, written: str) -> Drawn | None:
+        """Numbers that a distribution of the standard library gives, by what the array is written with."""
+        for found in re.finditer(rf"{written}\s*(?:\([\w\s]+\))?\s*(?P<by>\w+)\s*\(\s*\w+\s*\)\s*\)?\s*;", self._code):
+            made = re.search(rf"{_WHOLE_NUMBERS}{found['by']}\s*[({{]\s*(\d+)\s*,([^;{{}}]+?)[)}}]\s*[;,]", self._code)
+            if made is not None:
+                behind, is_said = re.subn(r"-\s*1$", "", made[2].strip())
+                return Drawn(int(made[1]), f"({behind}{'' if is_said else '+ 1'} - {made[1]})", made.start())
+        return None
+
+    def _counted(self, array: str) -> Drawn | None:
+        """The numbers from 0 on of a vector that counts."""
+        found = re.search(rf"\biota\s*\(\s*{array}\s*\.\s*begin\s*\(\s*\)\s*,[^;]*,\s*0\s*\)\s*;", self._code)
+        held = self._vector(array, found.start()) if found else None
+        return Drawn(0, held[0].text, held[0].place) if held else None
 
     def _numbers(self, found: re.Match[str]) -> Drawn:
         low = self._program.text[found.start("low") : found.end("low")] if found["low"] else "0"

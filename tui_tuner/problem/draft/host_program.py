@@ -17,7 +17,7 @@ from tui_tuner.problem.draft.host_members import HostMembers
 from tui_tuner.problem.draft.host_templates import HostTemplates
 from tui_tuner.problem.draft.worked_out import finished, names
 from tui_tuner.problem.structures import enumerated
-from tui_tuner.problem.syntax import closing, constant_of, spaces, split_list, with_macros
+from tui_tuner.problem.syntax import closing, constants_of, spaces, split_list, with_macros
 
 _DEFINE = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+(?P<name>\w+)(?P<parameters>\([^()\n]*\))?(?P<text>(?:\\\r?\n|[^\n])*)", re.MULTILINE
@@ -45,8 +45,7 @@ class HostProgram:
         self._macros = {one["name"]: (one["parameters"], _plain(one["text"])) for one in found}
         self._enumerated = {name: number for text in (*headers, code) for name, number in enumerated(text).items()}
         macros = (one["name"] for one in _DEFINE.finditer(code) if one["parameters"] is None)
-        constants = (one[1] for one in constant_of(r"(\w+)").finditer(code))
-        self.own_numbers = frozenset([*macros, *constants])
+        self.own_numbers = frozenset([*macros, *dict(constants_of(code))])
         """Macros and constants of the file, which a build may give another number."""
         self.code = _DIRECTIVE.sub(lambda line: spaces(line.group()), code)
         self.members = HostMembers(self.code, headers)
