@@ -243,11 +243,11 @@ class HostMemory:
         element = rf"\b{array}\s*(?:\[[^;=]*\]\s*=(?!=)|\.\s*push_back\s*\()"
         loop = rf"\bfor\s*\(\s*[\w:]+\s*&+\s*(?P<one>\w+)\s*:\s*{array}\s*\)\s*\{{?\s*(?P=one)\s*=(?!=)"
         generated = rf"\bgenerate\w*\s*\([^;{{]*\b{array}\b[^;{{]*\{{\s*return\b"
-        written = rf"(?:{element}|{loop}|{generated})"
-        found = re.search(rf"{written}\s*{_RANDOM}\s*\)?\s*;", self._code)
+        begun = rf"(?:{element}|{loop}|{generated})"
+        found = re.search(rf"{begun}\s*{_RANDOM}\s*\)?\s*;", self._code)
         if found is not None:
             return self._numbers(found)
-        if (drawn := self._distributed(written) or self._counted(array)) is not None:
+        if (drawn := self._distributed(begun) or self._counted(array)) is not None:
             return drawn
         for written in re.finditer(rf"{element}([^;]*);", self._code):
             bounded = re.fullmatch(r"\s*(?:std\s*::\s*)?max\s*\(\s*(\d+)\s*,\s*(\w+)\s*-[^;,]*\)\s*", written[1])
@@ -265,9 +265,9 @@ class HostMemory:
         inside = re.compile(rf"\[[^;=]*\]\s*=(?!=)\s*{_RANDOM}\s*;").search(self._code, function.body, function.end)
         return None if inside is None else self._numbers(inside)
 
-    def _distributed(self, written: str) -> Drawn | None:
-        """Numbers that a distribution of the standard library gives, by what the array is written with."""
-        for found in re.finditer(rf"{written}\s*(?:\([\w\s]+\))?\s*(?P<by>\w+)\s*\(\s*\w+\s*\)\s*\)?\s*;", self._code):
+    def _distributed(self, begun: str) -> Drawn | None:
+        """Numbers that a distribution of the standard library gives, by what stands before them."""
+        for found in re.finditer(rf"{begun}\s*(?:\([\w\s]+\))?\s*(?P<by>\w+)\s*\(\s*\w+\s*\)\s*\)?\s*;", self._code):
             made = re.search(rf"{_WHOLE_NUMBERS}{found['by']}\s*[({{]\s*(\d+)\s*,([^;{{}}]+?)[)}}]\s*[;,]", self._code)
             if made is not None:
                 behind, is_said = re.subn(r"-\s*1$", "", made[2].strip())
