@@ -121,6 +121,16 @@ CASES = {
         "x.data_ptr<float>(), sums.data_ptr<float>(), y.data_ptr<float>(), n, d); }",
         {"from": ["x_size_0 * n * d"], "sums": ["x_size_0 * n"], "to": ["x_size_0 * n * d"], "n": "n"},
     ),
+    "tensors, a product of whose sizes has a name": (
+        f"__global__ void k(const float *from, float *to, int c, int hw) {{ {ONE} if (i < c * hw) to[i] = from[i]; }}\n"
+        "torch::Tensor run(torch::Tensor x) { const int c = x.size(1), hw = x.size(2) * x.size(3); auto y ="
+        " torch::empty_like(x); k<<<x.size(0), 128>>>(x.data_ptr<float>(), y.data_ptr<float>(), c, hw); }",
+        {
+            "from": ["x_size_0 * c * x_size_2 * x_size_3"],
+            "to": ["x_size_0 * c * x_size_2 * x_size_3"],
+            "hw": "x_size_2 * x_size_3",
+        },
+    ),
     "tensors of which nothing is asked, beside the one whose sizes are": (
         f"__global__ void k(const float *q, const float *v, float *to, int n, int d) {{ {ONE}"
         " if (i < n) to[i] = q[i * d] + v[i * d]; }\n"

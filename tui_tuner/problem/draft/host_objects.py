@@ -234,10 +234,10 @@ class HostObjects:
 
     def _sizes_asked(self, tensor: str, function: HostFunction) -> list[str]:
         """What a function calls the extents of a tensor, where it asks for all of them; else nothing."""
-        asked = re.compile(rf"(?:\b(\w+)\s*=\s*)?\b{re.escape(tensor)}\s*\.\s*size\s*\(\s*(\d)\s*\)")
-        found = {
-            int(one[2]): one[1] for one in sorted(asked.finditer(self._body(function)), key=lambda one: bool(one[1]))
-        }
+        asked = re.compile(rf"\b{re.escape(tensor)}\s*\.\s*size\s*\(\s*(\d)\s*\)")
+        body = self._body(function)
+        called = re.findall(rf"\b(\w+)\s*=\s*{asked.pattern}\s*[,;]", body)
+        found = {int(number): "" for number in asked.findall(body)} | {int(number): name for name, number in called}
         if len(found) < 2 or sorted(found) != list(range(len(found))):
             return []
         return [found[at] or f"{tensor}.size({at})" for at in sorted(found)]
