@@ -129,8 +129,9 @@ class Rounds:
         """Configurations of a round; where few are left no more than half of them, so that another learns from it."""
         options, left = self._options, self._left
         size = min(left, options.initial_batch_size if number == 1 else options.refinement_batch_size)
-        is_last = number == options.max_rounds or self._session.wording <= _SPENT_AT_ONCE_UP_TO
-        return size if is_last else min(size, max(WORTH_A_ROUND, -(-left // 2)))
+        if number == options.max_rounds or self._session.wording <= _SPENT_AT_ONCE_UP_TO:
+            return size
+        return min(size, max(WORTH_A_ROUND, -(-left // 2)))
 
     async def _measured_batch(self, question: RoundQuestion, seeds: Sequence[Configuration]) -> list[Configuration]:
         """Ask while the seeds are measured, then measure what the reply proposes."""
