@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from tui_tuner.format import configuration_words
+from tui_tuner.session_options import SessionOptions
 from tui_tuner.strategies.base import Effects
 from tui_tuner.strategies.custom import CustomStrategy
 
@@ -27,7 +28,7 @@ COLUMNS = "{:<12} {:<22} {:>7} {:>22} {:>6}  {}"
 HEADINGS = ("size", "configuration", "ms", "seconds", "faster", "ratios")
 OTHERS = 6
 """Configurations at the most."""
-DELTA = 0.01
+DELTA = SessionOptions.model_fields["delta"].default
 """Gain from which on a kernel is faster, as it is where nothing else is set."""
 
 

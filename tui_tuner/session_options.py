@@ -30,6 +30,10 @@ class RoundOptions(BaseModel):
     seeds: int = model_field(ROUND_OPTIONS, "seeds", ge=0)
     local_share: float = model_field(ROUND_OPTIONS, "local_share", ge=0, lt=1)
 
+    def batch_size(self, number: int) -> int:
+        """Configurations that the round of this number has, counted from 1, where enough evaluations are left."""
+        return self.initial_batch_size if number == 1 else self.refinement_batch_size
+
 
 class SearchOptions(Protocol):
     """What the user chose for the search of parameters."""

@@ -175,3 +175,13 @@ def test_a_colour_whose_w_is_no_width_gets_a_value_of_its_own(tmp_path):
     )
     by = next(argument for argument in problem.arguments if argument.name == "by")
     assert [member.value for member in by.members or []] == [1.5] * 4
+
+
+def test_a_number_of_a_structure_that_is_called_like_a_size_is_that_size(tmp_path):
+    problem, _ = drafted(
+        tmp_path,
+        "struct Image { float width; };\n__global__ void k(float *to, int width, Image by) { int x = threadIdx.x;"
+        " if (x < width) to[x] = by.width; }\n",
+    )
+    (member,) = next(argument for argument in problem.arguments if argument.name == "by").members or []
+    assert member.value == "width"

@@ -93,10 +93,12 @@ def check_macros(problem: Problem, place: KeyLocations) -> None:
     Raises:
         ProblemError: for the first that it does not have.
     """
-    for name in () if problem.emulator is None else problem.emulator.macros:
-        code = code_only(problem.source_text)
+    macros = () if problem.emulator is None else problem.emulator.macros
+    code = code_only(problem.source_text) if macros else ""
+    constants = dict(constants_of(code))
+    for name in macros:
         defined = re.search(rf"^[ \t]*#[ \t]*define[ \t]+{name}\b", code, re.MULTILINE)
-        if defined is None and name not in dict(constants_of(code)):
+        if defined is None and name not in constants:
             hint = f"write it in the source, as in: #define {name} 1024"
             raise place.error(f"the source gives '{name}' no number", "emulator", "macros", name, hint=hint)
 

@@ -236,8 +236,7 @@ class Portfolio(Rounds):
         """Put the next question; what is proposed waits for its place in a batch."""
         self._close_round()
         options, number = self._options, self._progress.rounds + 1
-        size = options.initial_batch_size if number == 1 else options.refinement_batch_size
-        count = min(max(LEAST_ASKED, size // 2), max(LEAST_ASKED, self._left - len(taken)))
+        count = min(max(LEAST_ASKED, options.batch_size(number) // 2), max(LEAST_ASKED, self._left - len(taken)))
         wanted = Round(number, count, self._left, self._progress.is_flat, self._remarks)
         line = self._line(wanted, len(taken))
         self._question_open = _OpenQuestion(wanted, line, len(taken))

@@ -127,9 +127,9 @@ class Rounds:
 
     def _size(self, number: int) -> int:
         """Configurations of a round; where few are left no more than half of them, so that another learns from it."""
-        options, left = self._options, self._left
-        size = min(left, options.initial_batch_size if number == 1 else options.refinement_batch_size)
-        if number == options.max_rounds or self._session.wording <= _SPENT_AT_ONCE_UP_TO:
+        left = self._left
+        size = min(left, self._options.batch_size(number))
+        if number == self._options.max_rounds or self._session.wording <= _SPENT_AT_ONCE_UP_TO:
             return size
         return min(size, max(WORTH_A_ROUND, -(-left // 2)))
 

@@ -300,11 +300,11 @@ def interleaved(
         alone_ms: the times of both as they were measured without the other; 0 where that is not known.
     """
     old_turns, new_turns = (_Turns(launches, patience, clock) for launches in (incumbent, challenger))
-    learns = not (old_turns.is_short and new_turns.is_short)
-    settling_s = patience.settle_s if learns else 0.0
+    settles = not (old_turns.is_short and new_turns.is_short)
+    settling_s = patience.settle_s if settles else 0.0
     first = FIRST_PAIRS if settling_s and all(alone_ms) else 0
     times = [(old_turns.take(settling_s), new_turns.take(settling_s)) for _ in range(first)]
-    if learns and not _are_undisturbed(times, alone_ms, patience):
+    if settles and not _are_undisturbed(times, alone_ms, patience):
         settling_s, times = max(old_turns.settling_s(), new_turns.settling_s()), []
     order = np.random.default_rng()
     start = clock()

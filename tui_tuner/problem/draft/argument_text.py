@@ -333,7 +333,8 @@ def _valued(key: str, name: str, dtype: str | None, draft: Draft) -> tuple[str, 
             return json.dumps(value), _OF_USUAL if isinstance(value, float) else CHECK
         return json.dumps(value), "  # as the host passes it" if known else FROM_THE_MODEL
     is_float = dtype is None or is_floating(dtype_named(dtype))
-    if name in draft.sizes.timed and not (is_float and "." in key):  # the w of a colour is no width
+    is_of_vector = "." in key and name in ("x", "y", "z", "w")  # the w of a colour is no width
+    if name in draft.sizes.timed and not (is_float and is_of_vector):
         return f'"{name}"', ""
     usual = next((number for words, number in _USUAL_FRACTIONS.items() if re.fullmatch(words, name)), "1.5")
     return usual if is_float else "1", CHECK
