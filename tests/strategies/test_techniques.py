@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -13,7 +15,8 @@ from tests.strategies.world import Script
 from tui_tuner.app.choosing import GivenObjects, choose_for
 from tui_tuner.errors import ProblemError, SettingsError
 from tui_tuner.problem.candidate import Candidate, baseline
-from tui_tuner.problem.tuning_step import Bottleneck, TuningStep
+from tui_tuner.problem.tuning_step import Bottleneck, Sign, TuningStep, faults_of_steps
+from tui_tuner.session.run_directory import create
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings
 from tui_tuner.strategies.autonomous import AutonomousStrategy
@@ -21,7 +24,7 @@ from tui_tuner.strategies.base import Strategy
 from tui_tuner.strategies.choose import strategy_named
 from tui_tuner.strategies.explicit import ExplicitStrategy
 from tui_tuner.strategies.single_step import OnePromptStrategy
-from tui_tuner.strategies.step_lists import MOST_TECHNIQUES, default_steps, fitting
+from tui_tuner.strategies.step_lists import default_steps, fitting, own_techniques
 
 OWN = """
 [[steps]]
@@ -38,13 +41,23 @@ def names(bottleneck: Bottleneck, candidate: Candidate | None = None, **changes:
     """The default techniques that fit the matrix multiplication."""
     device = H200.model_copy(update=changes)
     given = candidate or baseline(MATMUL)
-    return [step.id for step in fitting(default_steps(), bottleneck, MATMUL, device, given)]
+    return [step.id for step in fitting(default_steps(), [bottleneck], MATMUL, device, given)]
 
 
 def test_there_is_a_default_technique_against_all_but_the_cost_of_a_launch():
     against = {name for step in default_steps() for name in step.when}
     assert {*get_args(Bottleneck)} - against == {"launch", "unknown"}
     assert all(step.watch for step in default_steps() if step.when)
+
+
+def test_there_is_a_technique_for_every_sign_and_each_says_what_to_watch():
+    assert {sign for technique in own_techniques() for sign in technique.when} == {*get_args(Sign)}
+    assert all(technique.watch for technique in own_techniques())
+
+
+def test_what_a_technique_stands_for_are_default_steps_and_what_is_wrong_with_none():
+    assert {name for each in own_techniques() for name in each.instead_of} <= {step.id for step in default_steps()}
+    assert faults_of_steps(own_techniques()) == []
 
 
 def test_those_that_help_most_come_first():
@@ -86,10 +99,9 @@ async def told(strategy: Strategy, purpose: str, device: str = "cuda") -> str:
 )
 async def test_a_plan_and_a_whole_rewrite_are_told_the_ones_that_fit(strategy, purpose):
     said = await told(strategy, purpose)
-    assert said.count("</technique>") == MOST_TECHNIQUES
-    assert '<technique name="shared memory input">' in said
-    assert "tunable use_shared_mem: [0, 1]" in said
-    assert "watch: barriers" in said
+    assert re.findall('<technique name="(.*)">', said) == ["register tile", "vectorized loads"]
+    assert "tunable tile_k: [8, 16, 32]" in said
+    assert "watch: registers" in said
 
 
 @pytest.mark.parametrize(
@@ -111,7 +123,20 @@ async def test_the_users_own_go_first(tmp_path: Path):
     first, _, rest = said.partition("</technique>")
     assert "Swizzle the blocks of matmul for the cache." in first
     assert "watch: the hit rate" in first
-    assert rest.count("</technique>") == MOST_TECHNIQUES - 1
+    assert rest.count("</technique>") == 2
+
+
+async def test_no_more_are_told_than_can_be_taken_in(tmp_path: Path):
+    file = tmp_path / "own.toml"
+    file.write_text(OWN + OWN.replace("my_swizzle", "another").replace("{ swizzle", "{ other"))
+    said = await told(strategy_named("one_prompt", {"techniques": str(file)}), "one_prompt")
+    assert re.findall('<technique name="(.*)">', said) == ["my swizzle", "another", "register tile"]
+
+
+async def test_a_session_of_before_is_told_default_steps_by_the_bottleneck_alone(monkeypatch):
+    monkeypatch.setattr("docs.prompting.session.create", lambda *given: replace(create(*given), wording=12))
+    said = await told(OnePromptStrategy(), "one_prompt")
+    assert re.findall('<technique name="(.*)">', said) == ["process 2elem x", "process 2elem y", "shared memory input"]
 
 
 def test_what_is_kept_of_a_file_does_not_need_it(tmp_path: Path):

@@ -25,6 +25,18 @@ Bottleneck = Literal[
     "memory", "l2", "l1", "issue", "compute", "launch", "grid", "tail", "spills", "occupancy", "latency", "unknown"
 ]
 """What may hold a launch back, as `tui_tuner.evaluate.profiling.bottleneck` finds it."""
+Sign = Literal[
+    "reuse",
+    "narrow_reuse",
+    "row_a_thread",
+    "transposed",
+    "overlap",
+    "narrow",
+    "atomics",
+    "divergence",
+    "barriers",
+]
+"""How a kernel goes about its work, as `tui_tuner.evaluate.profiling.signs` sees it."""
 
 
 class TuningStep(BaseModel):
@@ -42,7 +54,8 @@ class TuningStep(BaseModel):
             kernel has tunables of these names already; the step's values then replace theirs.
         languages: what the kernels that it is for are written in; empty for all.
         min_architecture: least compute capability of a CUDA device, as in 80 for sm_80; 0 for any.
-        when: what it helps against, most of all the first; a step that names none is no technique to tell of.
+        when: what it helps against or what it is for, most of all the first; a step that names nothing is no technique
+            to tell of.
         watch: what to look at when it is done, in words.
     """
 
@@ -56,7 +69,7 @@ class TuningStep(BaseModel):
     skip_evaluation: bool = False
     languages: list[CompiledLanguage] = []
     min_architecture: int = 0
-    when: list[Bottleneck] = []
+    when: list[Bottleneck | Sign] = []
     watch: str = ""
 
     @property

@@ -22,6 +22,14 @@ from pydantic import Field
 
 from tui_tuner.strategies.base import ATTEMPTS, BudgetSpent, Effects, ModelFailed, StepSkipped
 from tui_tuner.strategies.history import UNANSWERED, Outcome
+from tui_tuner.strategies.planning import (
+    PartReply,
+    PlannedStep,
+    PlanReply,
+    ask_for_parts,
+    ask_for_plan,
+    ask_if_valid,
+)
 from tui_tuner.strategies.rewriting import (
     StartingPoint,
     StepBrief,
@@ -36,14 +44,6 @@ from tui_tuner.strategies.single_step import (
     share_of,
     tune_baseline_first,
     tune_incumbent_last,
-)
-from tui_tuner.strategies.step_lists import (
-    PartReply,
-    PlannedStep,
-    PlanReply,
-    ask_for_parts,
-    ask_for_plan,
-    ask_if_valid,
 )
 from tui_tuner.strategies.steps import ApprovalLevel, Decision, Step, StepState
 

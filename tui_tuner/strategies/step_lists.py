@@ -1,16 +1,18 @@
-"""Lists of tuning steps: of a file, by default, or planned by a model; and which of them to tell a model of."""
+"""Lists of tuning steps: of a file, by default; and which of them a prompt for a plan or a whole rewrite tells of."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import Annotated
+from typing import Annotated, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from tui_tuner.evaluate.profiling.bottleneck import diagnosis
+from tui_tuner.evaluate.profiling.signs import SIGNS, signs
 from tui_tuner.evaluate.results import DeviceInfo
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.check_launch import check_steps
@@ -18,15 +20,16 @@ from tui_tuner.problem.languages import TABLE
 from tui_tuner.problem.load import validated_as
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.toml_file import read_text, read_toml
-from tui_tuner.problem.tuning_step import Bottleneck, TuningStep
-from tui_tuner.prompts import question, render
+from tui_tuner.problem.tuning_step import Bottleneck, Sign, TuningStep
+from tui_tuner.prompts import render
 from tui_tuner.strategies.base import Effects
-from tui_tuner.strategies.history import Outcome, facts_from_memory, history_facts
-from tui_tuner.strategies.rewriting import is_told_all, profiled, situation
-from tui_tuner.strategies.steps import Step
+from tui_tuner.strategies.rewriting import is_told_all, profiled
 
 MOST_TECHNIQUES = 3
 """Techniques that a prompt tells of."""
+_OURS = "techniques.toml"
+_WITHOUT_SIGNS = 12
+"""Sessions that began with a wording up to this are told default steps alone."""
 
 
 def unfit(tuning: TuningStep, problem: Problem, device: DeviceInfo) -> str | None:
@@ -85,6 +88,32 @@ def _steps(text: str, file: Path) -> list[TuningStep]:
     return steps
 
 
+class Technique(TuningStep):
+    """A way to go about a kernel's whole work, with an example.
+
+    Attributes:
+        instead_of: ids of default steps that are not told beside it.
+    """
+
+    instead_of: list[str] = Field(default_factory=list)
+
+
+StepType = TypeVar("StepType", bound=TuningStep)
+
+
+class _Techniques(BaseModel):
+    model_config = TABLE
+
+    techniques: Annotated[list[Technique], Field(min_length=1)]
+
+
+@cache
+def own_techniques() -> list[Technique]:
+    """Those of this program."""
+    tables, place = read_toml(files("tui_tuner.strategies").joinpath(_OURS).read_text(encoding="utf-8"), Path(_OURS))
+    return validated_as(_Techniques, tables, place).techniques
+
+
 async def techniques(session: Effects, candidate: Candidate, own: Sequence[TuningStep]) -> str:
     """For a prompt, what may help against what holds a kernel back; empty where that is not known.
 
@@ -96,20 +125,44 @@ async def techniques(session: Effects, candidate: Candidate, own: Sequence[Tunin
         return ""
     problem, device = session.problem, session.bench.device
     found = diagnosis(problem, device, candidate, best, profile)
-    if found is None or found.bottleneck == "unknown":
+    if found is None:
         return ""
-    lists = (fitting(steps, found.bottleneck, problem, device, candidate) for steps in (own, default_steps()))
-    told = [step for steps in lists for step in steps][:MOST_TECHNIQUES]
+    seen = signs(problem, candidate, found, profile) if session.wording > _WITHOUT_SIGNS else []
+    if found.bottleneck == "unknown" and not seen:
+        return ""
+    told = _best_fitting(session, candidate, own, found.bottleneck, seen)
     if not told:
         return ""
-    words = "\n\n".join(_in_words(step, candidate) for step in told)
-    return f"\n{render('techniques', bottleneck=found.bottleneck, techniques=words)}\n"
+    words = "\n\n".join("\n".join(_lines(step, candidate, problem)) for step in told)
+    held_by = "; ".join([found.bottleneck, *(SIGNS[sign] for sign in seen)])
+    return f"\n{render('techniques', bottleneck=held_by, techniques=words)}\n"
+
+
+def _best_fitting(
+    session: Effects, candidate: Candidate, own: Sequence[TuningStep], bottleneck: Bottleneck, seen: Sequence[Sign]
+) -> Sequence[TuningStep]:
+    """The user's, then those for what the kernel does, then default steps that say something else."""
+    about = session.problem, session.bench.device, candidate
+    users, by_signs = fitting(own, [bottleneck, *seen], *about), fitting(own_techniques(), seen, *about)
+    general = fitting(default_steps(), [bottleneck], *about)
+    if session.wording > _WITHOUT_SIGNS:
+        said = {name for technique in by_signs for name in technique.instead_of}
+        general = [step for step in general if step.id not in said and not _only_prepares(step)]
+    return [*users, *by_signs, *general][:MOST_TECHNIQUES]
 
 
 def fitting(
-    steps: Sequence[TuningStep], bottleneck: Bottleneck, problem: Problem, device: DeviceInfo, candidate: Candidate
-) -> list[TuningStep]:
-    """The steps that help against a bottleneck and that a kernel does not do yet, those that help most at the start."""
+    steps: Sequence[StepType],
+    seen: Sequence[Bottleneck | Sign],
+    problem: Problem,
+    device: DeviceInfo,
+    candidate: Candidate,
+) -> list[StepType]:
+    """The steps for what was seen of a kernel that it does not do yet, those that help most at the start.
+
+    Args:
+        seen: its bottleneck and its signs.
+    """
     by_id = {step.id: step for step in steps}
 
     def is_done(step: TuningStep) -> bool:
@@ -118,149 +171,25 @@ def fitting(
     fit = [
         step
         for step in steps
-        if bottleneck in step.when
+        if not {*step.when}.isdisjoint(seen)
         and not is_done(step)
         and all(is_done(by_id[needed]) for needed in step.depends_on)
         and unfit(step, problem, device) is None
     ]
-    return sorted(fit, key=lambda step: step.when.index(bottleneck))
+    return sorted(fit, key=lambda step: min((step.when.index(s), seen.index(s)) for s in {*seen} & {*step.when}))
 
 
-def _in_words(step: TuningStep, candidate: Candidate) -> str:
-    return "\n".join(_lines(step, candidate))
+def _only_prepares(step: TuningStep) -> bool:
+    """Whether another step is built on it and it brings nothing to search: by itself it need not be faster."""
+    return not step.tune_params and any(step.id in other.depends_on for other in default_steps())
 
 
-def _lines(step: TuningStep, candidate: Candidate) -> Iterator[str]:
+def _lines(step: TuningStep, candidate: Candidate, problem: Problem) -> Iterator[str]:
     yield f'<technique name="{step.id.replace("_", " ")}">'
     yield steps_prompt(step.prompt_template, kernel="(the kernel above)", name=candidate.kernel)
+    if isinstance(step, Technique) and problem.language == "opencl":
+        yield "(The example is in CUDA.)"
     yield from (f"tunable {name}: {values}" for name, values in step.tune_params.items())
     if step.watch:
         yield f"watch: {step.watch}"
     yield "</technique>"
-
-
-_LINES = "\n"
-MOST_STEPS = 6
-"""Steps of one plan, and parts of one step."""
-
-
-class _Reply(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class PlannedStep(_Reply):
-    """A step as planned; the fields are explained in the prompt."""
-
-    title: str
-    description: str
-    enabling: bool
-    builds_on: int
-
-
-class PlanReply(_Reply):
-    """A plan; without steps where nothing is left that is worth trying."""
-
-    summary: str
-    steps: list[PlannedStep]
-
-
-class Validation(_Reply):
-    """Whether a step is a tuning step."""
-
-    valid: bool
-    reason: str
-
-
-class PartReply(_Reply):
-    """A part of a step that was too large."""
-
-    title: str
-    description: str
-
-
-class Breakdown(Validation):
-    """Whether a step is a tuning step, and its parts if it is too large."""
-
-    steps: list[PartReply]
-
-
-async def ask_for_plan(
-    session: Effects, outcomes: Sequence[Outcome], remarks: Sequence[str], own: Sequence[TuningStep], *, first: bool
-) -> PlanReply:
-    """A plan, or a further one.
-
-    Args:
-        remarks: what the user said against the plans before.
-        own: techniques of the user's own.
-        first: whether nothing was done yet, so that a plan needs a step.
-
-    Raises:
-        ModelFailed: there is none.
-    """
-    purpose = "plan" if first else "replan"
-    best = session.incumbent.candidate
-    history = history_facts(outcomes, to_build_on=True)
-    if first:
-        history += await facts_from_memory(session)
-    prompt = render(
-        purpose,
-        situation=await situation(session, best, history),
-        techniques=await techniques(session, best, own),
-        most_steps=MOST_STEPS,
-        evaluations=session.budget.evaluations_left,
-        fields=render("planned_step"),
-    )
-    if remarks:
-        prompt = f"{prompt}\n\n{render('plan_rejected', remarks=_LINES.join(remarks))}"
-    right = {outcome.step.id for outcome in outcomes if outcome.is_right}
-    return await session.ask(purpose, question(prompt), PlanReply, lambda plan: _faults(plan, right, purpose))
-
-
-def _faults(plan: PlanReply, right: set[int], purpose: str) -> list[str]:
-    faults = [] if plan.steps or purpose == "replan" else ["steps: a first plan needs at least one step"]
-    if len(plan.steps) > MOST_STEPS:
-        faults.append(f"steps: at most {MOST_STEPS}, there are {len(plan.steps)}")
-    for number, step in enumerate(plan.steps, start=1):
-        if not step.title.strip() or not step.description.strip():
-            faults.append(f"steps: step {number} needs a title and a description")
-        if step.builds_on and step.builds_on not in right:
-            known = f"one of {sorted(right)}" if right else "there is none yet"
-            faults.append(f"steps: step {number} builds on {step.builds_on}, which has no right kernel; 0 or {known}")
-    return faults
-
-
-async def ask_if_valid(session: Effects, step: Step, base: Candidate, outcomes: Sequence[Outcome]) -> Validation:
-    """Whether a step is a tuning step that can be done now.
-
-    Args:
-        base: the kernel that it would start from.
-
-    Raises:
-        ModelFailed: there is no answer.
-    """
-    prompt = await _validation_prompt(session, step, base, outcomes, "")
-    return await session.ask("validate_step", question(prompt), Validation, lambda _: [])
-
-
-async def ask_for_parts(session: Effects, step: Step, base: Candidate, outcomes: Sequence[Outcome]) -> Breakdown:
-    """Whether a step is a tuning step that can be done now, and its parts if it is too large.
-
-    Raises:
-        ModelFailed: there is no answer.
-    """
-    prompt = await _validation_prompt(session, step, base, outcomes, render("break_down", most_steps=MOST_STEPS))
-    return await session.ask("break_down", question(prompt), Breakdown, _part_faults)
-
-
-def _part_faults(reply: Breakdown) -> list[str]:
-    if len(reply.steps) == 1 or len(reply.steps) > MOST_STEPS:
-        return [f"steps: none, or 2 to {MOST_STEPS} parts, there is {len(reply.steps)}"]
-    incomplete = any(not part.title.strip() or not part.description.strip() for part in reply.steps)
-    return ["steps: each part needs a title and a description"] if incomplete else []
-
-
-async def _validation_prompt(
-    session: Effects, step: Step, base: Candidate, outcomes: Sequence[Outcome], parts: str
-) -> str:
-    facts = await situation(session, base, history_facts(outcomes))
-    return render("validate_step", title=step.title, description=step.detail, situation=facts, parts=parts)

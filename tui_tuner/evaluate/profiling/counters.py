@@ -182,6 +182,29 @@ class Counters(ResultModel):
         read, written = self.values.get(_DRAM_READ), self.values.get(_DRAM_WRITTEN)
         return None if read is None or written is None else read + written
 
+    @property
+    def loaded(self) -> float | None:
+        """Share of the sectors loaded from global memory that is asked for."""
+        return self._part(_LOADED)
+
+    @property
+    def stored(self) -> float | None:
+        """Share of the sectors stored to global memory that is data."""
+        return self._part(_STORED)
+
+    @property
+    def together(self) -> float | None:
+        """Threads of a warp, of 32, that take part in an instruction."""
+        return self.values.get(_THREADS)
+
+    @property
+    def at_barriers(self) -> float:
+        """Share of the waiting of warps that is for others at a barrier."""
+        return dict(self.waits()).get(STALLS["barrier"], 0.0)
+
+    def _part(self, metric: str) -> float | None:
+        return self.values[metric] / 100 if metric in self.values else None
+
     def _share(self, unit: Unit) -> float | None:
         known = [self.values[metric] for metric in unit.metrics if metric in self.values]
         return max(known) / 100 if known else None
