@@ -58,7 +58,7 @@ def seen(name: str, *, code: bool = True, counters: bool = True) -> list[str]:
     known = Profile(code=profile.code if code else None, counters=profile.counters if counters else None)
     found = diagnosis(problem, device, baseline(problem), best, known)
     assert found is not None
-    return [*signs(problem, baseline(problem), found, known)]
+    return [*signs(problem, baseline(problem), best.configuration, found, known)]
 
 
 @pytest.mark.parametrize("name", SEEN)
@@ -78,8 +78,11 @@ def test_every_kernel_that_is_shipped_is_looked_at():
         ("layer_norm", ["row_a_thread"]),
         ("histogram", ["atomics"]),
         ("rms_norm_residual", ["row_a_thread", "narrow"]),
+        ("inclusive_scan", ["barriers"]),
+        ("stencil_3d", ["overlap"]),
+        ("game_of_life", ["narrow", "overlap"]),
         ("matrix_transpose", []),
-        ("inclusive_scan", []),
+        ("verlet_integration", []),
     ],
 )
 def test_without_counters_machine_code_and_declared_work_show_some(name: str, expected: list[str]):
@@ -96,5 +99,6 @@ def test_work_that_loads_nothing_or_is_not_declared_reuses_nothing():
     undeclared = problem.model_copy(update={"work": None})
     found = diagnosis(problem, device, baseline(problem), best, profile)
     assert found is not None
-    assert signs(undeclared, baseline(problem), found, profile) == ["overlap"]
-    assert signs(undeclared, baseline(problem), found, NO_PROFILE) == []
+    about = baseline(problem), best.configuration, found
+    assert signs(undeclared, *about, profile) == ["overlap"]
+    assert signs(undeclared, *about, NO_PROFILE) == []

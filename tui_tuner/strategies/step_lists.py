@@ -127,7 +127,8 @@ async def techniques(session: Effects, candidate: Candidate, own: Sequence[Tunin
     found = diagnosis(problem, device, candidate, best, profile)
     if found is None:
         return ""
-    seen = signs(problem, candidate, found, profile) if session.wording > _WITHOUT_SIGNS else []
+    is_seen = session.wording > _WITHOUT_SIGNS
+    seen = signs(problem, candidate, best.configuration, found, profile) if is_seen else []
     if found.bottleneck == "unknown" and not seen:
         return ""
     told = _best_fitting(session, candidate, own, found.bottleneck, seen)

@@ -20,6 +20,7 @@ from tui_tuner.problem.tuning_step import Bottleneck
 
 _INTEGER = "integer, address or move"
 _LOCAL, _ASYNC, _TENSOR = "access to local memory", "asynchronous copy", "tensor-core instruction"
+BARRIER = "barrier or wait"
 _MATRIX, _ATOMIC = "matrix load from shared memory", "atomic operation"
 _WIDE = ("global load", "global store", "shared load", "shared store")
 """Kinds that are told by the bytes that a thread moves at once."""
@@ -38,7 +39,7 @@ _KINDS = (
     ("special function", r"MUFU"),
     ("conversion", r"F2F|F2I|I2F|F2FP|I2FP|I2IP|FRND"),
     ("shuffle or vote", r"SHFL|VOTEU?|MATCH|C?REDUX"),
-    ("barrier or wait", r"BAR|SYNCS|WARPSYNC|MEMBAR|DEPBAR|LDGDEPBAR|WARPGROUP|ERRBAR|UCGABAR\w*"),
+    (BARRIER, r"BAR|SYNCS|WARPSYNC|MEMBAR|DEPBAR|LDGDEPBAR|WARPGROUP|ERRBAR|UCGABAR\w*"),
     ("load of a constant", r"U?LDC|LDCU"),
     ("jump", r"BRA|BRX|JMP|CALL|RET|EXIT|BSSY|BSYNC|BREAK|KILL|NANOSLEEP"),
     ("floating-point operation", r"F(?:FMA|ADD|MUL|MNMX|SEL|SET|SETP|CHK)\d?|H(?:FMA|ADD|MUL|MNMX|SETP?)2|D\w+"),

@@ -12,13 +12,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tui_tuner.evaluate.profiling import Diagnosis, Profile
+from tui_tuner.evaluate.profiling import BARRIER, Diagnosis, Profile
 from tui_tuner.evaluate.profiling.roofline import working_type
-from tui_tuner.problem.candidate import Candidate
+from tui_tuner.problem.candidate import Candidate, geometry
 from tui_tuner.problem.dtypes import dtype_named
 from tui_tuner.problem.expressions import evaluate
-from tui_tuner.problem.inputs import shape_of
-from tui_tuner.problem.model import Problem
+from tui_tuner.problem.inputs import array_bytes, shape_of
+from tui_tuner.problem.model import Configuration, Problem
 from tui_tuner.problem.syntax import code_only
 from tui_tuner.problem.tuning_step import Sign
 
@@ -47,23 +47,32 @@ _APART = 24
 """Of 32 threads of a warp, that take part in an instruction."""
 _AT_BARRIERS = 0.25
 """Share of the waiting of warps, from which on barriers are a pattern."""
+_BETWEEN_BARRIERS = 20
+"""Instructions for a barrier in the innermost loop, up to which barriers are a pattern where nothing was counted."""
+_AGAIN = 2
+"""Times that all arrays are loaded, from which on neighbours load the same."""
+_LOAD = re.compile(r"global load of (\d+) byte")
 _ATOMIC = re.compile(r"\batom(?:ic)?\w*\s*\(")
 
 
-def signs(problem: Problem, candidate: Candidate, found: Diagnosis, profile: Profile) -> list[Sign]:
+def signs(
+    problem: Problem, candidate: Candidate, configuration: Configuration, found: Diagnosis, profile: Profile
+) -> list[Sign]:
     """The signs of a measured kernel, the ones that say most about a rewrite at the start.
 
     Args:
-        found: what holds its best configuration back.
-        profile: of that configuration.
+        configuration: its best.
+        found: what holds that back.
+        profile: of it.
     """
-    return [*_Seen(problem, candidate, found, profile).signs()]
+    return [*_Seen(problem, candidate, configuration, found, profile).signs()]
 
 
 @dataclass(frozen=True)
 class _Seen:
     problem: Problem
     candidate: Candidate
+    configuration: Configuration
     found: Diagnosis
     profile: Profile
 
@@ -117,8 +126,11 @@ class _Seen:
         return counters is not None and counters.together is not None and counters.together < _APART
 
     def _waits_at_barriers(self) -> bool:
-        counters = self.profile.counters
-        return counters is not None and counters.at_barriers >= _AT_BARRIERS
+        counters, code = self.profile.counters, self.profile.code
+        if counters is not None:
+            return counters.at_barriers >= _AT_BARRIERS
+        barriers = 0 if code is None else code.loop.get(BARRIER, 0)
+        return code is not None and barriers > 0 and code.loop_instructions <= barriers * _BETWEEN_BARRIERS
 
     def _counts_atomically(self) -> bool:
         return _ATOMIC.search(code_only(self.candidate.source)) is not None
@@ -130,4 +142,15 @@ class _Seen:
         return most is not None and most.dtype != "struct" and dtype_named(most.dtype).itemsize <= _NARROW_BYTES
 
     def _overlaps(self) -> bool:
-        return self.found.bottleneck in ("l1", "l2", "issue") and self._loads() >= _SEVERAL
+        if self.found.bottleneck in ("l1", "l2", "issue"):
+            return self._loads() >= _SEVERAL
+        return self.found.bottleneck == "latency" and self._loaded() >= _AGAIN * array_bytes(self.problem, {})
+
+    def _loaded(self) -> int:
+        """Bytes that the threads of a launch load, of a kernel without a loop."""
+        code = self.profile.code
+        if code is None or code.loop:
+            return 0
+        launch = geometry(self.candidate.launch, self.problem.sizes, self.configuration)
+        bytes_of = [(count, _LOAD.match(kind)) for kind, count in code.mix.items()]
+        return math.prod((*launch.grid, *launch.block)) * sum(count * int(load[1]) for count, load in bytes_of if load)
