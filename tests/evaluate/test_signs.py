@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
+from tui_tuner.evaluate.profiling import MachineCode, Profile
 from tui_tuner.evaluate.profiling.bottleneck import diagnosis
 from tui_tuner.evaluate.profiling.signs import signs
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation
@@ -94,11 +94,24 @@ def test_without_any_profile_a_reuse_shows_in_the_declared_work():
     assert seen("layer_norm", code=False, counters=False) == []
 
 
-def test_work_that_loads_nothing_or_is_not_declared_reuses_nothing():
+def test_without_declared_work_shapes_show_a_product_and_nothing_else():
+    for name, expected in (
+        ("matrix_multiply", ["reuse"]),
+        ("half_gemm", ["narrow_reuse"]),
+        ("stencil_3d", ["overlap"]),
+    ):
+        problem, device, best, profile = recorded(name)
+        found = diagnosis(problem, device, baseline(problem), best, profile)
+        assert found is not None
+        undeclared = problem.model_copy(update={"work": None})
+        assert signs(undeclared, baseline(problem), best.configuration, found, profile) == expected
+
+
+def test_a_product_that_is_in_tiles_already_still_reuses_and_arithmetic_on_nothing_does_not():
     problem, device, best, profile = recorded("matrix_multiply")
-    undeclared = problem.model_copy(update={"work": None})
+    tiled = MachineCode(instructions=87, mix={"global load of 4 bytes": 2}, loop={"shared load of 4 bytes": 2})
     found = diagnosis(problem, device, baseline(problem), best, profile)
     assert found is not None
-    about = baseline(problem), best.configuration, found
-    assert signs(undeclared, *about, profile) == ["overlap"]
-    assert signs(undeclared, *about, NO_PROFILE) == []
+    about = problem, baseline(problem), best.configuration, found
+    assert signs(*about, Profile(code=tiled)) == ["reuse"]
+    assert signs(*about, Profile(code=tiled.model_copy(update={"mix": {}}))) == []

@@ -19,15 +19,15 @@ from tui_tuner.evaluate.results import ResultModel
 from tui_tuner.problem.tuning_step import Bottleneck
 
 _INTEGER = "integer, address or move"
-_LOCAL, _ASYNC, _TENSOR = "access to local memory", "asynchronous copy", "tensor-core instruction"
-BARRIER = "barrier or wait"
+ASYNC, BARRIER = "asynchronous copy", "barrier or wait"
+_LOCAL, _TENSOR = "access to local memory", "tensor-core instruction"
 _MATRIX, _ATOMIC = "matrix load from shared memory", "atomic operation"
 _WIDE = ("global load", "global store", "shared load", "shared store")
 """Kinds that are told by the bytes that a thread moves at once."""
-_RARE = (_ASYNC, _TENSOR, _LOCAL, _MATRIX, _ATOMIC)
+_RARE = (ASYNC, _TENSOR, _LOCAL, _MATRIX, _ATOMIC)
 """What says something outside of a loop, too, as all that moves data does."""
 _KINDS = (
-    (_ASYNC, r"LDGSTS|UBLKCP|UTMALDG|UTMASTG|UBLKPF"),
+    (ASYNC, r"LDGSTS|UBLKCP|UTMALDG|UTMASTG|UBLKPF"),
     (_TENSOR, r"[HIDBQO]G?MMA|UTC\w*MMA"),
     (_MATRIX, r"LDSM"),
     ("global load", r"LDG|LD"),
@@ -155,7 +155,7 @@ def machine_code_facts(code: MachineCode) -> Iterator[str]:
     if code.loop:
         yield f"machine code of the innermost loop, {code.loop_instructions} instructions: {_counted(code.loop)}"
     told = {kind: count for kind, count in code.mix.items() if kind.startswith(_WIDE) or kind in _RARE}
-    unused = "".join(f"; no {kind}" for kind in (_ASYNC, _TENSOR, _LOCAL) if kind not in code.mix)
+    unused = "".join(f"; no {kind}" for kind in (ASYNC, _TENSOR, _LOCAL) if kind not in code.mix)
     said = _counted(told) or "nothing is loaded or stored"
     yield f"machine code of the whole kernel, {code.instructions} instructions, of these: {said}{unused}"
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import combinations
 
-from tui_tuner.evaluate.profiling import BARRIER, Diagnosis, Profile
+from tui_tuner.evaluate.profiling import ASYNC, BARRIER, Diagnosis, Profile
 from tui_tuner.evaluate.profiling.roofline import working_type
 from tui_tuner.problem.candidate import Candidate, geometry
 from tui_tuner.problem.dtypes import dtype_named
@@ -98,21 +99,34 @@ class _Seen:
             yield "overlap"
 
     def _reuses(self) -> bool:
-        work = self.problem.work
-        if work is None or not (moved := float(evaluate(work.bytes, self.problem.sizes))):
+        code = self.profile.code
+        if code is not None and not _loads(code.mix) and ASYNC not in code.mix:
             return False
-        many = float(evaluate(work.flops, self.problem.sizes)) / moved >= _REUSED
-        return many and (self.profile.code is None or self._loads() > 1)
+        work = self.problem.work
+        if work is None:
+            return self._contracts()
+        moved, operations = (float(evaluate(each, self.problem.sizes)) for each in (work.bytes, work.flops))
+        return moved > 0 and operations / moved >= _REUSED
 
-    def _loads(self) -> int:
+    def _contracts(self) -> bool:
+        """Whether two inputs share an extent that no output has, and each another with an output, as of a product."""
+        arrays = [argument for argument in self.problem.arguments if argument.shape is not None]
+        extents = {array.name: {*map(str, array.shape or ())} for array in arrays}
+        made = {extent for array in arrays if array.output for extent in extents[array.name]}
+        read = [extents[array.name] for array in arrays if not array.output]
+        return any(
+            one & other - made and one & made and other & made and one & made != other & made
+            for one, other in combinations(read, 2)
+        )
+
+    def _inner_loads(self) -> int:
         """Loads from global memory in the innermost loop, in all of a kernel without one."""
         code = self.profile.code
-        mix = {} if code is None else code.loop or code.mix
-        return sum(count for kind, count in mix.items() if kind.startswith("global load"))
+        return 0 if code is None else _loads(code.loop or code.mix)
 
     def _walks(self) -> bool:
         code, counters = self.profile.code, self.profile.counters
-        if code is None or not code.loop or not self._loads():
+        if code is None or not code.loop or not self._inner_loads():
             return False
         return self._scattered() if counters is not None else self.found.bottleneck in ("grid", "tail")
 
@@ -143,7 +157,7 @@ class _Seen:
 
     def _overlaps(self) -> bool:
         if self.found.bottleneck in ("l1", "l2", "issue"):
-            return self._loads() >= _SEVERAL
+            return self._inner_loads() >= _SEVERAL
         return self.found.bottleneck == "latency" and self._loaded() >= _AGAIN * array_bytes(self.problem, {})
 
     def _loaded(self) -> int:
@@ -154,3 +168,7 @@ class _Seen:
         launch = geometry(self.candidate.launch, self.problem.sizes, self.configuration)
         bytes_of = [(count, _LOAD.match(kind)) for kind, count in code.mix.items()]
         return math.prod((*launch.grid, *launch.block)) * sum(count * int(load[1]) for count, load in bytes_of if load)
+
+
+def _loads(mix: Mapping[str, int]) -> int:
+    return sum(count for kind, count in mix.items() if _LOAD.match(kind))
