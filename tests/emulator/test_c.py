@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from tests.emulator.bench import Bench, descendants
 from tests.structures import STRUCTURES
 from tui_tuner.evaluate.build.compilers.gnu import CCompiler
 from tui_tuner.evaluate.devices.base import DeviceFault
+from tui_tuner.evaluate.local import PAUSES_S
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.candidate import Geometry
 from tui_tuner.problem.inputs import scalar_of
@@ -112,16 +115,24 @@ def test_device_info_names_processor_and_compiler(cpu: Bench, emulator: Bench) -
     assert emulator.device.info.backend.startswith("g++ 1")
 
 
+def timed(cpu: Bench, *job: Any) -> list[float]:
+    """Times, again where they cannot be true, as a session does: threads of OpenMP may have spun meanwhile."""
+    for _ in PAUSES_S:
+        with suppress(DeviceFault):
+            return cpu.device.time(*job)
+    return cpu.device.time(*job)
+
+
 def test_what_is_timed_in_turns_keeps_its_executor_which_stands_still_meanwhile(cpu: Bench) -> None:
     kernel = cpu.load(SOURCE, "axpy")
     job = [np.ones(2000, np.float32), np.ones(2000, np.float32), np.float32(2), np.int32(2000)]
     buffers, geometry, before = cpu.device.allocate(job, frozenset({0})), Geometry((1, 1, 1), (1, 1, 1)), descendants()
-    cpu.device.time(kernel, buffers, geometry, 2, 20)
+    timed(cpu, kernel, buffers, geometry, 2, 20)
     (executor,) = descendants() - before
     assert Path(f"/proc/{executor}/stat").read_text().rpartition(")")[2].split()[0] == "T"
-    assert len(cpu.device.time(kernel, buffers, geometry, 3, 20)) == 3
+    assert len(timed(cpu, kernel, buffers, geometry, 3, 20)) == 3
     assert descendants() - before == {executor}
-    assert len(cpu.device.time(kernel, buffers, geometry, 600, 300)) == 600
+    assert len(timed(cpu, kernel, buffers, geometry, 600, 300)) == 600
     assert executor not in descendants()
     cpu.device.unload(kernel)
     assert not descendants() - before
