@@ -9,7 +9,7 @@ from typing import get_args
 
 import pytest
 
-from docs.prompting.replies import answers_for
+from docs.prompting.replies import answers_for, plan
 from docs.prompting.session import H200, Scene, requests_of, sample
 from tests.strategies.world import Script
 from tui_tuner.app.choosing import GivenObjects, choose_for
@@ -109,6 +109,47 @@ async def test_a_plan_and_a_whole_rewrite_are_told_the_ones_that_fit(strategy, p
 )
 async def test_a_single_step_is_told_none(strategy, purpose):
     assert await told(strategy, purpose) == ""
+
+
+async def step_asked(title: str, **changes: object) -> str:
+    """What the prompt for a planned step of this title says is to be done."""
+    answers = answers_for(MATMUL) | {"plan": [plan(title)]}
+    strategy = AutonomousStrategy(techniques=[OURS])
+    requests = await requests_of(Scene(MATMUL, strategy, answers, max_evaluations=12))
+    assert ("has its name in its title" in requests[0].messages[-1].content) != bool(changes)
+    prompt = next(request for request in requests if request.purpose == "apply_step").messages[-1].content
+    return prompt.partition(f'<step title="{title}">')[2].partition("</step>")[0]
+
+
+OURS = TuningStep(id="ours", prompt_template="Swizzle $name.", when=["launch"])
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        ("Register tile for both operands", ["register tile"]),
+        ("Use `register_tile`", ["register tile"]),
+        ("Ours, then a register tile", ["ours"]),
+        ("Vectorized loads of A", ["vectorized loads"]),
+        ("Stage tiles in shared memory", []),
+    ],
+)
+async def test_a_step_that_names_a_technique_comes_with_its_text(title: str, expected: list[str]):
+    said = await step_asked(title)
+    assert said.strip().startswith(f"{title}, as far as it pays.")
+    assert re.findall('<technique name="(.*)">', said) == expected
+    assert said.count("</technique>") == len(expected)
+
+
+async def test_a_step_gets_no_technique_that_the_device_has_no_means_for(monkeypatch):
+    assert "tensor core tile" in await step_asked("Tensor core tile")
+    monkeypatch.setattr("docs.prompting.session.H200", H200.model_copy(update={"architecture": "sm_61"}))
+    assert "</technique>" not in await step_asked("Tensor core tile")
+
+
+async def test_a_step_of_a_session_of_before_comes_as_it_was_planned(monkeypatch):
+    monkeypatch.setattr("docs.prompting.session.create", lambda *given: replace(create(*given), wording=12))
+    assert "</technique>" not in await step_asked("Register tile", wording=12)
 
 
 async def test_nothing_is_told_where_it_is_not_known_what_holds_the_kernel_back(monkeypatch):

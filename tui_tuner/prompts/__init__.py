@@ -36,7 +36,7 @@ model was asked to mend what the user had edited and could not be built before t
 each step judged before it was carried out, and a strategy of the user's own was given such an edit as it was; up to 9
 nothing was told of the traffic where no work is declared; up to 10 `explicit` asked of each step by itself, also
 when the best was at the roofline; up to 11 a round of configurations took all evaluations that were left; up to 12 the
-techniques were default steps, by the bottleneck alone."""
+techniques were default steps, by the bottleneck alone, and no step came with one."""
 ROOM = "tui_tuner.prompts"
 """The package of the templates that ask about kernels."""
 

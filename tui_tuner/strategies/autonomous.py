@@ -45,6 +45,7 @@ from tui_tuner.strategies.single_step import (
     tune_baseline_first,
     tune_incumbent_last,
 )
+from tui_tuner.strategies.step_lists import with_named_technique
 from tui_tuner.strategies.steps import ApprovalLevel, Decision, Step, StepState
 
 _ASKED_ON_UP_TO = 3
@@ -245,10 +246,12 @@ class _PlanRun:
         self.outcomes.append(Outcome(self.session.update_step(step), told=told))
 
     async def _carry_out(self, step: Step, intent: _Intent, to_come: int) -> None:
+        start = wanted_start(self.session, step, self.outcomes) or self._start(intent)
         brief = StepBrief(
-            wanted_start(self.session, step, self.outcomes) or self._start(intent),
+            start,
             share_of(self.session, to_come),
             self.outcomes,
+            with_named_technique(self.session, step, start.candidate, self.strategy.techniques),
             neutral_from=ENABLING_FROM if intent.enabling and self.strategy.keep_neutral else None,
             candidates=self.strategy.candidates,
         )

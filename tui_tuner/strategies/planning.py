@@ -12,7 +12,7 @@ from tui_tuner.prompts import question, render
 from tui_tuner.strategies.base import Effects
 from tui_tuner.strategies.history import Outcome, facts_from_memory, history_facts
 from tui_tuner.strategies.rewriting import situation
-from tui_tuner.strategies.step_lists import techniques
+from tui_tuner.strategies.step_lists import STEPS_WITHOUT_TECHNIQUES, techniques
 from tui_tuner.strategies.steps import Step
 
 _LINES = "\n"
@@ -78,13 +78,15 @@ async def ask_for_plan(
     history = history_facts(outcomes, to_build_on=True)
     if first:
         history += await facts_from_memory(session)
+    told = await techniques(session, best, own)
+    naming = [render("named_technique")] if told and session.wording > STEPS_WITHOUT_TECHNIQUES else []
     prompt = render(
         purpose,
         situation=await situation(session, best, history),
-        techniques=await techniques(session, best, own),
+        techniques=told,
         most_steps=MOST_STEPS,
         evaluations=session.budget.evaluations_left,
-        fields=render("planned_step"),
+        fields="\n".join([render("planned_step"), *naming]),
     )
     if remarks:
         prompt = f"{prompt}\n\n{render('plan_rejected', remarks=_LINES.join(remarks))}"

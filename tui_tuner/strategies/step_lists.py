@@ -24,12 +24,13 @@ from tui_tuner.problem.tuning_step import Bottleneck, Sign, TuningStep
 from tui_tuner.prompts import render
 from tui_tuner.strategies.base import Effects
 from tui_tuner.strategies.rewriting import is_told_all, profiled
+from tui_tuner.strategies.steps import Step
 
 MOST_TECHNIQUES = 3
 """Techniques that a prompt tells of."""
 _OURS = "techniques.toml"
-_WITHOUT_SIGNS = 12
-"""Sessions that began with a wording up to this are told default steps alone."""
+STEPS_WITHOUT_TECHNIQUES = 12
+"""Sessions that began with a wording up to this are told default steps alone, and none in the prompt for a step."""
 
 
 def unfit(tuning: TuningStep, problem: Problem, device: DeviceInfo) -> str | None:
@@ -127,7 +128,7 @@ async def techniques(session: Effects, candidate: Candidate, own: Sequence[Tunin
     found = diagnosis(problem, device, candidate, best, profile)
     if found is None:
         return ""
-    is_seen = session.wording > _WITHOUT_SIGNS
+    is_seen = session.wording > STEPS_WITHOUT_TECHNIQUES
     seen = signs(problem, candidate, best.configuration, found, profile) if is_seen else []
     if found.bottleneck == "unknown" and not seen:
         return ""
@@ -146,10 +147,29 @@ def _best_fitting(
     about = session.problem, session.bench.device, candidate
     users, by_signs = fitting(own, [bottleneck, *seen], *about), fitting(own_techniques(), seen, *about)
     general = fitting(default_steps(), [bottleneck], *about)
-    if session.wording > _WITHOUT_SIGNS:
+    if session.wording > STEPS_WITHOUT_TECHNIQUES:
         said = {name for technique in by_signs for name in technique.instead_of}
         general = [step for step in general if step.id not in said and not _only_prepares(step)]
     return [*users, *by_signs, *general][:MOST_TECHNIQUES]
+
+
+def with_named_technique(session: Effects, step: Step, candidate: Candidate, own: Sequence[TuningStep]) -> str:
+    """What a planned step says, with the text of the technique that it names, where it names one for this device.
+
+    Args:
+        candidate: the kernel that the step starts from.
+        own: the user's techniques, which go first.
+    """
+    if session.wording <= STEPS_WITHOUT_TECHNIQUES:
+        return step.detail
+    said = f"{step.title} {step.detail}".lower()
+    known = [*own, *own_techniques(), *(each for each in default_steps() if each.when)]
+    named = (each for each in known if _words(each).lower() in said or each.id.lower() in said)
+    fit = (each for each in named if unfit(each, session.problem, session.bench.device) is None)
+    technique = next(fit, None)
+    if technique is None:
+        return step.detail
+    return "\n\n".join([step.detail, "\n".join(_lines(technique, candidate, session.problem))])
 
 
 def fitting(
@@ -186,7 +206,7 @@ def _only_prepares(step: TuningStep) -> bool:
 
 
 def _lines(step: TuningStep, candidate: Candidate, problem: Problem) -> Iterator[str]:
-    yield f'<technique name="{step.id.replace("_", " ")}">'
+    yield f'<technique name="{_words(step)}">'
     yield steps_prompt(step.prompt_template, kernel="(the kernel above)", name=candidate.kernel)
     if isinstance(step, Technique) and problem.language == "opencl":
         yield "(The example is in CUDA.)"
@@ -194,3 +214,8 @@ def _lines(step: TuningStep, candidate: Candidate, problem: Problem) -> Iterator
     if step.watch:
         yield f"watch: {step.watch}"
     yield "</technique>"
+
+
+def _words(step: TuningStep) -> str:
+    """A step's name as prompts have it."""
+    return step.id.replace("_", " ")
