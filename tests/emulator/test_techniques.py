@@ -26,7 +26,7 @@ TUNABLES = {
         "block_size_x": 8,
         "block_size_y": 4,
         "work_per_thread_x": 4,
-        "work_per_thread_y": 2,
+        "work_per_thread_y": 4,
         "tile_k": 8,
     },
     "block_a_row": {"block_size_x": 64},
@@ -73,7 +73,7 @@ def test_a_register_tile_multiplies_matrices_of_any_size(examples: Bench):
     a, b = (RANDOM.standard_normal(shape).astype(np.float32) for shape in ((m, k), (k, n)))
     sizes = map(np.int32, (m, n, k))
     *_, c = examples.run(
-        examples.load(SOURCE, "register_tile"), a, b, zeros(m, n), *sizes, grid=(3, 5, 1), block=(8, 4, 1)
+        examples.load(SOURCE, "register_tile"), a, b, zeros(m, n), *sizes, grid=(3, 3, 1), block=(8, 4, 1)
     )
     assert np.allclose(a @ b, c, rtol=1e-4, atol=1e-4)
 

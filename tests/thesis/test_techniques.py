@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from benchmarks.thesis.measured import KERNELS
 from tui_tuner.checks.places import opened
+from tui_tuner.errors import DeviceError
+from tui_tuner.evaluate.build.compilers.cuda import Nvcc
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.load import load_problem
 from tui_tuner.strategies.step_lists import own_techniques
@@ -66,8 +70,23 @@ def rewritten(source: str, technique: str) -> str:
     body = "\n".join(re.findall(r"^    .*$", text, re.MULTILINE))
     for name, other in OTHER_NAMES.items():
         body = re.sub(rf"\b{name}\b", other, body) if re.search(rf"\b{other}\b", source) else body
-    includes = "#include <mma.h>\n" if "wmma" in body else ""
+    includes = "#include <cuda_pipeline.h>\n#include <mma.h>\n" if "wmma" in body else ""
     return includes + source[: source.index("{") + 1] + "\n" + body + "\n}\n"
+
+
+def test_the_example_for_tensor_cores_compiles_for_every_architecture_that_has_them(tmp_path: Path):
+    try:
+        nvcc = Nvcc.find("sm_90").program
+    except DeviceError as missing:
+        pytest.skip(str(missing))
+    name, _, configuration = REWRITES["tensor_core_tile"]
+    source = rewritten(baseline(load_problem(KERNELS / f"{name}.toml")).source, "tensor_core_tile")
+    (tmp_path / "kernel.cu").write_text(source)
+    macros = [f"-D{tunable}={value}" for tunable, value in configuration.items()]
+    targets = [f"-gencode=arch=compute_{sm},code=sm_{sm}" for sm in (75, 90)]
+    command = [nvcc, "-fatbin", "-std=c++17", *targets, *macros, "kernel.cu"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.gpu
