@@ -34,7 +34,7 @@ SEEN = {
     "sigmoid": [],
     "sparse_product": ["divergence", "row_a_thread"],
     "stencil_3d": ["overlap"],
-    "top_k": ["divergence", "row_a_thread"],
+    "top_k": ["row_a_thread", "divergence"],
     "verlet_integration": ["transposed"],
 }
 

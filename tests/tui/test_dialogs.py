@@ -120,6 +120,7 @@ async def test_every_list_and_text_of_a_dialog_is_moved_through_with_the_same_ke
             for widget in pilot.app.screen.focus_chain:
                 assert not isinstance(widget, OptionList | VerticalScroll) or isinstance(widget, LineList | Reading)
                 widget.focus()
+                await settled(pilot)
                 if isinstance(widget, LineList):
                     last, places = widget.option_count - 1, []
                     for key in ("k", "j", "G", "j", "k", "g", "down", "up", "up"):

@@ -81,11 +81,11 @@ class _Seen:
         reuses, diverges = self._reuses(), self._diverges()
         if reuses:
             yield "narrow_reuse" if working_type(self.problem) in _NARROW_TYPES else "reuse"
-        if diverges:
-            yield "divergence"
         walks = not reuses and self._walks()
-        if walks:
-            yield "row_a_thread"
+        of_rows: list[Sign] = ["divergence"] if diverges else []
+        if walks:  # of few rows, that there are few threads costs more than that they diverge
+            of_rows.insert(0 if self.found.bottleneck in ("grid", "tail") else len(of_rows), "row_a_thread")
+        yield from of_rows
         transposes = not (reuses or walks or diverges) and self._scattered()
         if transposes:
             yield "transposed"
