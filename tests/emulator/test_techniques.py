@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.emulator.bench import Bench
-from tui_tuner.strategies.step_lists import own_techniques
+from tui_tuner.strategies.step_lists import default_techniques
 
 SIGNATURES = {
     "register_tile": "const float *A, const float *B, float *C, int m, int n, int k",
@@ -42,7 +42,7 @@ RANDOM = np.random.default_rng(5)
 
 def example(name: str) -> str:
     """The kernel that a technique's example is the body of."""
-    (text,) = (step.prompt_template for step in own_techniques() if step.id == name)
+    (text,) = (step.prompt_template for step in default_techniques() if step.id == name)
     body = re.findall(r"^    .*$", text, re.MULTILINE)
     macros = TUNABLES[name]
     defined = "".join(f"#define {macro} {value}\n" for macro, value in macros.items())
@@ -65,7 +65,7 @@ def zeros(*shape: int, dtype: type = np.float32) -> np.ndarray:
 
 
 def test_every_technique_with_an_example_for_all_devices_is_here():
-    assert {step.id for step in own_techniques()} - SIGNATURES.keys() == {"tensor_core_tile"}
+    assert {step.id for step in default_techniques()} - SIGNATURES.keys() == {"tensor_core_tile"}
 
 
 def test_a_register_tile_multiplies_matrices_of_any_size(examples: Bench):

@@ -24,7 +24,7 @@ from tui_tuner.strategies.base import Strategy
 from tui_tuner.strategies.choose import strategy_named
 from tui_tuner.strategies.explicit import ExplicitStrategy
 from tui_tuner.strategies.single_step import OnePromptStrategy
-from tui_tuner.strategies.step_lists import default_steps, fitting, own_techniques
+from tui_tuner.strategies.step_lists import default_steps, default_techniques, fitting
 
 OWN = """
 [[steps]]
@@ -51,13 +51,13 @@ def test_there_is_a_default_technique_against_all_but_the_cost_of_a_launch():
 
 
 def test_there_is_a_technique_for_every_sign_and_each_says_what_to_watch():
-    assert {sign for technique in own_techniques() for sign in technique.when} == {*get_args(Sign)}
-    assert all(technique.watch for technique in own_techniques())
+    assert {sign for technique in default_techniques() for sign in technique.when} == {*get_args(Sign)}
+    assert all(technique.watch for technique in default_techniques())
 
 
 def test_what_a_technique_stands_for_are_default_steps_and_what_is_wrong_with_none():
-    assert {name for each in own_techniques() for name in each.instead_of} <= {step.id for step in default_steps()}
-    assert faults_of_steps(own_techniques()) == []
+    assert {name for each in default_techniques() for name in each.instead_of} <= {step.id for step in default_steps()}
+    assert faults_of_steps(default_techniques()) == []
 
 
 def test_those_that_help_most_come_first():

@@ -15,7 +15,7 @@ from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.build.compilers.cuda import Nvcc
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.load import load_problem
-from tui_tuner.strategies.step_lists import own_techniques
+from tui_tuner.strategies.step_lists import default_techniques
 
 PRODUCT = {"problem_size": ["n", "m"]}
 ROWS = {"problem_size": ["rows"], "grid_div_x": ["1"], "block_size": ["block_size_x"]}
@@ -66,7 +66,7 @@ OTHER_NAMES = {"in": "input", "out": "output"}
 
 def rewritten(source: str, technique: str) -> str:
     """A kernel of one function with a technique's example as its body."""
-    (text,) = (step.prompt_template for step in own_techniques() if step.id == technique)
+    (text,) = (step.prompt_template for step in default_techniques() if step.id == technique)
     body = "\n".join(re.findall(r"^    .*$", text, re.MULTILINE))
     for name, other in OTHER_NAMES.items():
         body = re.sub(rf"\b{name}\b", other, body) if re.search(rf"\b{other}\b", source) else body

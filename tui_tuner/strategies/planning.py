@@ -12,7 +12,7 @@ from tui_tuner.prompts import question, render
 from tui_tuner.strategies.base import Effects
 from tui_tuner.strategies.history import Outcome, facts_from_memory, history_facts
 from tui_tuner.strategies.rewriting import situation
-from tui_tuner.strategies.step_lists import STEPS_WITHOUT_TECHNIQUES, techniques
+from tui_tuner.strategies.step_lists import BY_BOTTLENECK_UP_TO, techniques
 from tui_tuner.strategies.steps import Step
 
 _LINES = "\n"
@@ -79,7 +79,7 @@ async def ask_for_plan(
     if first:
         history += await facts_from_memory(session)
     told = await techniques(session, best, own)
-    naming = [render("named_technique")] if told and session.wording > STEPS_WITHOUT_TECHNIQUES else []
+    naming = [render("named_technique")] if told and session.wording > BY_BOTTLENECK_UP_TO else []
     prompt = render(
         purpose,
         situation=await situation(session, best, history),

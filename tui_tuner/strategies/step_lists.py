@@ -28,8 +28,7 @@ from tui_tuner.strategies.steps import Step
 
 MOST_TECHNIQUES = 3
 """Techniques that a prompt tells of."""
-_OURS = "techniques.toml"
-STEPS_WITHOUT_TECHNIQUES = 12
+BY_BOTTLENECK_UP_TO = 12
 """Sessions that began with a wording up to this are told default steps alone, and none in the prompt for a step."""
 
 
@@ -45,7 +44,7 @@ def unfit(tuning: TuningStep, problem: Problem, device: DeviceInfo) -> str | Non
     return None
 
 
-_DEFAULT = "default_steps.toml"
+_DEFAULT, _DEFAULT_TECHNIQUES = "default_steps.toml", "techniques.toml"
 
 
 class _Steps(BaseModel):
@@ -109,9 +108,10 @@ class _Techniques(BaseModel):
 
 
 @cache
-def own_techniques() -> list[Technique]:
-    """Those of this program."""
-    tables, place = read_toml(files("tui_tuner.strategies").joinpath(_OURS).read_text(encoding="utf-8"), Path(_OURS))
+def default_techniques() -> list[Technique]:
+    """Those that the user need not give."""
+    text = files("tui_tuner.strategies").joinpath(_DEFAULT_TECHNIQUES).read_text(encoding="utf-8")
+    tables, place = read_toml(text, Path(_DEFAULT_TECHNIQUES))
     return validated_as(_Techniques, tables, place).techniques
 
 
@@ -128,7 +128,7 @@ async def techniques(session: Effects, candidate: Candidate, own: Sequence[Tunin
     found = diagnosis(problem, device, candidate, best, profile)
     if found is None:
         return ""
-    is_seen = session.wording > STEPS_WITHOUT_TECHNIQUES
+    is_seen = session.wording > BY_BOTTLENECK_UP_TO
     seen = signs(problem, candidate, best.configuration, found, profile) if is_seen else []
     if found.bottleneck == "unknown" and not seen:
         return ""
@@ -136,7 +136,8 @@ async def techniques(session: Effects, candidate: Candidate, own: Sequence[Tunin
     if not told:
         return ""
     words = "\n\n".join("\n".join(_lines(step, candidate, problem)) for step in told)
-    held_by = "; ".join([found.bottleneck, *(SIGNS[sign] for sign in seen)])
+    known = [] if found.bottleneck == "unknown" else [found.bottleneck]
+    held_by = "; ".join([*known, *(SIGNS[sign] for sign in seen)])
     return f"\n{render('techniques', bottleneck=held_by, techniques=words)}\n"
 
 
@@ -145,9 +146,9 @@ def _best_fitting(
 ) -> Sequence[TuningStep]:
     """The user's, then those for what the kernel does, then default steps that say something else."""
     about = session.problem, session.bench.device, candidate
-    users, by_signs = fitting(own, [bottleneck, *seen], *about), fitting(own_techniques(), seen, *about)
+    users, by_signs = fitting(own, [bottleneck, *seen], *about), fitting(default_techniques(), seen, *about)
     general = fitting(default_steps(), [bottleneck], *about)
-    if session.wording > STEPS_WITHOUT_TECHNIQUES:
+    if session.wording > BY_BOTTLENECK_UP_TO:
         said = {name for technique in by_signs for name in technique.instead_of}
         general = [step for step in general if step.id not in said and not _only_prepares(step)]
     return [*users, *by_signs, *general][:MOST_TECHNIQUES]
@@ -160,10 +161,10 @@ def with_named_technique(session: Effects, step: Step, candidate: Candidate, own
         candidate: the kernel that the step starts from.
         own: the user's techniques, which go first.
     """
-    if session.wording <= STEPS_WITHOUT_TECHNIQUES:
+    if session.wording <= BY_BOTTLENECK_UP_TO:
         return step.detail
     said = f"{step.title} {step.detail}".lower()
-    known = [*own, *own_techniques(), *(each for each in default_steps() if each.when)]
+    known = [*own, *default_techniques(), *(each for each in default_steps() if each.when)]
     named = (each for each in known if _words(each).lower() in said or each.id.lower() in said)
     fit = (each for each in named if unfit(each, session.problem, session.bench.device) is None)
     technique = next(fit, None)
