@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from tests.emulator.bench import Bench
+from tests.technique_examples import body
+from tui_tuner.evaluate.devices.base import KernelArgument
 from tui_tuner.strategies.step_lists import default_techniques
 
 SIGNATURES = {
@@ -42,12 +43,10 @@ RANDOM = np.random.default_rng(5)
 
 def example(name: str) -> str:
     """The kernel that a technique's example is the body of."""
-    (text,) = (step.prompt_template for step in default_techniques() if step.id == name)
-    body = re.findall(r"^    .*$", text, re.MULTILINE)
     macros = TUNABLES[name]
     defined = "".join(f"#define {macro} {value}\n" for macro, value in macros.items())
     forgotten = "".join(f"#undef {macro}\n" for macro in macros)
-    kernel = f'extern "C" __global__ void {name}({SIGNATURES[name]})\n{{\n' + "\n".join(body) + "\n}\n"
+    kernel = f'extern "C" __global__ void {name}({SIGNATURES[name]})\n{{\n{body(name)}\n}}\n'
     return f"{defined}{kernel}{forgotten}"
 
 
@@ -58,6 +57,17 @@ SOURCE = "".join(map(example, SIGNATURES))
 def examples(emulator: Bench) -> Bench:
     emulator.load_all(SOURCE, [*SIGNATURES])
     return emulator
+
+
+Extents = tuple[int, int, int]
+
+
+def run(
+    examples: Bench, name: str, *arguments: KernelArgument, grid: Extents, block: Extents, shared_bytes: int = 0
+) -> list[np.ndarray]:
+    """The arrays as an example leaves them."""
+    kernel = examples.load(SOURCE, name)
+    return examples.run(kernel, *arguments, grid=grid, block=block, shared_bytes=shared_bytes)
 
 
 def zeros(*shape: int, dtype: type = np.float32) -> np.ndarray:
@@ -72,9 +82,7 @@ def test_a_register_tile_multiplies_matrices_of_any_size(examples: Bench):
     m, n, k = 37, 71, 19
     a, b = (RANDOM.standard_normal(shape).astype(np.float32) for shape in ((m, k), (k, n)))
     sizes = map(np.int32, (m, n, k))
-    *_, c = examples.run(
-        examples.load(SOURCE, "register_tile"), a, b, zeros(m, n), *sizes, grid=(3, 3, 1), block=(8, 4, 1)
-    )
+    *_, c = run(examples, "register_tile", a, b, zeros(m, n), *sizes, grid=(3, 3, 1), block=(8, 4, 1))
     assert np.allclose(a @ b, c, rtol=1e-4, atol=1e-4)
 
 
@@ -82,10 +90,8 @@ def test_a_register_tile_multiplies_matrices_of_any_size(examples: Bench):
 def test_a_block_sums_a_row_and_scans_it(examples: Bench, columns: int):
     x = RANDOM.random((3, columns), np.float32)
     sizes = np.int32(3), np.int32(columns)
-    _, y = examples.run(examples.load(SOURCE, "block_a_row"), x, zeros(3), *sizes, grid=(3, 1, 1), block=(64, 1, 1))
-    _, sums = examples.run(
-        examples.load(SOURCE, "block_scan"), x, zeros(3, columns), *sizes, grid=(3, 1, 1), block=(64, 1, 1)
-    )
+    _, y = run(examples, "block_a_row", x, zeros(3), *sizes, grid=(3, 1, 1), block=(64, 1, 1))
+    _, sums = run(examples, "block_scan", x, zeros(3, columns), *sizes, grid=(3, 1, 1), block=(64, 1, 1))
     assert np.allclose((x * x).sum(1), y, rtol=1e-5)
     assert np.allclose(x.cumsum(1), sums, rtol=1e-4)
 
@@ -96,52 +102,73 @@ def test_lanes_share_rows_of_any_length(examples: Bench):
     columns = RANDOM.integers(0, 50, starts[-1], np.int32)
     values, x = RANDOM.random(len(columns), np.float32), RANDOM.random(50, np.float32)
     rows = len(lengths)
-    *_, y = examples.run(
-        examples.load(SOURCE, "lanes_a_row"),
-        starts, columns, values, x, zeros(rows), np.int32(rows),
-        grid=(2, 1, 1), block=(64, 1, 1),
-    )  # fmt: skip
+    *_, y = run(
+        examples,
+        "lanes_a_row",
+        starts,
+        columns,
+        values,
+        x,
+        zeros(rows),
+        np.int32(rows),
+        grid=(2, 1, 1),
+        block=(64, 1, 1),
+    )
     expected = [(values[a:b] * x[columns[a:b]]).sum() for a, b in pairwise(starts)]
     assert np.allclose(expected, y, rtol=1e-5)
 
 
 def test_a_matrix_is_turned_in_shared_memory(examples: Bench):
     x = RANDOM.random((45, 67), np.float32)
-    _, y = examples.run(
-        examples.load(SOURCE, "turn_in_shared_memory"),
-        x, zeros(67, 45), np.int32(45), np.int32(67),
-        grid=(3, 2, 1), block=(32, 8, 1),
-    )  # fmt: skip
+    _, y = run(
+        examples,
+        "turn_in_shared_memory",
+        x,
+        zeros(67, 45),
+        np.int32(45),
+        np.int32(67),
+        grid=(3, 2, 1),
+        block=(32, 8, 1),
+    )
     assert np.array_equal(x.T, y)
 
 
 def test_blocks_count_in_shared_memory(examples: Bench):
     keys = RANDOM.integers(0, 19, 1003, np.int32)
-    _, counts = examples.run(
-        examples.load(SOURCE, "counters_in_shared_memory"),
-        keys, zeros(19, dtype=np.int32), np.int32(1003), np.int32(19),
-        grid=(3, 1, 1), block=(64, 1, 1), shared_bytes=4 * 19,
-    )  # fmt: skip
+    _, counts = run(
+        examples,
+        "counters_in_shared_memory",
+        keys,
+        zeros(19, dtype=np.int32),
+        np.int32(1003),
+        np.int32(19),
+        grid=(3, 1, 1),
+        block=(64, 1, 1),
+        shared_bytes=4 * 19,
+    )
     assert np.array_equal(np.bincount(keys, minlength=19), counts)
 
 
 @pytest.mark.parametrize("n", [1600, 1003])
 def test_packed_bytes_are_added_to_their_neighbours(examples: Bench, n: int):
     x = RANDOM.integers(0, 80, n, np.uint8)
-    _, y = examples.run(
-        examples.load(SOURCE, "packed_elements"), x, zeros(n, dtype=np.uint8), np.int32(n), grid=(4, 1, 1)
-    )
+    _, y = run(examples, "packed_elements", x, zeros(n, dtype=np.uint8), np.int32(n), grid=(4, 1, 1), block=(32, 1, 1))
     around = np.pad(x, 1)
     assert np.array_equal(around[:-2] + around[1:-1] + around[2:], y)
 
 
 def test_a_thread_slides_along_the_rows(examples: Bench):
     x = RANDOM.random((29, 37), np.float32)
-    _, y = examples.run(
-        examples.load(SOURCE, "slide_along_an_axis"),
-        x, zeros(29, 37), np.int32(29), np.int32(37),
-        grid=(3, 4, 1), block=(16, 2, 1),
-    )  # fmt: skip
+    _, y = run(
+        examples,
+        "slide_along_an_axis",
+        x,
+        zeros(29, 37),
+        np.int32(29),
+        np.int32(37),
+        grid=(3, 4, 1),
+        block=(16, 2, 1),
+    )
     around = np.pad(x, 1)
     expected = sum(around[i : i + 29, j : j + 37] for i in range(3) for j in range(3))
     assert np.allclose(expected, y, rtol=1e-5)

@@ -52,13 +52,14 @@ def recorded(name: str) -> tuple[Problem, DeviceInfo, Evaluation, Profile]:
     return problem, device, best, Profile.model_validate(of_kind["profile"][0])
 
 
-def seen(name: str, *, code: bool = True, counters: bool = True) -> list[str]:
-    """The signs of a recorded kernel, as they would be without one half of its profile or the other."""
+def seen(name: str, *, code: bool = True, counters: bool = True, work: bool = True) -> list[str]:
+    """The signs of a recorded kernel, as they would be without one half of its profile or its declared work."""
     problem, device, best, profile = recorded(name)
     known = Profile(code=profile.code if code else None, counters=profile.counters if counters else None)
     found = diagnosis(problem, device, baseline(problem), best, known)
     assert found is not None
-    return [*signs(problem, baseline(problem), best.configuration, found, known)]
+    told = problem if work else problem.model_copy(update={"work": None})
+    return [*signs(told, baseline(problem), best.configuration, found, known)]
 
 
 @pytest.mark.parametrize("name", SEEN)
@@ -95,16 +96,9 @@ def test_without_any_profile_a_reuse_shows_in_the_declared_work():
 
 
 def test_without_declared_work_shapes_show_a_product_and_nothing_else():
-    for name, expected in (
-        ("matrix_multiply", ["reuse"]),
-        ("half_gemm", ["narrow_reuse"]),
-        ("stencil_3d", ["overlap"]),
-    ):
-        problem, device, best, profile = recorded(name)
-        found = diagnosis(problem, device, baseline(problem), best, profile)
-        assert found is not None
-        undeclared = problem.model_copy(update={"work": None})
-        assert signs(undeclared, baseline(problem), best.configuration, found, profile) == expected
+    assert seen("matrix_multiply", work=False) == ["reuse"]
+    assert seen("half_gemm", work=False) == ["narrow_reuse"]
+    assert seen("stencil_3d", work=False) == ["overlap"]
 
 
 def test_a_product_that_is_in_tiles_already_still_reuses_and_arithmetic_on_nothing_does_not():

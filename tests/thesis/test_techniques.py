@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from benchmarks.thesis.measured import KERNELS
+from tests.technique_examples import body
 from tui_tuner.checks.places import opened
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.build.compilers.cuda import Nvcc
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.load import load_problem
-from tui_tuner.strategies.step_lists import default_techniques
 
 PRODUCT = {"problem_size": ["n", "m"]}
 ROWS = {"problem_size": ["rows"], "grid_div_x": ["1"], "block_size": ["block_size_x"]}
@@ -66,12 +66,11 @@ OTHER_NAMES = {"in": "input", "out": "output"}
 
 def rewritten(source: str, technique: str) -> str:
     """A kernel of one function with a technique's example as its body."""
-    (text,) = (step.prompt_template for step in default_techniques() if step.id == technique)
-    body = "\n".join(re.findall(r"^    .*$", text, re.MULTILINE))
+    code = body(technique)
     for name, other in OTHER_NAMES.items():
-        body = re.sub(rf"\b{name}\b", other, body) if re.search(rf"\b{other}\b", source) else body
-    includes = "#include <cuda_pipeline.h>\n#include <mma.h>\n" if "wmma" in body else ""
-    return includes + source[: source.index("{") + 1] + "\n" + body + "\n}\n"
+        code = re.sub(rf"\b{name}\b", other, code) if re.search(rf"\b{other}\b", source) else code
+    includes = "#include <cuda_pipeline.h>\n#include <mma.h>\n" if "wmma" in code else ""
+    return includes + source[: source.index("{") + 1] + "\n" + code + "\n}\n"
 
 
 def test_the_example_for_tensor_cores_compiles_for_every_architecture_that_has_them(tmp_path: Path):

@@ -66,7 +66,11 @@ def load_steps(file: Path) -> list[TuningStep]:
 
 def default_steps() -> list[TuningStep]:
     """The steps that are taken where nobody gives any."""
-    return _steps(files("tui_tuner.strategies").joinpath(_DEFAULT).read_text(encoding="utf-8"), Path(_DEFAULT))
+    return _steps(_ours(_DEFAULT), Path(_DEFAULT))
+
+
+def _ours(name: str) -> str:
+    return files("tui_tuner.strategies").joinpath(name).read_text(encoding="utf-8")
 
 
 def steps_prompt(template: str, *, kernel: str, name: str) -> str:
@@ -110,8 +114,7 @@ class _Techniques(BaseModel):
 @cache
 def default_techniques() -> list[Technique]:
     """Those that the user need not give."""
-    text = files("tui_tuner.strategies").joinpath(_DEFAULT_TECHNIQUES).read_text(encoding="utf-8")
-    tables, place = read_toml(text, Path(_DEFAULT_TECHNIQUES))
+    tables, place = read_toml(_ours(_DEFAULT_TECHNIQUES), Path(_DEFAULT_TECHNIQUES))
     return validated_as(_Techniques, tables, place).techniques
 
 
@@ -135,7 +138,7 @@ async def techniques(session: Effects, candidate: Candidate, own: Sequence[Tunin
     told = _best_fitting(session, candidate, own, found.bottleneck, seen)
     if not told:
         return ""
-    words = "\n\n".join("\n".join(_lines(step, candidate, problem)) for step in told)
+    words = "\n\n".join(_text(step, candidate, problem) for step in told)
     known = [] if found.bottleneck == "unknown" else [found.bottleneck]
     held_by = "; ".join([*known, *(SIGNS[sign] for sign in seen)])
     return f"\n{render('techniques', bottleneck=held_by, techniques=words)}\n"
@@ -147,10 +150,11 @@ def _best_fitting(
     """The user's, then those for what the kernel does, then default steps that say something else."""
     about = session.problem, session.bench.device, candidate
     users, by_signs = fitting(own, [bottleneck, *seen], *about), fitting(default_techniques(), seen, *about)
-    general = fitting(default_steps(), [bottleneck], *about)
+    steps = default_steps()
+    general = fitting(steps, [bottleneck], *about)
     if session.wording > BY_BOTTLENECK_UP_TO:
         said = {name for technique in by_signs for name in technique.instead_of}
-        general = [step for step in general if step.id not in said and not _only_prepares(step)]
+        general = [step for step in general if step.id not in said and not _only_prepares(step, steps)]
     return [*users, *by_signs, *general][:MOST_TECHNIQUES]
 
 
@@ -170,7 +174,7 @@ def with_named_technique(session: Effects, step: Step, candidate: Candidate, own
     technique = next(fit, None)
     if technique is None:
         return step.detail
-    return "\n\n".join([step.detail, "\n".join(_lines(technique, candidate, session.problem))])
+    return f"{step.detail}\n\n{_text(technique, candidate, session.problem)}"
 
 
 def fitting(
@@ -201,9 +205,13 @@ def fitting(
     return sorted(fit, key=lambda step: min((step.when.index(s), seen.index(s)) for s in {*seen} & {*step.when}))
 
 
-def _only_prepares(step: TuningStep) -> bool:
+def _only_prepares(step: TuningStep, steps: Sequence[TuningStep]) -> bool:
     """Whether another step is built on it and it brings nothing to search: by itself it need not be faster."""
-    return not step.tune_params and any(step.id in other.depends_on for other in default_steps())
+    return not step.tune_params and any(step.id in other.depends_on for other in steps)
+
+
+def _text(step: TuningStep, candidate: Candidate, problem: Problem) -> str:
+    return "\n".join(_lines(step, candidate, problem))
 
 
 def _lines(step: TuningStep, candidate: Candidate, problem: Problem) -> Iterator[str]:

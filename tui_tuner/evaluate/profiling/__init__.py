@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import Field
@@ -19,15 +19,14 @@ from tui_tuner.evaluate.results import ResultModel
 from tui_tuner.problem.tuning_step import Bottleneck
 
 _INTEGER = "integer, address or move"
-ASYNC, BARRIER = "asynchronous copy", "barrier or wait"
-_LOCAL, _TENSOR = "access to local memory", "tensor-core instruction"
-_MATRIX, _ATOMIC = "matrix load from shared memory", "atomic operation"
+_LOCAL, _ASYNC, _TENSOR = "access to local memory", "asynchronous copy", "tensor-core instruction"
+_MATRIX, _ATOMIC, _BARRIER = "matrix load from shared memory", "atomic operation", "barrier or wait"
 _WIDE = ("global load", "global store", "shared load", "shared store")
 """Kinds that are told by the bytes that a thread moves at once."""
-_RARE = (ASYNC, _TENSOR, _LOCAL, _MATRIX, _ATOMIC)
+_RARE = (_ASYNC, _TENSOR, _LOCAL, _MATRIX, _ATOMIC)
 """What says something outside of a loop, too, as all that moves data does."""
 _KINDS = (
-    (ASYNC, r"LDGSTS|UBLKCP|UTMALDG|UTMASTG|UBLKPF"),
+    (_ASYNC, r"LDGSTS|UBLKCP|UTMALDG|UTMASTG|UBLKPF"),
     (_TENSOR, r"[HIDBQO]G?MMA|UTC\w*MMA"),
     (_MATRIX, r"LDSM"),
     ("global load", r"LDG|LD"),
@@ -39,7 +38,7 @@ _KINDS = (
     ("special function", r"MUFU"),
     ("conversion", r"F2F|F2I|I2F|F2FP|I2FP|I2IP|FRND"),
     ("shuffle or vote", r"SHFL|VOTEU?|MATCH|C?REDUX"),
-    (BARRIER, r"BAR|SYNCS|WARPSYNC|MEMBAR|DEPBAR|LDGDEPBAR|WARPGROUP|ERRBAR|UCGABAR\w*"),
+    (_BARRIER, r"BAR|SYNCS|WARPSYNC|MEMBAR|DEPBAR|LDGDEPBAR|WARPGROUP|ERRBAR|UCGABAR\w*"),
     ("load of a constant", r"U?LDC|LDCU"),
     ("jump", r"BRA|BRX|JMP|CALL|RET|EXIT|BSSY|BSYNC|BREAK|KILL|NANOSLEEP"),
     ("floating-point operation", r"F(?:FMA|ADD|MUL|MNMX|SEL|SET|SETP|CHK)\d?|H(?:FMA|ADD|MUL|MNMX|SETP?)2|D\w+"),
@@ -69,6 +68,34 @@ class MachineCode(ResultModel):
     mix: dict[str, int]
     loop_instructions: int = 0
     loop: dict[str, int] = Field(default_factory=dict)
+
+    @property
+    def reads(self) -> bool:
+        """Whether anything is loaded from global memory, to registers or past them."""
+        return bool(_loads(self.mix)) or _ASYNC in self.mix
+
+    @property
+    def inner_loads(self) -> int:
+        """Loads from global memory in the innermost loop; in the whole kernel where there is none."""
+        return sum(_loads(self.loop or self.mix).values())
+
+    @property
+    def loaded_bytes(self) -> int:
+        """Bytes that a thread loads from global memory, of a kernel without a loop; else 0, as nobody knows."""
+        return 0 if self.loop else sum(nbytes * count for nbytes, count in _loads(self.mix).items())
+
+    @property
+    def inner_barriers(self) -> int:
+        """Barriers and other waits in the innermost loop."""
+        return self.loop.get(_BARRIER, 0)
+
+
+_LOAD = re.compile(r"global load of (\d+) byte")
+
+
+def _loads(mix: Mapping[str, int]) -> dict[int, int]:
+    """How many loads from global memory there are of so many bytes."""
+    return {int(load[1]): count for kind, count in mix.items() if (load := _LOAD.match(kind))}
 
 
 @dataclass(frozen=True)
@@ -155,7 +182,7 @@ def machine_code_facts(code: MachineCode) -> Iterator[str]:
     if code.loop:
         yield f"machine code of the innermost loop, {code.loop_instructions} instructions: {_counted(code.loop)}"
     told = {kind: count for kind, count in code.mix.items() if kind.startswith(_WIDE) or kind in _RARE}
-    unused = "".join(f"; no {kind}" for kind in (ASYNC, _TENSOR, _LOCAL) if kind not in code.mix)
+    unused = "".join(f"; no {kind}" for kind in (_ASYNC, _TENSOR, _LOCAL) if kind not in code.mix)
     said = _counted(told) or "nothing is loaded or stored"
     yield f"machine code of the whole kernel, {code.instructions} instructions, of these: {said}{unused}"
 

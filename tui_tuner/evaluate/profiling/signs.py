@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
-from tui_tuner.evaluate.profiling import ASYNC, BARRIER, Diagnosis, Profile
+from tui_tuner.evaluate.profiling import Diagnosis, Profile
 from tui_tuner.evaluate.profiling.roofline import working_type
 from tui_tuner.problem.candidate import Candidate, geometry
 from tui_tuner.problem.dtypes import dtype_named
@@ -52,7 +52,6 @@ _BETWEEN_BARRIERS = 20
 """Instructions for a barrier in the innermost loop, up to which barriers are a pattern where nothing was counted."""
 _AGAIN = 2
 """Times that all arrays are loaded, from which on neighbours load the same."""
-_LOAD = re.compile(r"global load of (\d+) byte")
 _ATOMIC = re.compile(r"\batom(?:ic)?\w*\s*\(")
 
 
@@ -93,14 +92,14 @@ class _Seen:
             yield "barriers"
         if self._counts_atomically():
             yield "atomics"
-        if not reuses and self._widest_is_narrow():
+        if not reuses and self._largest_is_narrow():
             yield "narrow"
         if not (reuses or walks or transposes or diverges) and self._overlaps():
             yield "overlap"
 
     def _reuses(self) -> bool:
         code = self.profile.code
-        if code is not None and not _loads(code.mix) and ASYNC not in code.mix:
+        if code is not None and not code.reads:
             return False
         work = self.problem.work
         if work is None:
@@ -119,14 +118,9 @@ class _Seen:
             for one, other in combinations(read, 2)
         )
 
-    def _inner_loads(self) -> int:
-        """Loads from global memory in the innermost loop, in all of a kernel without one."""
-        code = self.profile.code
-        return 0 if code is None else _loads(code.loop or code.mix)
-
     def _walks(self) -> bool:
         code, counters = self.profile.code, self.profile.counters
-        if code is None or not code.loop or not self._inner_loads():
+        if code is None or not code.loop or not code.inner_loads:
             return False
         return self._scattered() if counters is not None else self.found.bottleneck in ("grid", "tail")
 
@@ -143,32 +137,27 @@ class _Seen:
         counters, code = self.profile.counters, self.profile.code
         if counters is not None:
             return counters.at_barriers >= _AT_BARRIERS
-        barriers = 0 if code is None else code.loop.get(BARRIER, 0)
-        return code is not None and barriers > 0 and code.loop_instructions <= barriers * _BETWEEN_BARRIERS
+        if code is None or not code.inner_barriers:
+            return False
+        return code.loop_instructions <= code.inner_barriers * _BETWEEN_BARRIERS
 
     def _counts_atomically(self) -> bool:
         return _ATOMIC.search(code_only(self.candidate.source)) is not None
 
-    def _widest_is_narrow(self) -> bool:
+    def _largest_is_narrow(self) -> bool:
         """Whether the array with the most elements has elements of one or two bytes."""
         arrays = [argument for argument in self.problem.arguments if argument.shape is not None]
         most = max(arrays, key=lambda each: math.prod(shape_of(each, self.problem.sizes)), default=None)
         return most is not None and most.dtype != "struct" and dtype_named(most.dtype).itemsize <= _NARROW_BYTES
 
     def _overlaps(self) -> bool:
-        if self.found.bottleneck in ("l1", "l2", "issue"):
-            return self._inner_loads() >= _SEVERAL
-        return self.found.bottleneck == "latency" and self._loaded() >= _AGAIN * array_bytes(self.problem, {})
-
-    def _loaded(self) -> int:
-        """Bytes that the threads of a launch load, of a kernel without a loop."""
         code = self.profile.code
-        if code is None or code.loop:
-            return 0
+        if code is None:
+            return False
+        if self.found.bottleneck in ("l1", "l2", "issue"):
+            return code.inner_loads >= _SEVERAL
+        if self.found.bottleneck != "latency":
+            return False
         launch = geometry(self.candidate.launch, self.problem.sizes, self.configuration)
-        bytes_of = [(count, _LOAD.match(kind)) for kind, count in code.mix.items()]
-        return math.prod((*launch.grid, *launch.block)) * sum(count * int(load[1]) for count, load in bytes_of if load)
-
-
-def _loads(mix: Mapping[str, int]) -> int:
-    return sum(count for kind, count in mix.items() if _LOAD.match(kind))
+        loaded = math.prod((*launch.grid, *launch.block)) * code.loaded_bytes
+        return loaded >= _AGAIN * array_bytes(self.problem, {})

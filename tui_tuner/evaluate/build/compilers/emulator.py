@@ -47,7 +47,7 @@ _OPTIONS = (
     *("-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=0"),
     # Other kernels of the file are left out, and with them their shared memory.
     *("-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections"),
-    # Loading libstdc++ takes a third of a launch; what runs has one thread, so nothing guards what is set up once.
+    # Loading libstdc++ takes a sixth of a launch; what runs has one thread, so nothing guards what is set up once.
     *("-Wl,--as-needed", "-static-libgcc", "-fno-threadsafe-statics"),
     # Device code reads one type as another, and never errno.
     *("-fno-strict-aliasing", "-fno-math-errno", "-fwrapv"),
