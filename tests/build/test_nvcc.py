@@ -10,7 +10,7 @@ import pytest
 
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.build.builder import Builder
-from tui_tuner.evaluate.build.compilers.cuda import Nvcc, with_late_warps
+from tui_tuner.evaluate.build.compilers.cuda import Nvcc, with_late_warps, with_macros_in_unrolls
 from tui_tuner.evaluate.build.compilers.symbols import find_kernel, symbol_name
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.toolkit import LATE_WARPS
@@ -102,6 +102,39 @@ async def test_warps_are_late_where_they_are_asked_to_and_lines_stay(builder, ca
     plain, more = (Path(one.artifact).stat().st_size for one in (build, late))
     assert more > 1.5 * plain, "each of the nine places waits in a loop of its own"
     assert wrong.failure.message.startswith("kernel.cu:14: error: ")
+
+
+UNROLLED = """#define HALF (COUNT / 2)
+template <int N> __device__ void more(float* x, int n) {
+#pragma unroll N
+    for (int i = 0; i < n; i++) x[i] *= 3.0f;
+}
+__global__ void k(float* x, int n) {
+  #pragma unroll COUNT // a tunable
+    for (int i = 0; i < n; i++) x[i] += 1.0f;
+#  pragma unroll(HALF)
+    for (int i = 0; i < n; i++) x[i] *= 2.0f;
+    more<2>(x, n);
+}
+"""
+
+
+async def test_a_tunable_says_how_far_a_loop_is_unrolled(builder, candidate):
+    few, many, zero, wrong = await asyncio.gather(
+        *(builder.build(candidate(UNROLLED), {"COUNT": count}) for count in (2, 32, 0)),
+        builder.build(candidate(f"{UNROLLED}error\n"), {"COUNT": 2}),
+    )
+
+    assert [build.failure for build in (few, many, zero)] == [None] * 3
+    assert Path(many.artifact).stat().st_size > 1.5 * Path(few.artifact).stat().st_size
+    assert wrong.failure.message.startswith("kernel.cu:13: error: "), "lines are the user's"
+
+
+@pytest.mark.parametrize(
+    "source", ["#pragma unroll\nfor", "#pragma unroll 4\nfor", "#pragma unroll (16) // N\nfor", "#pragma once\nUNROLL"]
+)
+def test_what_names_no_macro_stays_as_it_is(source):
+    assert with_macros_in_unrolls(source) == source
 
 
 async def test_spilled_registers_are_reported(builder, candidate):

@@ -101,7 +101,7 @@ class Nvcc:
     def recipe(self, candidate: Candidate, configuration: Configuration, options: Sequence[str]) -> Recipe:
         """Compile to a cubin; a template is instantiated from a file of its own."""
         candidate, options = with_late_warps(candidate, options)
-        files, main = {SOURCE: candidate.source}, SOURCE
+        files, main = {SOURCE: with_macros_in_unrolls(candidate.source)}, SOURCE
         kernel = in_namespaces(checked_name(candidate.kernel), candidate.source)
         if "<" in kernel:
             files[INSTANCE], main = _instantiation(kernel), INSTANCE
@@ -144,6 +144,26 @@ class Nvcc:
     def resources(self, log: str, symbol: str) -> Resources:
         """What the kernel needs, from ptxas's part of the log."""
         return kernel_resources(log, symbol)
+
+
+_UNROLL = re.compile(
+    r"^(?P<indent>[ \t]*)#[ \t]*pragma[ \t]+unroll\b(?P<count>(?:[^\n/\\]|/(?![/*]))*[A-Za-z_](?:[^\n/\\]|/(?![/*]))*)",
+    re.MULTILINE,
+)
+_UNROLL_MACROS = """#define TUNER_PRAGMA(text) _Pragma(#text)
+#define TUNER_UNROLL(count) TUNER_PRAGMA(unroll count)
+#line 1
+"""
+
+
+def with_macros_in_unrolls(source: str) -> str:
+    """The source with `#pragma unroll NAME` in a way in which a macro is replaced there, as a tunable is one.
+
+    NVRTC and clang replace it. nvcc has the host's compiler preprocess, which leaves the words of a pragma alone: the
+    name would be one that nobody declared.
+    """
+    changed = _UNROLL.sub(lambda found: f"{found['indent']}TUNER_UNROLL({found['count'].strip()})", source)
+    return source if changed == source else _UNROLL_MACROS + changed
 
 
 def _toolkit_includes(nvcc: Path) -> tuple[Path, ...]:
