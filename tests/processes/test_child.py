@@ -18,6 +18,7 @@ import pytest
 
 import tui_tuner
 from tests.waiting import is_running
+from tui_tuner.processes import server
 from tui_tuner.processes.child import Child, Program, run_program, running, start
 
 PACKAGE = Path(tui_tuner.__file__).parent
@@ -235,6 +236,18 @@ async def test_a_child_has_a_session_of_its_own() -> None:
         numbers = (await child.talk()).split()
     assert len({*map(int, numbers), child.pid}) == 1
     assert child.pid != os.getpid()
+
+
+def test_a_module_of_ours_is_run_from_where_this_package_lies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """And from there only: a checkout need not be installed, and a directory of kernels may come from others."""
+    where, elsewhere = tmp_path / "ours", tmp_path / "kernels"
+    for place in (where, elsewhere):
+        place.mkdir()
+        (place / "part.py").write_text("import sys; print(__name__, __file__, *sys.argv[1:])\n")
+    monkeypatch.setattr(server, "PACKAGES", where)
+    monkeypatch.chdir(elsewhere)
+    done = run_program(server.own_program("part", "a", "b c"), environment={}, limit_s=30)
+    assert done.stdout == f"__main__ {where / 'part.py'} a b c\n"
 
 
 def test_a_short_program_is_waited_for_and_killed_when_it_is_late() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -318,6 +317,8 @@ def web(chosen: argparse.Namespace) -> int:
         from textual_serve.server import Server
     except ImportError:
         raise SettingsError("textual-serve is not installed", hint="pip install 'tuner-tui[web]'") from None
-    command = shlex.join([sys.executable, "-P", "-m", "tui_tuner", *chosen.words])
+    from tui_tuner.processes.server import own_program
+
+    command = shlex.join(own_program("tui_tuner", *chosen.words))
     Server(command, host="localhost", port=chosen.port, title=PROGRAM).serve()
     return ExitCode.FINISHED

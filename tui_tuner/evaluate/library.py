@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from asyncio.subprocess import PIPE
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from tui_tuner.format import time_words
 from tui_tuner.problem.model import Problem
 from tui_tuner.processes import driver_environment
 from tui_tuner.processes.child import Child, Program, start
+from tui_tuner.processes.server import own_program
 
 LIMIT_S = 120.0
 
@@ -66,7 +66,7 @@ class NamedLibrary:
 
     async def begin(self) -> None:
         """Load it."""
-        command = (sys.executable, "-P", "-m", "tui_tuner.evaluate.library_child")
+        command = own_program("tui_tuner.evaluate.library_child")
         with self._log.open("ab") as errors:
             program = Program(command, environment=driver_environment(), has_input=True, output=PIPE, errors=errors)
             self._child = await start(program)

@@ -25,6 +25,7 @@ ALONE, WITH_PACKAGES, AS_STARTED = ("-I", "-S"), ("-I",), ("-P",)
 environment says."""
 
 _BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from {module} import {entry}; {entry}(sys.argv[2:])"
+_PROGRAM = "import runpy, sys; sys.path.insert(0, sys.argv.pop(1)); runpy.run_module({module!r}, run_name='__main__')"
 
 Answer = TypeVar("Answer")
 
@@ -32,6 +33,11 @@ Answer = TypeVar("Answer")
 def own_command(module: str, entry: str, *arguments: str, flags: Sequence[str] = ALONE) -> tuple[str, ...]:
     """The command that calls a function of a module of ours with the arguments."""
     return (sys.executable, *flags, "-c", _BOOT.format(module=module, entry=entry), str(PACKAGES), *arguments)
+
+
+def own_program(module: str, *arguments: str) -> tuple[str, ...]:
+    """The command that runs a module of ours as `python -m` does, also where this package is not installed."""
+    return (sys.executable, *AS_STARTED, "-c", _PROGRAM.format(module=module), str(PACKAGES), *arguments)
 
 
 class ServerProcess:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import socket
-import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from tui_tuner.evaluate.results import Comparison, Failure, FailureKind
 from tui_tuner.evaluate.runner.protocol import ChannelClosed, UserErrorAnswer, encode, receive_async
 from tui_tuner.processes import end_in_words, environment_without_keys
 from tui_tuner.processes.child import Child, Program, start
+from tui_tuner.processes.server import own_program
 from tui_tuner.processes.time_limit import time_limit
 from tui_tuner.python_kernels import (
     ForgetRequest,
@@ -65,7 +65,7 @@ class ProcessOptions:
     """
 
     variables: Mapping[str, str] = field(default_factory=dict)
-    command: Sequence[str] = (sys.executable, "-P", "-m", MODULE)
+    command: Sequence[str] = own_program(MODULE)
 
 
 DEFAULT = ProcessOptions()

@@ -7,16 +7,15 @@ import contextlib
 import json
 import os
 import socket
-import sys
 from asyncio.subprocess import PIPE, STDOUT
 from collections import deque
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from tui_tuner.errors import UserError
 from tui_tuner.processes import environment_without_keys
 from tui_tuner.processes.child import Child, Program, start
+from tui_tuner.processes.server import own_program
 
 LINE_LIMIT = 2**26
 SAID_LINES = 8
@@ -182,7 +181,7 @@ class _Talk:
 
 async def _spawn(descriptor: int) -> Child:
     program = Program(
-        (sys.executable, "-P", "-m", "tui_tuner.search.process", str(os.getpid()), str(descriptor)),
+        own_program("tui_tuner.search.process", str(os.getpid()), str(descriptor)),
         environment=_environment(),
         output=PIPE,
         errors=STDOUT,
@@ -194,11 +193,8 @@ async def _spawn(descriptor: int) -> Child:
 
 def _environment() -> dict[str, str]:
     """One thread, no GPU, the same hashes every time: a search decides, and does so repeatably."""
-    inherited = environment_without_keys()
-    places = [str(Path(__file__).parents[2]), *filter(None, [inherited.get("PYTHONPATH")])]
     return {
-        **inherited,
-        "PYTHONPATH": os.pathsep.join(places),
+        **environment_without_keys(),
         "PYTHONHASHSEED": "0",
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",

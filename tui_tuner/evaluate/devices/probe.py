@@ -19,6 +19,7 @@ from tui_tuner.evaluate.devices.cuda.driver import Driver, architecture
 from tui_tuner.evaluate.devices.cuda.errors import CudaError
 from tui_tuner.processes import driver_environment
 from tui_tuner.processes.child import Program, running
+from tui_tuner.processes.server import own_program
 
 LIMIT_S = 60.0
 CHILD = "tui_tuner.evaluate.devices.probe"
@@ -88,7 +89,7 @@ Probe = Callable[[], Awaitable[DeviceReport]]
 
 async def probe_devices() -> DeviceReport:
     """Look in a child process, which is killed when a driver makes it hang."""
-    program = Program((sys.executable, "-P", "-m", CHILD), environment=driver_environment(), output=PIPE)
+    program = Program(own_program(CHILD), environment=driver_environment(), output=PIPE)
     try:
         async with asyncio.timeout(LIMIT_S), running(program) as child:
             output = await child.talk()

@@ -7,7 +7,6 @@ import logging
 import os
 import signal
 import socket
-import sys
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -39,7 +38,7 @@ from tui_tuner.format import brief_duration
 from tui_tuner.log import fields
 from tui_tuner.processes import driver_environment, end_in_words
 from tui_tuner.processes.child import Child, Program, start
-from tui_tuner.processes.server import PACKAGES, ForkedChild, can_watch_forks
+from tui_tuner.processes.server import PACKAGES, ForkedChild, can_watch_forks, own_program
 from tui_tuner.processes.time_limit import time_limit
 
 _LOG = logging.getLogger(__name__)
@@ -330,7 +329,7 @@ def runner_setup(descriptor: int, read: Sequence[Path] | None, under: Sequence[s
         read: what it may read besides Python and the system's libraries; None leaves it unconfined.
         under: a command that runs it, where it is unconfined.
     """
-    command = (*under, sys.executable, "-P", "-m", "tui_tuner.evaluate.runner.server", str(descriptor))
+    command = (*under, *own_program("tui_tuner.evaluate.runner.server", str(descriptor)))
     if read is None:
         return RunnerSetup(command, driver_environment(), None)
     directory = TemporaryDirectory(prefix="tuner-runner-", ignore_cleanup_errors=True)
