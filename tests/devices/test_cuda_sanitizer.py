@@ -1,23 +1,25 @@
+# ruff: noqa: N802 - functions of the driver's library have the names that they have there
 """compute-sanitizer: what it prints is told in one line; without it nobody is accused. The format is its manual's."""
 
 from __future__ import annotations
 
 import ctypes
-import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
+from uuid import UUID
 
 import numpy as np
 import pytest
 
-from tests.devices.fake_cuda import FakeDriver
 from tui_tuner.evaluate.devices.base import CannotWatch, DeviceFault, WatchedLaunch
 from tui_tuner.evaluate.devices.choose import compiler_for
 from tui_tuner.evaluate.devices.cuda import driver, sanitizer
 from tui_tuner.evaluate.devices.cuda.sanitizer import few_blocks, first_finding, first_in_a_warp, launch_under
+from tui_tuner.evaluate.devices.cuda.watched_launches import Driver, launch_all
 from tui_tuner.evaluate.devices.kind import DeviceChoice
 from tui_tuner.evaluate.devices.probe import DeviceReport
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind
@@ -185,87 +187,146 @@ def test_without_the_toolkit_it_says_so(monkeypatch: pytest.MonkeyPatch, tmp_pat
         _launch("memcheck", tmp_path)
 
 
-class OneContext(FakeDriver):
-    """Keeps what is launched."""
+class Library:
+    """The driver's library, with two devices and memory of this process; keeps what is launched.
+
+    Attributes:
+        launched: the numbers of each launch and of what was set for it.
+        given: the first eight bytes of each argument of each launch.
+        read: called with the last of these at a launch.
+    """
 
     def __init__(self) -> None:
-        super().__init__()
-        self.launched: list[tuple[object, ...]] = []
+        self.used = b""
+        self.blocks: dict[int, ctypes.Array[ctypes.c_char]] = {}
+        self.launched: list[tuple[int, ...]] = []
         self.given: list[list[int]] = []
-        self.behind: list[list[float]] = []
         self.read: Callable[[int], object] = lambda _: None
 
-    def load_module(self, image: bytes) -> int:
-        return 5
+    def __getattr__(self, name: str) -> Callable[..., int]:
+        assert name in ("cuInit", "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent", "cuModuleLoadData", "cuCtxSynchronize")
+        return lambda *_: 0
 
-    def function(self, module: int, name: str) -> int:
-        return 7
+    def cuDeviceGetCount(self, count: Any) -> int:
+        count._obj.value = 2
+        return 0
 
-    def ordinal(self, uuid: str) -> int:
-        return self.uuids.index(uuid)
+    def cuDeviceGet(self, device: Any, ordinal: int) -> int:
+        device._obj.value = ordinal
+        return 0
 
-    def call(self, name: str, *arguments: object) -> None:
-        if name == "cuLaunchKernel":
-            self.launched.append(arguments[:8])
-            slots = [ctypes.string_at(one, 16) for one in arguments[9]]  # type: ignore[attr-defined]
-            self.given.append([int.from_bytes(slot[:8], "little") for slot in slots])
-            self.read(self.given[-1][-1])
-            self.behind = [np.frombuffer(ctypes.string_at(self.given[-1][-1], 8), np.float32).tolist()]
-        elif name == "cuFuncSetAttribute":
-            self.launched.append(("shared", *arguments))
-        elif name not in ("cuDevicePrimaryCtxRetain", "cuCtxSetCurrent"):
-            super().call(name, *arguments)
+    def cuDeviceGetUuid_v2(self, number: Any, device: ctypes.c_int) -> int:
+        self.used = number.raw = bytes([device.value] * 16)
+        return 0
+
+    def cuModuleGetFunction(self, function: Any, module: object, symbol: bytes) -> int:
+        function._obj.value = 7
+        return 0
+
+    def cuModuleGetGlobal_v2(self, address: Any, size: Any, module: object, symbol: bytes) -> int:
+        if symbol != b"_ZL5table":
+            return 500
+        address._obj.value = self._memory(16)
+        return 0
+
+    def cuMemAlloc_v2(self, address: Any, size: ctypes.c_size_t) -> int:
+        address._obj.value = self._memory(size.value)
+        return 0
+
+    def cuMemcpyHtoD_v2(self, address: ctypes.c_uint64, content: bytes, size: ctypes.c_size_t) -> int:
+        ctypes.memmove(address.value, content, size.value)
+        return 0
+
+    def cuMemFree_v2(self, address: ctypes.c_uint64) -> int:
+        del self.blocks[address.value]
+        return 0
+
+    def cuFuncSetAttribute(self, function: Any, attribute: int, value: int) -> int:
+        self.launched.append((function.value, attribute, value))
+        return 0
+
+    def cuLaunchKernel(self, function: Any, *rest: Any) -> int:
+        *numbers, stream, slots, extra = rest
+        assert (stream, extra) == (None, None)
+        self.launched.append((function.value, *numbers))
+        self.given.append([int.from_bytes(ctypes.string_at(one, 8), "little") for one in slots])
+        self.read(self.given[-1][-1])
+        return 0
+
+    def _memory(self, nbytes: int) -> int:
+        block = ctypes.create_string_buffer(b"\xff" * nbytes, nbytes)
+        self.blocks[ctypes.addressof(block)] = block
+        return ctypes.addressof(block)
 
 
-@pytest.fixture
-def child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OneContext:
-    """What the child finds for a device; it is to launch the job in `tmp_path`, of the kernel in `k.cubin` there."""
-    fake = OneContext()
-    monkeypatch.setattr(driver, "Driver", lambda: fake)
-    monkeypatch.setattr(sanitizer, "die_with_parent", lambda: None)
-    monkeypatch.setattr(sys, "argv", ["", str(tmp_path)])
-    (tmp_path / "k.cubin").write_bytes(b"cubin")
-    return fake
+SECOND = f"gpu-{UUID(bytes=bytes([1] * 16))}"
 
 
-def test_the_child_launches_what_it_is_told(
-    tmp_path: Path, child: OneContext, capfd: pytest.CaptureFixture[str]
-) -> None:
-    arguments = [np.ones(4, np.float32), np.int32(4), np.zeros(4, np.float32)]
+def _launched(directory: Path, library: Library, launches: Sequence[WatchedLaunch], last_start_s: float = 1.0) -> None:
+    """What the child does with launches that it is told."""
+    (directory / "k.cubin").write_bytes(b"cubin")
+    sanitizer.write_job(directory, directory / "k.cubin", "k", launches, SECOND, last_start_s)
+    launch_all(directory, Driver(library))
+    assert library.used == bytes([1] * 16)
+
+
+def _floats(address: int, count: int) -> list[float]:
+    return np.frombuffer(ctypes.string_at(address, 4 * count), np.float32).tolist()
+
+
+def test_the_child_launches_what_it_is_told(tmp_path: Path) -> None:
+    arguments = [np.float32([[1, 2], [3, 4]]).T, np.int32(4), np.zeros(4, np.float32)]
     launch = WatchedLaunch("n=4", arguments, frozenset({2}), Geometry((2, 1, 1), (4, 3, 1), 60000), frozenset({2}))
-    last_start_s = -1.0  # no time but for the first
-    sanitizer.write_job(tmp_path, tmp_path / "k.cubin", "k", [launch, launch], "gpu-b", last_start_s)
-    assert json.loads((tmp_path / "job.json").read_text())["launches"][0]["unwritten"] == [2]
-    sanitizer.main()
-    assert child.launched == [("shared", 7, 8, 60000), (7, 2, 1, 1, 4, 3, 1, 60000)]
-    assert sanitizer.LAUNCHED in capfd.readouterr().out
+    library, seen = Library(), list[object]()
+    library.read = lambda last: seen.extend([_floats(library.given[-1][0], 4), ctypes.string_at(last, 16)])
+    _launched(tmp_path, library, [launch, launch], last_start_s=-1.0)  # no time but for the first
+    assert library.launched == [(7, 8, 60000), (7, 2, 1, 1, 4, 3, 1, 60000)]
+    assert library.given[0][1] & 0xFFFFFFFF == 4
+    assert seen == [[1, 3, 2, 4], b"\xff" * 16]  # the latter is an output that starts with nothing
+    assert library.blocks == {}
 
 
-def test_the_child_puts_the_addresses_of_arrays_into_structures(tmp_path: Path, child: OneContext) -> None:
+def test_the_child_puts_the_addresses_of_arrays_into_structures(tmp_path: Path) -> None:
     held = np.array((0,), [("from", "u8")])[()]
     arguments = [np.float32([3, 4]), np.int32(4), held]
     geometry, placement = Geometry((1, 1, 1), (2, 1, 1)), Placement({}, {2: {0: 0}})
-    launch = WatchedLaunch("n=2", arguments, frozenset(), geometry, placement=placement)
-    sanitizer.write_job(tmp_path, tmp_path / "k.cubin", "k", [launch], "gpu-b", 1.0)
-    sanitizer.main()
-    ((number, address),) = child.given
-    assert number == 4
-    assert address
-    assert child.behind == [[3, 4]]
+    library, behind = Library(), list[float]()
+    library.read = lambda address: behind.extend(_floats(address, 2))
+    _launched(tmp_path, library, [WatchedLaunch("n=2", arguments, frozenset(), geometry, placement=placement)])
+    ((number, _),) = library.given
+    assert number & 0xFFFFFFFF == 4
+    assert behind == [3, 4]
 
 
-def test_the_child_gives_a_list_of_the_addresses_of_an_arrays_parts(tmp_path: Path, child: OneContext) -> None:
+def test_the_child_gives_a_list_of_the_addresses_of_an_arrays_parts(tmp_path: Path) -> None:
     arguments, placement = [np.float32([[3, 4], [5, 6]])], Placement(lists=frozenset({0}))
     launch = WatchedLaunch("n=2", arguments, frozenset(), Geometry((1, 1, 1), (2, 1, 1)), placement=placement)
-    seen: list[list[float]] = []
-    child.read = lambda listed: seen.extend(
-        np.frombuffer(ctypes.string_at(address, 8), np.float32).tolist()
-        for address in np.frombuffer(ctypes.string_at(listed, 16), np.uint64).tolist()
+    library, seen = Library(), list[list[float]]()
+    library.read = lambda listed: seen.extend(
+        _floats(address, 2) for address in np.frombuffer(ctypes.string_at(listed, 16), np.uint64).tolist()
     )
-    sanitizer.write_job(tmp_path, tmp_path / "k.cubin", "k", [launch], "gpu-b", 1.0)
-    sanitizer.main()
+    _launched(tmp_path, library, [launch])
     assert seen == [[5, 6], [3, 4]]
-    assert child.blocks == {}
+    assert library.blocks == {}
+
+
+def test_the_child_fills_constant_memory_by_whichever_name_it_has(tmp_path: Path) -> None:
+    arguments, placement = [np.float32([3, 4]), np.int32(2)], Placement({0: "table"})
+    launch = WatchedLaunch("n=2", arguments, frozenset(), Geometry((1, 1, 1), (2, 1, 1)), placement=placement)
+    library = Library()
+    _launched(tmp_path, library, [launch])
+    (filled,) = library.blocks
+    assert _floats(filled, 2) == [3, 4]
+    assert len(library.given[0]) == 1
+
+
+def test_the_child_ends_where_the_driver_fails(tmp_path: Path) -> None:
+    library = Library()
+    library.cuModuleGetFunction = lambda *_: 500  # type: ignore[method-assign]
+    with pytest.raises(SystemExit, match="cuModuleGetFunction: CUDA error 500"):
+        _launched(tmp_path, library, LAUNCHES)
+    with pytest.raises(SystemExit, match="no CUDA device"):
+        Driver(library).use("gpu-0")
 
 
 def test_racecheck_gets_the_two_smallest_launches_and_those_of_few_blocks() -> None:

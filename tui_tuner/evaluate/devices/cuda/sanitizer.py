@@ -1,38 +1,31 @@
 """compute-sanitizer of the CUDA toolkit: a child launches the kernel under it, and what it prints is data.
 
-The child, which is this module run as a program, has a context and allocations of its own, by the driver alone, so that
-the tool knows how long each array is; outputs that start with nothing are not written, so that initcheck knows. The
-kernel is device code; the child is started as the runner is, without keys.
+The kernel is device code; the child is started as the runner is, without keys.
 """
 
 from __future__ import annotations
 
-import ctypes
 import json
 import math
 import re
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from tui_tuner.evaluate.devices.base import CannotWatch, DeviceFault, KernelArgument, WatchedLaunch
 from tui_tuner.evaluate.devices.constants import constant_symbols
+from tui_tuner.evaluate.devices.cuda import watched_launches
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.toolkit import WARPCHECK, toolkit_program
 from tui_tuner.problem.placement import addresses_of_parts
 from tui_tuner.processes import driver_environment
 from tui_tuner.processes.child import run_program
-from tui_tuner.processes.parent import die_with_parent
 from tui_tuner.text import clean
 
-LAUNCHED = "tuner: all was launched"
-"""What the child says at its end."""
 _OPTIONS = {
     "memcheck": ("--tool", "memcheck", "--padding", "256"),
     "racecheck": ("--tool", "racecheck", "--racecheck-report", "analysis"),
@@ -40,6 +33,7 @@ _OPTIONS = {
     "initcheck": ("--tool", "initcheck"),
     "synccheck": ("--tool", "synccheck"),
 }
+_CHILD = (sys.executable, "-I", "-S", str(Path(watched_launches.__file__).resolve()))
 _COMMON = ("--report-api-errors", "no", "--print-limit", "20")
 _KINDS = {
     "memcheck": FailureKind.ILLEGAL_ACCESS,
@@ -69,8 +63,7 @@ def launch_under(
         launches = few_blocks(launches)
     with tempfile.TemporaryDirectory(prefix="tuner-sanitize-") as directory:
         write_job(Path(directory), artifact, symbol, launches, unit, timeout_s / 4)
-        child = (sys.executable, "-P", "-m", "tui_tuner.evaluate.devices.cuda.sanitizer", directory)
-        command = [str(program), *_OPTIONS[tool], *_COMMON, *child]
+        command = [str(program), *_OPTIONS[tool], *_COMMON, *_CHILD, directory]
         try:
             done = run_program(command, environment=driver_environment(), limit_s=timeout_s, dies_with_us=True)
         except subprocess.TimeoutExpired:
@@ -80,7 +73,7 @@ def launch_under(
     finding = first_in_a_warp(done.stdout) if tool == WARPCHECK else first_finding(done.stdout)
     if finding is not None:
         raise DeviceFault(_KINDS[tool], finding)
-    if LAUNCHED not in done.stdout.splitlines():
+    if watched_launches.LAUNCHED not in done.stdout.splitlines():
         raise CannotWatch(_complaint(done.stdout + done.stderr))
 
 
@@ -111,9 +104,7 @@ def write_job(
     jobs = []
     for number, launch in enumerate(launches):
         for index, argument in enumerate(launch.arguments):
-            is_structure = isinstance(argument, np.void)
-            held = np.frombuffer(argument.tobytes(), np.uint8) if is_structure else np.ascontiguousarray(argument)
-            np.save(directory / f"{number}.{index}.npy", held, allow_pickle=False)
+            (directory / f"{number}.{index}").write_bytes(argument.tobytes())
         geometry, constants = launch.geometry, launch.placement.constants
         jobs.append(
             {
@@ -223,75 +214,3 @@ def _complaint(output: str) -> str:
     lines = [clean(line).strip("= ") for line in output.splitlines()]
     told = [line for line in lines if line and "SUMMARY" not in line]
     return f"it does not work here: {told[-1][:200]}" if told else "it does not work here, and does not say why"
-
-
-_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
-_USUAL_SHARED_BYTES = 48 * 1024
-
-
-def main() -> None:
-    """Launch all and say so; an error of the driver ends it, since the tool has told why by then."""
-    die_with_parent()
-    from tui_tuner.evaluate.devices.cuda.driver import Driver
-
-    directory = Path(sys.argv[1])
-    job = json.loads((directory / "job.json").read_text())
-    driver = Driver()
-    driver.use_context(driver.device(driver.ordinal(job["unit"])))
-    module = driver.load_module(Path(job["cubin"]).read_bytes())
-    function = driver.function(module, job["symbol"])
-    began = time.monotonic()
-    for number, launch in enumerate(job["launches"]):
-        if number and time.monotonic() - began > job["last_start_s"]:
-            break  # the smaller ones must do
-        values = [np.load(directory / f"{number}.{i}.npy") for i in range(launch["arguments"])]
-        for index, symbols in launch["constants"].items():
-            found = next(filter(None, (driver.variable(module, symbol) for symbol in symbols)), None)
-            if found is not None:  # else it was told before
-                driver.upload(found[0], values[int(index)])
-        _launch(driver, function, launch, values)
-    sys.stdout.write(f"{LAUNCHED}\n")
-
-
-def _launch(driver: Any, function: int, launch: dict[str, Any], values: list[np.ndarray]) -> None:  # noqa: ANN401
-    allocated: dict[int, int] = {}
-    for index in launch["arrays"]:
-        if str(index) not in launch["constants"]:
-            allocated[index] = driver.allocate(max(values[index].nbytes, 1))
-            if values[index].nbytes and index not in launch["unwritten"]:
-                driver.upload(allocated[index], values[index])
-    listed_at = {
-        int(index): _list_of(driver, allocated[int(index)], offsets) for index, offsets in launch["lists"].items()
-    }
-    slots: list[Any] = []
-    for index, value in enumerate(values):
-        if index in launch["aside"]:
-            continue
-        if index in allocated:
-            listed = listed_at.get(index)
-            slots.append(ctypes.c_uint64(allocated[index] if listed is None else listed))
-            continue
-        content = bytearray(value.tobytes())
-        for offset, array in launch["pointers"].get(str(index), ()):
-            content[offset : offset + 8] = allocated[array].to_bytes(8, "little")
-        slots.append(ctypes.create_string_buffer(bytes(content), max(16, len(content))))
-    shared = launch["shared_bytes"]
-    if shared > _USUAL_SHARED_BYTES:
-        driver.call("cuFuncSetAttribute", function, _MAX_DYNAMIC_SHARED_SIZE_BYTES, shared)
-    pointers = (ctypes.c_void_p * len(slots))(*map(ctypes.addressof, slots))
-    driver.call("cuLaunchKernel", function, *launch["grid"], *launch["block"], shared, None, pointers, None)
-    driver.synchronize()
-    for address in (*allocated.values(), *listed_at.values()):
-        driver.free(address)
-
-
-def _list_of(driver: Any, array: int, offsets: list[int]) -> int:  # noqa: ANN401
-    """Where the addresses of an array's parts lie."""
-    addresses = np.array(offsets, np.uint64) + np.uint64(array)
-    listed: int = driver.allocate(addresses.nbytes)
-    driver.upload(listed, addresses)
-    return listed
-
-
-if __name__ == "__main__":
-    main()
