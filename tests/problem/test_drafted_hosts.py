@@ -801,6 +801,14 @@ CASES = {
         "void sums(float *to, const float *from, int n) { k<<<(n + 511) / 512, 256, 256 * 4>>>(to, from, n); }",
         {"tunables": [], "block_size": ["256"], "shared_memory": "1024"},
     ),
+    "an output with an element for each thread, behind those of the rows before, is the same with other blocks": (
+        "__global__ void k(float *to, const float *from, int n, int m) { int i = blockIdx.x * blockDim.x + threadIdx.x;"
+        " for (int j = i; j < m; j += gridDim.x * blockDim.x) { int place = min(j, m);"
+        " to[blockIdx.y * m + place] = from[blockIdx.y * m + j]; } }\n"
+        "int main() { int n = 50, m = 300; float *to, *from; cudaMalloc(&to, n * m * 4); cudaMalloc(&from, n * m * 4);"
+        " dim3 grid((m + 127) / 128, n); k<<<grid, 128>>>(to, from, n, m); }",
+        {"tunables": ["block_size_x"], "to": ["n * m"], "from": ["n * m"]},
+    ),
     "an output with an element for each block that has a row is the same with other blocks": (
         "__global__ void k(float *to, const float *from, int n, int m) { float sum = 0;"
         " for (int j = threadIdx.x; j < m; j += blockDim.x) sum += from[blockIdx.x * m + j];"

@@ -16,6 +16,9 @@ from tui_tuner.problem.syntax import name_in
 
 _ASKS = re.compile(r"\bblockDim\b|\bblock_?(?:size|dim)\w*|\b(?:num_threads|size|dim_threads|group_dim|num_tiles)\s*\(")
 """What a kernel that may have other blocks says: their extent, or that of a group of CUDA's."""
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_ASSIGNED = re.compile(r"\b([A-Za-z_]\w*)\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)(?=((?:[^;{}(),]|\((?:[^()]|\([^()]*\))*\))*))")
+"""A variable and what it is made, or made more by."""
 _OWN_SHARED = re.compile(r"(?<!\bextern )__shared__")
 """Shared memory of a size that the kernel's text gives, as one made for its block."""
 TILE = "block_size_x"
@@ -57,7 +60,15 @@ class DraftedBlock:
 
     def _is_of_block(self, name: str) -> bool:
         index = re.search(rf"\b{re.escape(name)}\s*\[([^][;]*\bblockIdx\b[^][;]*)\]\s*=(?!=)", self._signature.body)
-        return index is not None and "threadIdx" not in index[1]
+        return index is not None and not self._of_threads().intersection(_NAME.findall(index[1]))
+
+    def _of_threads(self) -> set[str]:
+        """What differs from thread to thread of a block: its number, and variables that it goes into."""
+        found, more = set[str](), {"threadIdx"}
+        while not more <= found:
+            found |= more
+            more = {name for name, text in _ASSIGNED.findall(self._signature.body) if found & {*_NAME.findall(text)}}
+        return found
 
     def _is_counted_in_blocks(self, name: str) -> bool:
         node = self._reading.shapes.get(name)
@@ -105,7 +116,7 @@ class DraftedBlock:
 
     def _template_makes_block(self, literal: Sequence[str]) -> bool:
         """Whether the block may have to do with the numbers of the template: not where the kernel asks for its own."""
-        body, words = self._signature.body, re.compile(r"[A-Za-z_]\w*")
+        body, words = self._signature.body, _NAME
         own = {name_in(one) for one in self._signature.template}
         if not own & {*words.findall(body)} and "threadIdx" in body:
             return False
