@@ -801,6 +801,21 @@ CASES = {
         "void sums(float *to, const float *from, int n) { k<<<(n + 511) / 512, 256, 256 * 4>>>(to, from, n); }",
         {"tunables": [], "block_size": ["256"], "shared_memory": "1024"},
     ),
+    "what the host adds to a number counts, as in the first turn of a loop": (
+        f"__global__ void k(float *to, const float *from, int n, float phase, float mean) {{ {ONE}"
+        " if (i < n) to[i] = from[i] * phase + mean; }\n"
+        f"int main() {{ int n = 5000; {DATA} float phase = 0.0f, total = 1.0f; total += 0.5f; float mean = total / 2;"
+        " for (int t = 0; t < 9; t++) { phase += 0.25f; k<<<(n + 255) / 256, 256>>>(to, from, n, phase, mean); } }",
+        {"phase": 0.25, "mean": 0.75},
+    ),
+    "and what it makes of a number in a way that is not read leaves a guess": (
+        f"__global__ void k(float *to, const float *from, int n, float scale, int step) {{ {ONE}"
+        " if (i < n) to[i] = from[i] / scale + i / step; }\n"
+        f"int main() {{ int n = 5000, dims[4] = {{8, 4, 2, 2}}; {DATA} float most = 0.0f; int step = 0;"
+        " for (int i = 0; i < n; i++) most = fmaxf(most, fabsf(from[i])); float scale = most / 7.0f;"
+        " if (n > 1) step = std::stoi(optarg); k<<<(n + 255) / 256, 256>>>(to, from, n, scale, step); }",
+        {"scale": 1.5, "step": 1},
+    ),
     "an output with an element for each thread, behind those of the rows before, is the same with other blocks": (
         "__global__ void k(float *to, const float *from, int n, int m) { int i = blockIdx.x * blockDim.x + threadIdx.x;"
         " for (int j = i; j < m; j += gridDim.x * blockDim.x) { int place = min(j, m);"

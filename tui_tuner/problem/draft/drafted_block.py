@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from tui_tuner.problem.draft.device_words import is_warp
 from tui_tuner.problem.draft.drafted import MOST_THREADS
-from tui_tuner.problem.draft.guesses import TOLD_APART, is_written
-from tui_tuner.problem.draft.launch_reading import AXES, LaunchReading
+from tui_tuner.problem.draft.guesses import AXES, TOLD_APART, is_written
+from tui_tuner.problem.draft.launch_reading import LaunchReading
 from tui_tuner.problem.draft.worked_out import evaluated, names
 from tui_tuner.problem.syntax import name_in
 

@@ -186,10 +186,21 @@ class HostProgram:
         ]
         if found and (count := raised(self.code, name, found[-1].end(), end)) is not None:
             return count, found[-1].start()
-        for one in reversed(found):  # what comes from outside, as by atoi(), is said only where nothing else is
-            if self.is_arithmetic(_first_item(one["text"])):
-                return _first_item(one["text"]), one.start()
+        for one in reversed(found):  # what comes from outside, as by atoi(), is said only where no number is
+            text = _first_item(one["text"])
+            if self.is_arithmetic(text) and (one is found[-1] or not _NOTHING_YET.fullmatch(text)):
+                return self._changed(name, text, one.end(), end) or (text, one.start())
+            if re.search(rf"\b{re.escape(name)}\b", text):
+                return text, one.start()
         return (_first_item(found[-1]["text"]), found[-1].start()) if found else None
+
+    def _changed(self, name: str, text: str, start: int, end: int) -> tuple[str, int] | None:
+        """What a number has become by the first `+=` and the like behind it, as it is in the first turn of a loop."""
+        by = re.compile(rf"(?<![\w.>]){re.escape(name)}\s*(?P<by>[-+*/])=(?!=)(?P<text>[^;{{}}]*);")
+        for one in by.finditer(self.code, start, end) if self.is_plain(text) else ():
+            if one["text"].count("(") == one["text"].count(")"):  # it is no head of a loop
+                return f"({text}) {one['by']} ({one['text']})", one.start()
+        return None
 
     def set_in_list(self, name: str, place: int) -> tuple[str, int] | None:
         """What the elements of a list were last set to before a place, as in `sizes[i] = n`, by a name for which."""
@@ -318,6 +329,10 @@ class HostProgram:
         except (NotArithmetic, RecursionError):
             return None
         return node.value if isinstance(node, ast.Constant) and isinstance(node.value, int) else None
+
+
+_NOTHING_YET = re.compile(r"\s*(?:-\s*1|0(?:\.0*)?f?)\s*")
+"""What a variable is declared with that is set to something from outside later, as by an option."""
 
 
 def _assignments(name: str) -> re.Pattern[str]:

@@ -13,13 +13,13 @@ from tui_tuner.problem.draft.c_expressions import NotArithmetic
 from tui_tuner.problem.draft.device_words import local_headers, words_of_device
 from tui_tuner.problem.draft.drafted import DraftedLaunch
 from tui_tuner.problem.draft.drafted_block import TILE, DraftedBlock
-from tui_tuner.problem.draft.guesses import extents_around, size_names
+from tui_tuner.problem.draft.guesses import AXES, extents_around, size_names
 from tui_tuner.problem.draft.host_launches import HostLaunch, is_chosen, launches
 from tui_tuner.problem.draft.host_objects import Supposed
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.host_promises import drawn_in, is_power, local_memory, most_threads, multiples_in
 from tui_tuner.problem.draft.host_types import deduced
-from tui_tuner.problem.draft.launch_reading import AXES, NO_OPTIONS, LaunchReading
+from tui_tuner.problem.draft.launch_reading import NO_OPTIONS, LaunchReading
 from tui_tuner.problem.draft.opencl_launches import opencl_launches
 from tui_tuner.problem.draft.opencl_options import BuildMacro, build_macros
 from tui_tuner.problem.draft.worked_out import (

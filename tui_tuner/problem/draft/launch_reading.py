@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from tui_tuner.problem.draft.c_expressions import NotArithmetic, arithmetic
 from tui_tuner.problem.draft.folding import folded
+from tui_tuner.problem.draft.guesses import AXES
 from tui_tuner.problem.draft.host_answers import limit_of_devices
 from tui_tuner.problem.draft.host_dimensions import axes, element, extent_in
 from tui_tuner.problem.draft.host_functions import leading_to
@@ -35,7 +36,6 @@ from tui_tuner.problem.draft.worked_out import (
 )
 from tui_tuner.problem.signature import KernelSignature
 
-AXES = "xyz"
 NO_OPTIONS: Mapping[str, BuildMacro] = MappingProxyType({})
 _MOST_ASKED = 3000
 _COUNTS_GROUPS = re.compile(r"\bget_(?:group_id|num_groups|global_size)\b")

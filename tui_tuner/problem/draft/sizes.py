@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from tui_tuner.problem.draft.drafted import DraftedLaunch
-from tui_tuner.problem.draft.guesses import SMALL, is_guarded, scaled, size_names
+from tui_tuner.problem.draft.guesses import AXES, SMALL, is_guarded, scaled, size_names
 from tui_tuner.problem.draft.host_memory import LIST
 from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.signature import KernelSignature
@@ -270,8 +270,21 @@ def _threads(launch: DraftedLaunch, sizes: Mapping[str, int]) -> float:
     return math.prod(_value(text, sizes) for text in launch.keys.get("problem_size", ()))
 
 
+def _started(launch: DraftedLaunch, sizes: Mapping[str, int]) -> float:
+    """Threads of all blocks where there are many for each that is counted, as where a block has a row; else these."""
+    known = {**sizes, **launch.defaults}
+    usual = [launch.defaults.get(f"block_size_{axis}", 1) for axis in AXES]
+    block = [_value(text, known) for text in launch.keys.get("block_size", ())]
+    counted, more = len(launch.keys.get("problem_size", ())), 1.0
+    for place, extent in enumerate([*block, *usual[len(block) :]]):
+        divisors = launch.keys.get(f"grid_div_{AXES[place]}")
+        divided = extent if divisors is None else math.prod(_value(text, known) for text in divisors)
+        more *= extent / max(1.0, divided if place < counted else 1.0)
+    return _threads(launch, sizes) * max(1.0, more)
+
+
 def _is_large(launch: DraftedLaunch, sizes: Mapping[str, int], threads: float, elements: float) -> bool:
-    return _threads(launch, sizes) > threads or _elements(launch, sizes) > elements
+    return _started(launch, sizes) > threads or _elements(launch, sizes) > elements
 
 
 def _elements(launch: DraftedLaunch, sizes: Mapping[str, int]) -> float:
