@@ -21,6 +21,7 @@ from tui_tuner.evaluate.results import FailureKind
         ("float v = tex1Dfetch<float>(t, i);", "textures"),
         ("__pipeline_arrive_on(&b);", "asynchronous barriers"),
         ("k<<<1, 32>>>(x);", "kernel launches in the source"),
+        ("curandState s; curand_init(1, i, 0, &s);", "cuRAND"),
     ],
 )
 def test_what_the_emulator_cannot_run_is_refused_with_its_line(line: str, feature: str) -> None:
@@ -36,6 +37,11 @@ def test_what_the_emulator_cannot_run_is_refused_with_its_line(line: str, featur
 def test_headers_of_what_the_emulator_cannot_run_are_refused(header: str) -> None:
     with pytest.raises(BuildRefusal, match=r"the emulator cannot run .+ \(line 2\): use a CUDA GPU"):
         rewritten(f"\n#include <{header}>\n__global__ void k() {{}}\n")
+
+
+def test_headers_of_curand_do_no_harm_where_nothing_of_it_is_used(emulator: Bench) -> None:
+    source = "#include <curand.h>\n#include <curand_kernel.h>\n__global__ void k(float* x) { x[threadIdx.x] = 1; }\n"
+    assert emulator.compile(source, "k").ok
 
 
 def test_ptx_in_comments_and_strings_is_no_ptx() -> None:

@@ -801,6 +801,16 @@ CASES = {
         "void sums(float *to, const float *from, int n) { k<<<(n + 511) / 512, 256, 256 * 4>>>(to, from, n); }",
         {"tunables": [], "block_size": ["256"], "shared_memory": "1024"},
     ),
+    "the bytes of an array are those of its elements": (
+        "#define N 70000\nstruct Table { int next[40][26]; int hits[40]; };\n"
+        f"__global__ void k(float *to, const float *from, const int *next, int n) {{ {ONE}"
+        " if (i < n) to[i] = from[i] + next[i % 1040]; }\n"
+        "int main() { static Table t; float h[N], other[500][140]; size_t bytes = sizeof h; float *to, *from;"
+        " int *next;"
+        " cudaMalloc(&to, bytes); cudaMalloc(&from, sizeof(other)); cudaMalloc(&next, sizeof(t.next));"
+        " int n = sizeof(h) / sizeof(h[0]); k<<<(n + 255) / 256, 256>>>(to, from, next, n); }",
+        {"sizes": {"N": 70000}, "to": ["N"], "from": ["70000"], "next": ["1040"]},
+    ),
     "what the host adds to a number counts, as in the first turn of a loop": (
         f"__global__ void k(float *to, const float *from, int n, float phase, float mean) {{ {ONE}"
         " if (i < n) to[i] = from[i] * phase + mean; }\n"

@@ -18,7 +18,7 @@ from tui_tuner.problem.draft.host_launches import HostLaunch, is_chosen, launche
 from tui_tuner.problem.draft.host_objects import Supposed
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.host_promises import drawn_in, is_power, local_memory, most_threads, multiples_in
-from tui_tuner.problem.draft.host_types import deduced
+from tui_tuner.problem.draft.host_types import deduced, with_bytes_of_arrays
 from tui_tuner.problem.draft.launch_reading import NO_OPTIONS, LaunchReading
 from tui_tuner.problem.draft.opencl_launches import opencl_launches
 from tui_tuner.problem.draft.opencl_options import BuildMacro, build_macros
@@ -67,7 +67,8 @@ def drafted_launch(
     """
     included = local_headers(source + "\n" + host, file)
     headers = [code_only(header.read_text("utf-8", "replace")) for header in included]
-    program = HostProgram(code_only(source) + "\n" + code_only(host), headers, source + "\n" + host)
+    code = with_bytes_of_arrays(code_only(source) + "\n" + code_only(host))
+    program = HostProgram(code, headers, source + "\n" + host)
     words = words_of_device(source, file, signature)
     of_opencl = language == "opencl"
     found = opencl_launches(program, signature) if of_opencl else launches(program, signature.name)

@@ -25,7 +25,6 @@ _UNSUPPORTED_HEADERS = {
     "cute/": "CuTe",
     "cutlass/": "CUTLASS",
     "cuda_fp4": "4-bit floating point",
-    "curand": "cuRAND",
 }
 _NODES = {"gnu_asm_expression": "inline PTX", "kernel_call_syntax": "kernel launches in the source"}
 _NAMES = (
@@ -35,6 +34,7 @@ _NAMES = (
     (re.compile(r"texture|tex[123]D\w*|cudaTextureObject_t"), "textures"),
     (re.compile(r"surf[123]D\w*|cudaSurfaceObject_t"), "surfaces"),
     (re.compile(r"__cluster_dims__"), "thread block clusters"),
+    (re.compile(r"curand\w*"), "cuRAND"),
 )
 _CONDITIONAL = frozenset({"preproc_if", "preproc_ifdef", "preproc_elif", "preproc_else"})
 
