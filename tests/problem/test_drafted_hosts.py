@@ -826,6 +826,20 @@ CASES = {
         " if (n > 1) step = std::stoi(optarg); k<<<(n + 255) / 256, 256>>>(to, from, n, scale, step); }",
         {"scale": 1.5, "step": 1},
     ),
+    "an output with some elements for each block is another with other blocks": (
+        "#define BINS 32\n__global__ void k(unsigned *to, const unsigned char *from, int n) {"
+        f" {ONE} if (i < n) atomicAdd(&to[blockIdx.x * BINS + from[i] % BINS], 1u); }}\n"
+        "int main() { int n = 5000, threads = 256, blocks = (n + threads - 1) / threads; unsigned *to;"
+        " unsigned char *from; cudaMalloc(&to, blocks * BINS * sizeof(unsigned)); cudaMalloc(&from, n);"
+        " k<<<blocks, threads>>>(to, from, n); }",
+        {"tunables": [], "block_size": ["256"], "to": ["ceil_div(n, 256) * 32"]},
+    ),
+    "and one of whole blocks is the same": (
+        f"__global__ void k(float *to, const float *from, int n) {{ {ONE} to[i] = i < n ? from[i] : 0; }}\n"
+        "int main() { int n = 5000, threads = 256, blocks = (n + threads - 1) / threads; float *to, *from;"
+        " cudaMalloc(&to, blocks * threads * 4); cudaMalloc(&from, n * 4); k<<<blocks, threads>>>(to, from, n); }",
+        {"tunables": ["block_size_x"]},
+    ),
     "an output with an element for each thread, behind those of the rows before, is the same with other blocks": (
         "__global__ void k(float *to, const float *from, int n, int m) { int i = blockIdx.x * blockDim.x + threadIdx.x;"
         " for (int j = i; j < m; j += gridDim.x * blockDim.x) { int place = min(j, m);"

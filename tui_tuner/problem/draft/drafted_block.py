@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from tui_tuner.problem.draft.device_words import is_warp
 from tui_tuner.problem.draft.drafted import MOST_THREADS
+from tui_tuner.problem.draft.folding import factors
 from tui_tuner.problem.draft.guesses import AXES, TOLD_APART, is_written
 from tui_tuner.problem.draft.launch_reading import LaunchReading
 from tui_tuner.problem.draft.worked_out import evaluated, names
@@ -47,7 +48,7 @@ class DraftedBlock:
         self.made, self.extents = self._fixed(template, is_fixed)
 
     def _is_counted_by(self) -> bool:
-        """Whether an output has an element for each block, of a share of the data that is as long as the block.
+        """Whether an output has elements for each block, of a share of the data that is as long as the block.
 
         With other blocks it is another output. The share is where the host counts the elements by the block, and where
         what a block looks at begins at its number times its extent.
@@ -55,7 +56,7 @@ class DraftedBlock:
         return any(
             is_written(one.name, self._signature)
             for one in self._signature.parameters
-            if self._is_of_block(one.name) and (self._begins_at_its_extent() or self._is_counted_in_blocks(one.name))
+            if self._is_counted_in_blocks(one.name) or (self._is_of_block(one.name) and self._begins_at_its_extent())
         )
 
     def _is_of_block(self, name: str) -> bool:
@@ -71,8 +72,12 @@ class DraftedBlock:
         return found
 
     def _is_counted_in_blocks(self, name: str) -> bool:
+        """Whether the host takes memory for so many blocks, and not for whole blocks of elements."""
         node = self._reading.shapes.get(name)
-        return node is not None and any(one.startswith("block_size_") for one in names(node))
+        if node is None or "blockIdx" not in self._signature.body:
+            return False
+        whole = {one.id for one in factors(node) if isinstance(one, ast.Name)}
+        return any(one.startswith("block_size_") and one not in whole for one in names(node))
 
     def _begins_at_its_extent(self) -> bool:
         own = [one for text, _ in self._block for one in self._reading.chain(text, self._place)]
