@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import pytest
@@ -906,17 +907,33 @@ def test_sizes_of_tests_may_be_apart_so_that_one_taken_for_another_shows(tmp_pat
 def test_sizes_of_the_emulators_tests_are_apart_however_small(tmp_path):
     source = (
         "__global__ void k(float *to, const float *x, const float *y, int a, int b, int c, int d) {"
-        " int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y, z = blockIdx.z;"
-        " if (i >= a || j >= b) return; float sum = 0; for (int l = 0; l < c; l++)"
+        " int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y;"
+        " int z = blockIdx.z * blockDim.z + threadIdx.z;"
+        " if (i >= a || j >= b || z >= d) return; float sum = 0; for (int l = 0; l < c; l++)"
         " sum += x[(z * b + j) * c + l] * y[(z * c + l) * a + i]; to[(z * b + j) * a + i] = sum; }\n"
         "int main() { int a = 96, b = 128, c = 64, d = 32; cudaMalloc(&to, a * b * d * 4);"
-        " cudaMalloc(&x, b * c * d * 4); cudaMalloc(&y, c * a * d * 4); dim3 t(16, 16), g(a / 16, b / 16, d);"
-        " k<<<g, t>>>(to, x, y, a, b, c, d); }"
+        " cudaMalloc(&x, b * c * d * 4); cudaMalloc(&y, c * a * d * 4); dim3 t(16, 16, 2);"
+        " dim3 g(a / 16, b / 16, (d + 1) / 2); k<<<g, t>>>(to, x, y, a, b, c, d); }"
     )
     alike, apart = (drafted(tmp_path, source, Amendments(tested=way))[0].on_emulator() for way in ("", "apart"))
     assert alike.sizes == apart.sizes
     assert alike.tests[-1].sizes == {"a": 32, "b": 16, "c": 23, "d": 23}
     assert apart.tests[-1].sizes == {"a": 32, "b": 16, "c": 17, "d": 12}
+
+
+def test_the_emulator_has_whole_blocks_and_fewer_rows_of_them(tmp_path):
+    source = (
+        "__global__ void k(float *to, const float *from, int rows, int depth, int n) { __shared__ float s[256];"
+        " int i = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.z * depth + blockIdx.y;"
+        " s[threadIdx.x] = i < n ? from[row * n + i] : 0; __syncthreads();"
+        " if (i < n) to[row * n + i] = s[threadIdx.x / 2]; }\n"
+        "int main() { int rows = 16, depth = 2048, n = 8192; cudaMalloc(&to, (size_t)rows * depth * n * 4);"
+        " cudaMalloc(&from, (size_t)rows * depth * n * 4);"
+        " k<<<dim3((n + 255) / 256, depth, rows), 256>>>(to, from, rows, depth, n); }"
+    )
+    sizes = drafted(tmp_path, source)[0].on_emulator().sizes
+    assert sizes["n"] >= 2 * 256
+    assert math.prod(sizes.values()) <= 2**14
 
 
 def test_the_work_that_a_draft_proposes_is_what_its_threads_and_arrays_are(tmp_path):

@@ -101,8 +101,11 @@ def drafted_sizes(
     for _ in range(0 if has_emulator else amendments.halvings):
         _halved(launch, emulated)
     timed = {name: scaled(size, amendments.doublings) if name in guessed else size for name, size in emulated.items()}
-    while _is_large(launch, emulated, _EMULATED_THREADS, _EMULATED_ELEMENTS) and _halved(launch, emulated):
-        pass
+    while _is_large(launch, emulated, _EMULATED_THREADS, _EMULATED_ELEMENTS):
+        few = _elements(launch, emulated) <= _EMULATED_ELEMENTS
+        uncounted = emulated.keys() - _counted(launch) if few else set[str]()
+        if not (_halved(launch, emulated, uncounted) or _halved(launch, emulated)):
+            break
     for _ in range(amendments.halvings):
         _halved(launch, emulated)
     usual: Tested = "odd" if is_guarded(signature) else "half"
@@ -194,6 +197,11 @@ def _make_room(launch: DraftedLaunch, timed: dict[str, int]) -> None:
             timed[largest] //= 2
 
 
+def _counted(launch: DraftedLaunch) -> set[str]:
+    """The sizes that threads are made of."""
+    return {*re.findall(r"\w+", " ".join(launch.keys.get("problem_size", ())))}
+
+
 def _extents(launch: DraftedLaunch) -> frozenset[str]:
     """The sizes that arrays or threads are made of."""
     return frozenset(re.findall(r"\w+", " ".join([*launch.keys.get("problem_size", ()), *launch.shapes.values()])))
@@ -257,13 +265,35 @@ def _enlarged(
 
 
 def _halved(launch: DraftedLaunch, sizes: dict[str, int], but: Collection[str] = ()) -> bool:
-    """Halve the largest size; whether there is one that can be."""
+    """Halve the largest size; whether there is one that can be.
+
+    One that blocks divide stays as long as two of them while others can be halved, and what a block has a row of
+    however few there are: within one block others may be right that are not where there are several.
+    """
     others = sizes.keys() - launch.of_block - set(but)
-    largest = max(others, key=lambda name: (sizes[name], name), default=None)
-    if largest is None or sizes[largest] < 2 * SMALL:
-        return False
-    sizes[largest] //= 2
-    return True
+    axes = launch.keys.get("problem_size", ())
+    taken = {name: by for name, (by, _) in zip(axes, _blocks(launch, sizes), strict=False) if name in others}
+    divided = {name for name, by in taken.items() if sizes[name] < 4 * by and by > 1}
+    rows = {name for name, by in taken.items() if by <= 1}
+    for eligible, least in ((others - divided, 2 * SMALL), (rows, 4), (divided, 2 * SMALL)):
+        largest = max(eligible, key=lambda name: (sizes[name], name), default=None)
+        if largest is not None and sizes[largest] >= least:
+            sizes[largest] //= 2
+            return True
+    return False
+
+
+def _blocks(launch: DraftedLaunch, sizes: Mapping[str, int]) -> list[tuple[float, float]]:
+    """What a block of the host takes along each axis, and its threads there."""
+    known = {**sizes, **launch.defaults}
+    usual = [float(launch.defaults.get(f"block_size_{axis}", 1)) for axis in AXES]
+    threads = [_value(text, known) for text in launch.keys.get("block_size", ())]
+    found = []
+    for axis, extent in zip(AXES, [*threads, *usual[len(threads) :]], strict=True):
+        divisors = launch.keys.get(f"grid_div_{axis}")
+        by = extent if divisors is None else math.prod(_value(text, known) for text in divisors)
+        found.append((max(1.0, by), extent))
+    return found
 
 
 def _threads(launch: DraftedLaunch, sizes: Mapping[str, int]) -> float:
@@ -272,15 +302,9 @@ def _threads(launch: DraftedLaunch, sizes: Mapping[str, int]) -> float:
 
 def _started(launch: DraftedLaunch, sizes: Mapping[str, int]) -> float:
     """Threads of all blocks where there are many for each that is counted, as where a block has a row; else these."""
-    known = {**sizes, **launch.defaults}
-    usual = [launch.defaults.get(f"block_size_{axis}", 1) for axis in AXES]
-    block = [_value(text, known) for text in launch.keys.get("block_size", ())]
-    counted, more = len(launch.keys.get("problem_size", ())), 1.0
-    for place, extent in enumerate([*block, *usual[len(block) :]]):
-        divisors = launch.keys.get(f"grid_div_{AXES[place]}")
-        divided = extent if divisors is None else math.prod(_value(text, known) for text in divisors)
-        more *= extent / max(1.0, divided if place < counted else 1.0)
-    return _threads(launch, sizes) * max(1.0, more)
+    counted = len(launch.keys.get("problem_size", ()))
+    more = (extent / (by if place < counted else 1) for place, (by, extent) in enumerate(_blocks(launch, sizes)))
+    return _threads(launch, sizes) * max(1.0, math.prod(more))
 
 
 def _is_large(launch: DraftedLaunch, sizes: Mapping[str, int], threads: float, elements: float) -> bool:
