@@ -102,8 +102,8 @@ def drafted_sizes(
         _halved(launch, emulated)
     timed = {name: scaled(size, amendments.doublings) if name in guessed else size for name, size in emulated.items()}
     while _is_large(launch, emulated, _EMULATED_THREADS, _EMULATED_ELEMENTS):
-        few = _elements(launch, emulated) <= _EMULATED_ELEMENTS
-        uncounted = emulated.keys() - _counted(launch) if few else set[str]()
+        fits = _elements(launch, emulated) <= _EMULATED_ELEMENTS
+        uncounted = emulated.keys() - _counted(launch) if fits else set[str]()
         if not (_halved(launch, emulated, uncounted) or _halved(launch, emulated)):
             break
     for _ in range(amendments.halvings):
