@@ -815,9 +815,10 @@ CASES = {
     "what the host adds to a number counts, as in the first turn of a loop": (
         f"__global__ void k(float *to, const float *from, int n, float phase, float mean) {{ {ONE}"
         " if (i < n) to[i] = from[i] * phase + mean; }\n"
-        f"int main() {{ int n = 5000; {DATA} float phase = 0.0f, total = 1.0f; total += 0.5f; float mean = total / 2;"
+        f"int main() {{ int n = 5000; {DATA} float phase = 0.0f, total = 1; total += 0.5f;"
+        " total *= 3; float mean = total / 2;"
         " for (int t = 0; t < 9; t++) { phase += 0.25f; k<<<(n + 255) / 256, 256>>>(to, from, n, phase, mean); } }",
-        {"phase": 0.25, "mean": 0.75},
+        {"phase": 0.25, "mean": 2.25},
     ),
     "and what it makes of a number in a way that is not read leaves a guess": (
         f"__global__ void k(float *to, const float *from, int n, float scale, int step) {{ {ONE}"

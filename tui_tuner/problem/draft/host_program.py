@@ -195,12 +195,13 @@ class HostProgram:
         return (_first_item(found[-1]["text"]), found[-1].start()) if found else None
 
     def _changed(self, name: str, text: str, start: int, end: int) -> tuple[str, int] | None:
-        """What a number has become by the first `+=` and the like behind it, as it is in the first turn of a loop."""
+        """What a number has become by `+=` and the like behind it, each once, as it is in the first turn of a loop."""
         by = re.compile(rf"(?<![\w.>]){re.escape(name)}\s*(?P<by>[-+*/])=(?!=)(?P<text>[^;{{}}]*);")
-        for one in by.finditer(self.code, start, end) if self.is_plain(text) else ():
-            if one["text"].count("(") == one["text"].count(")"):  # it is no head of a loop
-                return f"({text}) {one['by']} ({one['text']})", one.start()
-        return None
+        found = list(by.finditer(self.code, start, end)) if self.is_plain(text) else []
+        steps = [one for one in found if one["text"].count("(") == one["text"].count(")")]  # others are heads of loops
+        for one in steps:
+            text = f"({text}) {one['by']} ({one['text']})"
+        return (text, steps[-1].start()) if steps else None
 
     def set_in_list(self, name: str, place: int) -> tuple[str, int] | None:
         """What the elements of a list were last set to before a place, as in `sizes[i] = n`, by a name for which."""
