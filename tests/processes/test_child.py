@@ -244,6 +244,7 @@ def test_a_module_of_ours_is_run_from_where_this_package_lies(monkeypatch: pytes
     for place in (where, elsewhere):
         place.mkdir()
         (place / "part.py").write_text("import sys; print(__name__, __file__, *sys.argv[1:])\n")
+    (elsewhere / "runpy.py").write_text("raise SystemExit('not ours')\n")
     monkeypatch.setattr(server, "PACKAGES", where)
     monkeypatch.chdir(elsewhere)
     done = run_program(server.own_program("part", "a", "b c"), environment={}, limit_s=30)

@@ -9,7 +9,6 @@ import json
 import math
 import re
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -24,6 +23,7 @@ from tui_tuner.evaluate.toolkit import WARPCHECK, toolkit_program
 from tui_tuner.problem.placement import addresses_of_parts
 from tui_tuner.processes import driver_environment
 from tui_tuner.processes.child import run_program
+from tui_tuner.processes.server import own_command
 from tui_tuner.text import clean
 
 _OPTIONS = {
@@ -33,7 +33,6 @@ _OPTIONS = {
     "initcheck": ("--tool", "initcheck"),
     "synccheck": ("--tool", "synccheck"),
 }
-_CHILD = (sys.executable, "-I", "-S", str(Path(watched_launches.__file__).resolve()))
 _COMMON = ("--report-api-errors", "no", "--print-limit", "20")
 _KINDS = {
     "memcheck": FailureKind.ILLEGAL_ACCESS,
@@ -63,7 +62,7 @@ def launch_under(
         launches = few_blocks(launches)
     with tempfile.TemporaryDirectory(prefix="tuner-sanitize-") as directory:
         write_job(Path(directory), artifact, symbol, launches, unit, timeout_s / 4)
-        command = [str(program), *_OPTIONS[tool], *_COMMON, *_CHILD, directory]
+        command = [str(program), *_OPTIONS[tool], *_COMMON, *own_command(watched_launches.__name__, "main", directory)]
         try:
             done = run_program(command, environment=driver_environment(), limit_s=timeout_s, dies_with_us=True)
         except subprocess.TimeoutExpired:

@@ -1,8 +1,8 @@
 """What runs under compute-sanitizer: launches a kernel as a directory tells, by the driver alone.
 
-Standard library only: each tool starts it anew before a kernel is accepted, and with NumPy and modules of ours that
-took half a second. It has a context and allocations of its own, so that the tool knows how long each array is; outputs
-that start with nothing are not written, so that initcheck knows.
+Of ours it loads next to nothing, and no NumPy: each tool starts it anew before a kernel is accepted, and with what
+drives a device here that took half a second. It has a context and allocations of its own, so that the tool knows how
+long each array is; outputs that start with nothing are not written, so that initcheck knows.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-import signal
 import sys
 import time
 from ctypes import byref, c_int, c_size_t, c_uint64, c_void_p
@@ -18,14 +17,15 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from tui_tuner.processes.parent import die_with_parent
+
 LAUNCHED = "tuner: all was launched"
 """What it says at its end."""
 _MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
 _USUAL_SHARED_BYTES = 48 * 1024
-_PR_SET_PDEATHSIG = 1
 
 
-class Driver:
+class PlainDriver:
     """The calls that this takes; an error of any ends the program, since the tool has told why by then.
 
     Args:
@@ -93,7 +93,7 @@ class Driver:
         self.call("cuMemFree_v2", c_uint64(address))
 
 
-def launch_all(directory: Path, driver: Driver) -> None:
+def launch_all(directory: Path, driver: PlainDriver) -> None:
     """Launch what `job.json` tells, with the arguments in the files beside it, as many as there is time for."""
     job = json.loads((directory / "job.json").read_text())
     driver.use(job["unit"])
@@ -108,7 +108,7 @@ def launch_all(directory: Path, driver: Driver) -> None:
         _launch(driver, function, launch, contents)
 
 
-def _launch(driver: Driver, function: c_void_p, launch: dict[str, Any], contents: list[bytes]) -> None:
+def _launch(driver: PlainDriver, function: c_void_p, launch: dict[str, Any], contents: list[bytes]) -> None:
     arrays = [index for index in launch["arrays"] if str(index) not in launch["constants"]]
     unwritten = set(launch["unwritten"])
     addresses = {
@@ -137,14 +137,10 @@ def _by_value(content: bytes, launch: dict[str, Any], index: int, addresses: dic
     return ctypes.create_string_buffer(bytes(held), max(16, len(held)))
 
 
-def main() -> None:
-    """Launch all and say so, and end without tidying up, which takes a tool longer than some launches."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGKILL))
-    launch_all(Path(sys.argv[1]), Driver(ctypes.CDLL("libcuda.so.1")))
+def main(arguments: list[str]) -> None:
+    """Launch all in the directory that is given, say so, and end without tidying up, which takes a tool long."""
+    die_with_parent()
+    launch_all(Path(arguments[0]), PlainDriver(ctypes.CDLL("libcuda.so.1")))
     sys.stdout.write(f"{LAUNCHED}\n")
     sys.stdout.flush()
     os._exit(0)
-
-
-if __name__ == "__main__":
-    main()
