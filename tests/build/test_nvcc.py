@@ -131,6 +131,14 @@ async def test_a_tunable_says_how_far_a_loop_is_unrolled(builder, candidate):
 
 
 @pytest.mark.parametrize(
+    ("line", "count"),
+    [("#pragma unroll 4 / N", "4 / N"), ("  # pragma unroll(N) // N", "(N)"), ("#pragma unroll N /* */", "N")],
+)
+def test_a_count_with_a_name_in_it_is_one_in_which_macros_are_replaced(line, count):
+    assert f"TUNER_UNROLL({count})" in with_macros_in_unrolls(f"{line}\nfor").splitlines()[-2]
+
+
+@pytest.mark.parametrize(
     "source", ["#pragma unroll\nfor", "#pragma unroll 4\nfor", "#pragma unroll (16) // N\nfor", "#pragma once\nUNROLL"]
 )
 def test_what_names_no_macro_stays_as_it_is(source):

@@ -108,8 +108,8 @@ def _plain(kind: str) -> str:
     return re.sub(r"\s+", " ", re.sub(r"\s*([<>,:])\s*", r"\1", kind.strip()))
 
 
-_SIZEOF = re.compile(
-    r"\bsizeof\s*(?:\(\s*(?P<path>(?:\w+\s*(?:\.|->)\s*)*)(?P<name>[A-Za-z_]\w*)\s*(?P<first>\[\s*0\s*\])?\s*\)"
+_BYTES_ASKED = re.compile(
+    r"\bsizeof\s*(?:\(\s*(?:\w+\s*(?:\.|->)\s*)*(?P<name>[A-Za-z_]\w*)\s*(?P<first>\[\s*0\s*\])?\s*\)"
     r"|\s(?P<bare>[A-Za-z_]\w*)\b(?!\s*\())"
 )
 _NO_TYPE = r"(?!(?:return|else|case|goto|new|delete|do)\b)"
@@ -117,21 +117,26 @@ _NO_TYPE = r"(?!(?:return|else|case|goto|new|delete|do)\b)"
 
 def with_bytes_of_arrays(code: str) -> str:
     """Code in which `sizeof` of an array, a variable or a member of a structure, is that of its elements, in words."""
+    indexed = {*re.findall(r"\b(\w+)\s*\[", code)}
 
     def spelled(found: re.Match[str]) -> str:
         name = found["name"] or found["bare"]
-        declared = re.compile(
-            rf"\b{_NO_TYPE}(?P<type>(?:(?:un)?signed\s+)?[A-Za-z_]\w*)\s+(?:\w+\s*(?:\[[^\][]+\]\s*)*,\s*)*{name}\s*"
-            r"(?P<extents>(?:\[[^\][]+\]\s*)+)[;,={]"
-        )
-        arrays = list(declared.finditer(code, 0, found.start()))
+        arrays = list(_arrays(name).finditer(code, 0, found.start())) if name in indexed else []
         if not arrays:
             return found[0]
         element = f"sizeof({arrays[-1]['type']})"
         extents = re.findall(r"\[([^\][]+)\]", arrays[-1]["extents"])
         return element if found["first"] else f"({' * '.join(f'({one})' for one in extents)} * {element})"
 
-    return _SIZEOF.sub(spelled, code)
+    return _BYTES_ASKED.sub(spelled, code)
+
+
+def _arrays(name: str) -> re.Pattern[str]:
+    """Declarations of arrays of a name."""
+    return re.compile(
+        rf"\b{_NO_TYPE}(?P<type>(?:(?:un)?signed\s+)?[A-Za-z_]\w*)\s+(?:\w+\s*(?:\[[^\][]+\]\s*)*,\s*)*{name}\s*"
+        r"(?P<extents>(?:\[[^\][]+\]\s*)+)[;,={]"
+    )
 
 
 def with_structures(node: ast.expr, code: str) -> ast.expr:

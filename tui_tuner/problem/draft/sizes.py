@@ -124,8 +124,7 @@ def drafted_sizes(
 def _of_fixed_grid(launch: DraftedLaunch, signature: KernelSignature) -> dict[str, str]:
     """The arrays that threads whose number says nothing of them go through, as long as the only size that is passed."""
     passed = [str(launch.values.get(name, "")) for name in size_names(signature)]
-    threads = re.findall(r"[A-Za-z_]\w*", " ".join(launch.keys.get("problem_size", ())))
-    if threads or len(passed) != 1 or passed[0] not in launch.sizes:
+    if _counted(launch) or len(passed) != 1 or passed[0] not in launch.sizes:
         return {}
     return {one.name: passed[0] for one in signature.parameters if one.is_array}
 
@@ -199,7 +198,7 @@ def _make_room(launch: DraftedLaunch, timed: dict[str, int]) -> None:
 
 def _counted(launch: DraftedLaunch) -> set[str]:
     """The sizes that threads are made of."""
-    return {*re.findall(r"\w+", " ".join(launch.keys.get("problem_size", ())))}
+    return {*re.findall(r"[A-Za-z_]\w*", " ".join(launch.keys.get("problem_size", ())))}
 
 
 def _extents(launch: DraftedLaunch) -> frozenset[str]:
@@ -271,8 +270,8 @@ def _halved(launch: DraftedLaunch, sizes: dict[str, int], but: Collection[str] =
     however few there are: within one block others may be right that are not where there are several.
     """
     others = sizes.keys() - launch.of_block - set(but)
-    axes = launch.keys.get("problem_size", ())
-    taken = {name: by for name, (by, _) in zip(axes, _blocks(launch, sizes), strict=False) if name in others}
+    along = zip(launch.keys.get("problem_size", ()), _blocks(launch, sizes), strict=False)
+    taken = {name: by for name, (by, _) in along if name in others}
     divided = {name for name, by in taken.items() if sizes[name] < 4 * by and by > 1}
     rows = {name for name, by in taken.items() if by <= 1}
     for eligible, least in ((others - divided, 2 * SMALL), (rows, 4), (divided, 2 * SMALL)):

@@ -146,10 +146,8 @@ class Nvcc:
         return kernel_resources(log, symbol)
 
 
-_UNROLL = re.compile(
-    r"^(?P<indent>[ \t]*)#[ \t]*pragma[ \t]+unroll\b(?P<count>(?:[^\n/\\]|/(?![/*]))*[A-Za-z_](?:[^\n/\\]|/(?![/*]))*)",
-    re.MULTILINE,
-)
+_UNROLL = re.compile(r"^([ \t]*)#[ \t]*pragma[ \t]+unroll\b((?:[^\n/\\]|/(?![/*]))+)", re.MULTILINE)
+"""What stands before one, and its count without a comment behind it."""
 _UNROLL_MACROS = """#define TUNER_PRAGMA(text) _Pragma(#text)
 #define TUNER_UNROLL(count) TUNER_PRAGMA(unroll count)
 #line 1
@@ -162,7 +160,12 @@ def with_macros_in_unrolls(source: str) -> str:
     NVRTC and clang replace it. nvcc has the host's compiler preprocess, which leaves the words of a pragma alone: the
     name would be one that nobody declared.
     """
-    changed = _UNROLL.sub(lambda found: f"{found['indent']}TUNER_UNROLL({found['count'].strip()})", source)
+
+    def spelled(found: re.Match[str]) -> str:
+        indent, count = found.groups()
+        return f"{indent}TUNER_UNROLL({count.strip()})" if re.search(r"[A-Za-z_]", count) else found[0]
+
+    changed = _UNROLL.sub(spelled, source)
     return source if changed == source else _UNROLL_MACROS + changed
 
 

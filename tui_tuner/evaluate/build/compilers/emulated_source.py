@@ -25,6 +25,7 @@ _UNSUPPORTED_HEADERS = {
     "cute/": "CuTe",
     "cutlass/": "CUTLASS",
     "cuda_fp4": "4-bit floating point",
+    "curand_mtgp32": "cuRAND",
 }
 _NODES = {"gnu_asm_expression": "inline PTX", "kernel_call_syntax": "kernel launches in the source"}
 _NAMES = (
