@@ -183,6 +183,23 @@ async def test_a_rule_on_a_file_opens_that_file_and_not_its_neighbour(policy, tm
     assert "Permission denied" in done.output
 
 
+async def test_a_confined_process_reads_of_itself_what_is_named_and_nothing_of_others(policy, tmp_path):
+    script = f"""
+for path in ("/proc/self/maps", "/proc/self/environ", "/proc/{os.getpid()}/maps"):
+    try:
+        open(path).read()
+        print(path)
+    except OSError as error:
+        print(type(error).__name__)
+"""
+    command = (sys.executable, "-I", "-S", "-c", script)
+    own = Path("/proc/self/maps")
+
+    done = await run_confined(command, directory=tmp_path, policy=policy, read=(*PYTHON, own))
+
+    assert done.output.splitlines() == [str(own), "PermissionError", "PermissionError"]
+
+
 async def test_a_hanging_command_is_ended_in_time_with_all_that_it_started(policy, tmp_path, processes_at_home):
     command = ("/bin/sh", "-c", "sleep 600 & sleep 600 & wait")
     for timeout_s in GROWING_S:

@@ -7,6 +7,7 @@ from tests.waiting import is_loaded
 from tui_tuner.evaluate.build.compilers import BuildRefusal
 from tui_tuner.evaluate.build.compilers.opencl import KERNELS, OpenCLCompiler
 from tui_tuner.evaluate.results import FailureKind
+from tui_tuner.evaluate.sandbox.launcher import ResourceLimits
 from tui_tuner.evaluate.sandbox.run import Policy, run_confined
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Launch
@@ -74,7 +75,10 @@ async def test_a_confined_build_writes_a_binary_and_names_its_kernels(opencl, tm
     policy = Policy(allow_unconfined=True)
     if stays_loaded:
         policy.warm(*recipe.warm)
-    done = await run_confined(recipe.command, directory=tmp_path, policy=policy, read=recipe.read, write=recipe.devices)
+    limits = ResourceLimits(memory=0)  # as a build that opens a device has
+    done = await run_confined(
+        recipe.command, directory=tmp_path, policy=policy, read=recipe.read, write=recipe.devices, limits=limits
+    )
     assert done.returncode == 0, done.output
     assert COMPILER.symbol(candidate(), done.output) == "scale"
     assert (tmp_path / recipe.artifact).stat().st_size > 0

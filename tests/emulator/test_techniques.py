@@ -157,18 +157,11 @@ def test_packed_bytes_are_added_to_their_neighbours(examples: Bench, n: int):
     assert np.array_equal(around[:-2] + around[1:-1] + around[2:], y)
 
 
-def test_a_thread_slides_along_the_rows(examples: Bench):
-    x = RANDOM.random((29, 37), np.float32)
-    _, y = run(
-        examples,
-        "slide_along_an_axis",
-        x,
-        zeros(29, 37),
-        np.int32(29),
-        np.int32(37),
-        grid=(3, 4, 1),
-        block=(16, 2, 1),
-    )
+@pytest.mark.parametrize("columns", [37, 128])
+def test_a_thread_slides_along_the_rows(examples: Bench, columns: int):
+    x = RANDOM.random((29, columns), np.float32)
+    sizes = np.int32(29), np.int32(columns)
+    _, y = run(examples, "slide_along_an_axis", x, zeros(29, columns), *sizes, grid=(2, 4, 1), block=(16, 2, 1))
     around = np.pad(x, 1)
-    expected = sum(around[i : i + 29, j : j + 37] for i in range(3) for j in range(3))
+    expected = sum(around[i : i + 29, j : j + columns] for i in range(3) for j in range(3))
     assert np.allclose(expected, y, rtol=1e-5)

@@ -33,6 +33,8 @@ SYSTEM_WRITE = (Path("/dev/null"),)
 _LAUNCHER = "tui_tuner.evaluate.sandbox.launcher"
 _ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 """NumPy's BLAS starts threads when it is loaded, and a process with threads cannot be forked."""
+_ITSELF = "/proc/self"
+"""Another one to each process: the confined one opens it itself."""
 _GRACE_S = 5.0
 
 
@@ -232,7 +234,7 @@ def _options(read: Sequence[Path], write: Sequence[Path], limits: ResourceLimits
 
 
 def _resolved(paths: Sequence[Path]) -> list[str]:
-    return list(dict.fromkeys(str(path.resolve()) for path in paths))
+    return list(dict.fromkeys(str(path if path.is_relative_to(_ITSELF) else path.resolve()) for path in paths))
 
 
 async def _kill(launcher: Launcher, output: _Output) -> None:

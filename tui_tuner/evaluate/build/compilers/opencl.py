@@ -17,9 +17,9 @@ BINARY = "kernel.bin"
 KERNELS = "kernels: "
 """What the child prints before the names of the kernels it built."""
 CHILD = Path(__file__).with_name("opencl_child.py")
-MACHINE = ("/proc/cpuinfo", "/proc/meminfo", "/proc/driver/nvidia", "/sys/devices", "/sys/bus")
+MACHINE = ("/proc/cpuinfo", "/proc/meminfo", "/proc/self/maps", "/proc/driver/nvidia", "/sys/devices", "/sys/bus")
 DRIVERS = ("/etc/OpenCL", "/usr/lib*/llvm*", "/usr/share/pocl", "/opt/intel", "/opt/rocm*", *MACHINE)
-"""What drivers read: their registry, their compilers, and the machine they run on."""
+"""What drivers read: their registry, their compilers, and the machine they run on; NVIDIA's where it is in memory."""
 _INSTALLED = ("/etc/OpenCL", "/usr/share/pocl")
 NODES = ("/dev/dri", "/dev/nvidia*", "/dev/kfd")
 
