@@ -487,3 +487,29 @@ def test_a_grid_that_the_device_says_is_told_to_be_a_usual_one(tmp_path, made, i
     _, text, _ = drafted_of(tmp_path, source)
     assert ("; the device says how many blocks, here a usual number is taken: check" in text) is is_told
     assert "[launch]  # as the host launches it in line 2" in text
+
+
+@pytest.mark.parametrize(
+    ("written", "elements"),
+    [
+        ("atomicAdd(sum, s);", "1"),
+        ("if (i == 0) *sum = s;", "1"),
+        ("if (i == 0) (*sum) += s;", "1"),
+        ("atomicAdd(&sum[0], s);", "1"),
+        ("sum[i] = s;", "n"),
+        ("atomicAdd(sum, s); sum[i + 1] = s;", "n"),
+        ("atomicAdd(sum + i, s);", "n"),
+        ("float *at = sum + i; *at = s;", "n"),
+        ("*sum++ = s;", "n"),
+        ("put(sum, s);", "n"),
+    ],
+)
+def test_an_array_of_which_the_kernel_touches_the_first_element_alone_has_one(tmp_path, written, elements):
+    source = (
+        f"__global__ void k(const float *from, float *sum, int n) {{ {ONE} float s = i < n ? from[i] : 0;"
+        f" {written} }}\n"
+        "void run(const float *from, float *sum, int n) { k<<<(n + 255) / 256, 256>>>(from, sum, n); }"
+    )
+    _, text, arguments = drafted_of(tmp_path, source)
+    assert (arguments["from"].shape, arguments["sum"].shape) == (["n"], [elements])
+    assert " * 1" not in text

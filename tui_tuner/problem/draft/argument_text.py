@@ -157,7 +157,7 @@ def moved_once(draft: Draft) -> str:
         elements = " * ".join(as_factor(extent, "*") for extent in extents)
         times = 2 if one.name in written and (written[one.name] or one.name in draft.amendments.filled) else 1
         found[elements] = found.get(elements, 0) + each * times
-    return " + ".join(f"{number} * {elements}" for elements, number in found.items()) or "1"
+    return " + ".join(re.sub(r" \* 1$", "", f"{number} * {one}") for one, number in found.items()) or "1"
 
 
 def _local(parameter: KernelParameter, draft: Draft) -> Iterator[str]:

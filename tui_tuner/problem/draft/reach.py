@@ -35,9 +35,19 @@ def reached_by(signature: KernelSignature, launch: DraftedLaunch | None) -> dict
     blocks = [text if keys.get(f"grid_div_{AXES[axis]}") == ["1"] else "" for axis, text in elements]
     others = () if launch is None else launch.sizes.keys() - {*sizes}
     has_several = len(sizes) > 1 or (sizes and others)
-    arrays = [one.name for one in signature.parameters if one.is_array] if has_several else []
-    found = {name: elements_reached(signature, name, sizes, blocks) for name in arrays}
-    return {name: text for name, text in found.items() if text}
+    arrays = [one.name for one in signature.parameters if one.is_array]
+    found = {name: elements_reached(signature, name, sizes, blocks) for name in arrays if has_several}
+    pointers = [one.name for one in signature.parameters if one.is_array and "[" not in one.type_text]
+    first = {name: "1" for name in pointers if _is_first_alone(name, signature)}
+    return {name: text for name, text in found.items() if text} | first
+
+
+def _is_first_alone(name: str, signature: KernelSignature) -> bool:
+    """Whether the kernel touches the first element of an array alone, as in `*sum = s` and `atomicAdd(sum, s)`."""
+    plain, body = re.escape(name or "?"), where_used(name, signature.body)
+    first = rf"\*\s*{plain}\b(?!\s*(?:\[|\+\+|--|->))|\b{plain}\s*\[\s*0\s*\]|\batom\w*\s*\(\s*{plain}\s*,"
+    found = len(re.findall(first, body))
+    return found > 0 and found == len(re.findall(rf"\b{plain}\b", body))
 
 
 def elements_reached(signature: KernelSignature, array: str, sizes: Collection[str], blocks: Sequence[str]) -> str:
