@@ -231,6 +231,11 @@ ROWS_OF_A_TABLE = {
     "at once": ("", "table[ids[row] * dim + d]", "vocab"),
     "by a pointer to its row": ("const float *from = table + ids[row] * (size_t)dim;", "from[d]", "vocab"),
     "in quarters": ("int id = ids[row];", "table[id * 4 + d % 4]", "vocab * dim // 4"),
+    "by a name for its place": ("int id = ids[row]; int at = id * dim + d % 2;", "table[at]", "vocab"),
+    "by a name for where its row begins": ("int begins = ids[row] * dim;", "table[begins + d]", "vocab"),
+    "with what remains of a row": ("int id = ids[row];", "table[id * dim + d % dim]", "vocab"),
+    "by a name that goes on": ("int at = ids[row] * dim; at += row;", "table[at]", None),
+    "with what remains of another": ("int id = ids[row];", "table[id * dim + dim % d]", None),
     "from the second one on": ("int id = ids[row];", "table[(id + 1) * dim - dim + d]", None),
     "of a table for each batch": ("int id = ids[row];", "table[(row * dim + id) * dim + d]", None),
     "behind a row": ("int id = ids[row];", "table[row * dim + id]", None),
@@ -250,6 +255,18 @@ def test_numbers_that_say_which_row_to_read_are_below_the_number_of_rows(tmp_pat
     )
     _, _, arguments = drafted_of(tmp_path, source)
     assert arguments["ids"].high == high
+
+
+@pytest.mark.parametrize("guard", ["i < n * dim", "i >= n * dim) return; if (true"])
+def test_what_is_read_by_numbers_of_rows_is_as_large_as_a_guard_over_all_elements_says(tmp_path, guard):
+    source = (
+        f"__global__ void k(float *to, const float *table, const int *ids, int n, int dim) {{ {ONE}"
+        f" if ({guard}) to[i] = table[ids[i / dim] * dim + i % dim]; }}\n"
+        "void run(float *a, float *b, int *c, int n, int dim) { k<<<(n * dim + 127) / 128, 128>>>(a, b, c, n, dim); }"
+    )
+    _, _, arguments = drafted_of(tmp_path, source)
+    assert (arguments["to"].shape, arguments["ids"].shape) == (["dim * n"], ["n"])
+    assert (arguments["table"].shape, arguments["ids"].high) == (["n * dim"], "n")
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def places_said(
     """How many places of the first array there are that is read where an element of another says; None where none is.
 
     As x is by columns in `x[columns[i]]`, and a table by its rows in `table[ids[i] * width + j]`, also by a name that
-    stands for the element alone, as in `int c = columns[i]; if (c >= 0) sum += x[c];`.
+    stands for the element alone, as in `int c = columns[i]; if (c >= 0) sum += x[c];`, or for what is made of it.
 
     Args:
         extents: of an array, as expressions over the sizes; none where they are not to be believed.
@@ -98,15 +98,24 @@ def _read_where_said(name: str, signature: KernelSignature) -> Iterator[tuple[Ke
     held = re.findall(rf"\b(\w+)\s*=(?!=)\s*{_CAST}{element}[\s)]*;", body)
     alone = [one for one in held if len(re.findall(rf"\b{one}\s*(?:[-+*/|&^]|<<|>>)?=(?!=)", body)) == 1]
     said = re.compile("|".join([element, *(rf"(?<![.>])\b{word}\b" for word in alone)]))
+    made = {one: f"({text})" for one, text in _set_once(body).items() if one not in alone and said.search(text)}
     for one in signature.parameters:
         if not one.is_array or one.name in ("", name):
             continue
         plain = re.escape(one.name)
         inside, behind = rf"\b{plain}\s*\[({_INSIDE})\]", rf"\b{plain}\s*\+((?:[^][;,()]|\([^()]*\)|{_INDEX})*)"
         for text in (*re.findall(inside, body), *re.findall(behind, body)):
-            factors = _factors(said.sub(f" {_SAID} ", text))
+            whole = re.sub(r"(?<![.>])\b[A-Za-z_]\w*\b(?!\s*\[)", lambda word: made.get(word[0], word[0]), text)
+            factors = _factors(said.sub(f" {_SAID} ", whole))
             if factors is not None:
                 yield one, factors
+
+
+def _set_once(body: str) -> dict[str, str]:
+    """The names that a text sets once and never changes, with what it sets them to."""
+    found = re.findall(r"(?<![\w.>])([A-Za-z_]\w*)\s*=(?!=)\s*([^;]*);", body)
+    changed = Counter(re.findall(r"(?<![\w.>])([A-Za-z_]\w*)\s*(?:[-+*/|&^]|<<|>>)?=(?!=)", body))
+    return {name: text for name, text in found if changed[name] == 1}
 
 
 def _factors(index: str) -> tuple[str, ...] | None:
@@ -129,6 +138,8 @@ def _multiplied(node: ast.expr) -> tuple[str, ...] | None:
                 return None
             if isinstance(op, ast.Mult):
                 return (*factors, ast.unparse(other))
+            if isinstance(other, ast.BinOp) and isinstance(other.op, ast.Mod) and ast.unparse(other.right) in factors:
+                return factors  # what remains of that is less
             is_more = {word for one in factors for word in re.findall(r"[A-Za-z_]\w*", one)} & names
             return None if is_more or (names and not factors and by_left is None) else factors
     return None
@@ -193,8 +204,7 @@ class _Reading:
             case ast.BinOp(op=ast.FloorDiv(), right=right) if self._is_size(node):
                 return Sum({(f"({ast.unparse(node)})",): 1})
             case ast.BinOp(left=left, op=ast.FloorDiv(), right=right) if self._is_size(right):
-                count = f"ceil_div({_text(_plus(self.most(left, steps), 1))}, {ast.unparse(right)})"
-                return _plus(Sum({(count,): 1}), -1)
+                return _plus(_parts_of(_plus(self.most(left, steps), 1), ast.unparse(right)), -1)
             case ast.BinOp(op=ast.Mod(), right=right) if self._is_size(right):
                 return _plus(self.most(right, steps), -1)
         raise _Unbounded(ast.unparse(node))
@@ -208,7 +218,7 @@ class _Reading:
             return _plus(_Reading("", frozenset(re.findall(r"[A-Za-z_]\w*", blocks)), ()).most(arithmetic(blocks)), -1)
         plain = re.escape(name)
         counted = rf"\bfor\s*\([^;]*\b{plain}\s*=[^;]*;\s*{plain}\s*(<=?)\s*([^;<>=&|]+);"
-        guarded = rf"\bif\s*\((?:[^;{{}}]*(?:&&|\|\|)\s*)?\(?\s*{plain}\s*(<|>=)\s*([\w.]+)\s*\)*\s*(?:\)|&&|\|\|)"
+        guarded = rf"\bif\s*\((?:[^;{{}}]*(?:&&|\|\|)\s*)?\(?\s*{plain}\s*(<|>=)\s*([\w.* ]+)\)*\s*(?:\)|&&|\|\|)"
         for limits in (re.findall(counted, self._body), re.findall(guarded, self._body)):
             if limits:
                 if len(set(limits)) > 1:
@@ -235,6 +245,16 @@ def _times(one: Sum, other: Sum) -> Sum:
         for others, more in other.items():
             found[tuple(sorted((*factors, *others)))] += times * more
     return Sum({key: times for key, times in found.items() if times})
+
+
+def _parts_of(terms: Sum, size: str) -> Sum:
+    """How many parts of a size it takes: what is multiplied by it without it, else what is rounded up."""
+    whole = all(size in factors for factors in terms)
+    without = Sum()
+    for factors, times in terms.items() if whole else ():
+        place = factors.index(size)
+        without[factors[:place] + factors[place + 1 :]] += times
+    return without if whole else Sum({(f"ceil_div({_text(terms)}, {size})",): 1})
 
 
 def _text(terms: Sum) -> str:
