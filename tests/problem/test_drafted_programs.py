@@ -9,6 +9,7 @@ from tui_tuner.problem.draft.order import in_any_order
 from tui_tuner.problem.draft.problem_file import scaffold
 from tui_tuner.problem.draft.reach import elements_reached
 from tui_tuner.problem.signature import find_kernel
+from tui_tuner.problem.syntax import with_macros
 
 ONE = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
 SCALE = f"__global__ void k(float *to, const float *from, int n) {{ {ONE} if (i < n) to[i] = from[i]; }}\n"
@@ -530,3 +531,65 @@ def test_an_array_of_which_the_kernel_touches_the_first_element_alone_has_one(tm
     _, text, arguments = drafted_of(tmp_path, source)
     assert (arguments["from"].shape, arguments["sum"].shape) == (["n"], [elements])
     assert " * 1" not in text
+
+
+MACROS_OF_ELEMENTS = {
+    "an element": ("#define OUT(i, j) out[(i) * nx + (j)]", "OUT(i, j) = 1;"),
+    "in parentheses": ("#define OUT(i, j) (out[(i) * nx + (j)])", "OUT(i, j) = 1;"),
+    "of a row": ("#define OUT(j) out[at[j]]", "OUT(j) = 1;"),
+    "changed in place": ("#define OUT(i, j) out[(i) * nx + (j)]", "OUT(i, j) += 1;"),
+}
+
+
+@pytest.mark.parametrize(("macro", "written"), MACROS_OF_ELEMENTS.values(), ids=MACROS_OF_ELEMENTS)
+def test_what_a_macro_with_an_index_writes_is_an_output_for_certain(tmp_path, macro, written):
+    source = f"{macro}\n__global__ void k(float *in, float *out, int *at, int nx) {{ {ONE} int j = 0; {written} }}\n"
+    _, text, arguments = drafted_of(tmp_path, source)
+    assert [name for name, one in arguments.items() if one.output] == ["out"]
+    assert "output = true  # the text writes it" in text
+
+
+def test_a_macro_that_is_no_element_keeps_its_parentheses():
+    macros = {"AT": ("(i)", "a[i] + 1"), "SUM": ("(i)", "(a[i]) + (b[i])"), "ONE": ("(i)", "p->x[(i) + 1]")}
+    assert (
+        with_macros("2 * AT(3) + SUM(4) - ONE(j)", macros) == "2 * (a[(3)] + 1) + ((a[(4)]) + (b[(4)])) - p->x[(j) + 1]"
+    )
+
+
+OF_MEMORY_TAKEN_ELSEWHERE = {
+    "set": ("size_t size = nx * ny * sizeof(float); cudaMemset(a, 0, size);", "nx * ny"),
+    "set in a check": ("CHECK(cudaMemsetAsync(a, 0, sizeof(float) * nx * ny, stream));", "nx * ny"),
+    "copied to": ("cudaMemcpy(a, h, (nx + 2) * ny * 4, cudaMemcpyHostToDevice);", "(nx + 2) * ny"),
+    "copied from": ("cudaMemcpy(h, a, nx * ny * 4, cudaMemcpyDeviceToHost);", "nx * ny"),
+    "a part": ("cudaMemcpy(h, a + 1, nx * 4, cudaMemcpyDeviceToHost);", "nx"),
+}
+
+
+@pytest.mark.parametrize(("host", "elements"), OF_MEMORY_TAKEN_ELSEWHERE.values(), ids=OF_MEMORY_TAKEN_ELSEWHERE)
+def test_what_the_host_sets_or_copies_says_the_elements_of_memory_that_it_takes_nowhere(tmp_path, host, elements):
+    source = (
+        f"__global__ void k(float *a, int nx, int ny) {{ {ONE} a[i + ny] = i; }}\n"
+        f"void run(float *a, float *h, int nx, int ny) {{ {host} k<<<(nx + 255) / 256, 256>>>(a, nx, ny); }}\n"
+    )
+    _, text, arguments = drafted_of(tmp_path, source)
+    assert arguments["a"].shape == [elements]
+    assert "# as the host allocates it" not in text
+
+
+def test_memory_that_a_caller_takes_is_no_less_than_that_whatever_is_set_of_it(tmp_path):
+    source = SCALE + (
+        "void run(float *a, float *b, int n) { cudaMemset(a, 0, 4); k<<<(n + 255) / 256, 256>>>(a, b, n); }\n"
+        "int main() { int n = 5000; float *a, *b; cudaMalloc(&a, n * 4); cudaMalloc(&b, n * 4); run(a, b, n); }"
+    )
+    _, text, arguments = drafted_of(tmp_path, source)
+    assert arguments["to"].shape == ["n"]
+    assert text.count("# as the host allocates it") == 2
+
+
+def test_a_scalar_that_the_kernel_never_names_is_no_size(tmp_path):
+    source = (
+        f"__global__ void k(float *a, const float *b, int n, int device) {{ {ONE} if (i < n) a[i] = b[i]; }}\n"
+        "void run(float *a, float *b, int n, int device) { k<<<(n + 255) / 256, 256>>>(a, b, n, device); }\n"
+    )
+    problem, _, arguments = drafted_of(tmp_path, source)
+    assert (list(problem.sizes), arguments["device"].value) == (["n"], 1)

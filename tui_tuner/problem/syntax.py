@@ -261,6 +261,9 @@ def with_macros(text: str, macros: Mapping[str, tuple[str | None, str]]) -> str:
     return text
 
 
+_ELEMENT = re.compile(r"\w+(?:(?:\.|->)\w+|\[(?:[^][]|\[[^][]*\])*\])*\s*\[(?:[^][]|\[[^][]*\])*\]")
+
+
 def _with_macro(text: str, name: str, parameters: str, body: str) -> str:
     """The uses of a macro in a text, replaced by what it stands for."""
     listed = [one.partition("=") for one in parameters[1:-1].split(",")]
@@ -277,9 +280,10 @@ def _with_macro(text: str, name: str, parameters: str, body: str) -> str:
         if names[-1] == "__VA_ARGS__":
             meant[names[-1]] = ", ".join(given[len(names) - 1 :])
         if len(given) == len(names) or "__VA_ARGS__" in meant:
-            inside = "".join(meant.get(word, word) for word in re.split(r"(\b[A-Za-z_]\w*)", body))
-            text = f"{text[: found.start()]}({inside}){text[end:]}"
-            place = found.start() + len(inside) + 2
+            inside = unwrapped("".join(meant.get(word, word) for word in re.split(r"(\b[A-Za-z_]\w*)", body)).strip())
+            inside = inside if _ELEMENT.fullmatch(inside) else f"({inside})"
+            text = text[: found.start()] + inside + text[end:]
+            place = found.start() + len(inside)
     return text
 
 

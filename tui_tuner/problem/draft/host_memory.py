@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from tui_tuner.problem.by_value import structure_bytes
-from tui_tuner.problem.c_types import dtype_of
-from tui_tuner.problem.draft.c_expressions import SIZEOF
-from tui_tuner.problem.draft.folding import factors, product
 from tui_tuner.problem.draft.host_loops import appended
 from tui_tuner.problem.draft.host_members import put_in
-from tui_tuner.problem.draft.host_objects import ELEMENT, HostObjects, Taken
+from tui_tuner.problem.draft.host_objects import ELEMENT, HostObjects, Supposed, Taken
 from tui_tuner.problem.draft.host_program import HostProgram
-from tui_tuner.problem.draft.worked_out import scaled
-from tui_tuner.problem.dtypes import dtype_named
-from tui_tuner.problem.placement import ADDRESS_BYTES
 from tui_tuner.problem.signature import KernelParameter
 from tui_tuner.problem.syntax import closing, split_list, unwrapped
 
 LIST = "{}[]"
 """How many addresses a list holds, by the name of what it leads to."""
-_ADDRESS = re.compile(r"\bsizeof\s*\([^()]*\*[^()]*\)")
 _MOST_STEPS = 12
 _CAST = re.compile(r"^\(\s*(?:const\s+)?[\w\s:]+[*\s]*\)\s*(?=\S)|^(?:reinterpret|static|const)_cast\s*<[^<>]*>\s*")
 _BEGINS = re.compile(r"\.(?:begin|cbegin)\s*\(\s*\)$")
@@ -59,6 +50,21 @@ class HostMemory:
             found = next((one for way in ways if (one := way(name, where)) is not None), None)
             if found is not None:
                 return found
+        moved = (self._moved(name, where) for name, where in self._followed(pointer, place))
+        return next(filter(None, moved), None)
+
+    def _moved(self, name: str, place: int) -> Taken | None:
+        """The bytes that are set or copied, from the beginning of memory on, where the host takes it nowhere."""
+        plain = re.escape(name)
+        moved = re.compile(
+            rf"\bcudaMemset(?:Async)?\s*\(\s*{plain}\s*,[^;,]*,(?P<set>[^;]*)|\bcudaMemcpy(?:Async)?\s*\(\s*"
+            rf"(?:{plain}\s*,[^;,]*|[^;,]*,\s*{plain}\s*),(?P<copied>[^;]*)"
+        )
+        for start, end in self._spans(name, place):
+            found = list(moved.finditer(self._code, start, end))
+            if found:
+                given = split_list((found[-1]["set"] or found[-1]["copied"]).rpartition(")")[0])
+                return Supposed(given[0], found[-1].start()) if given else None
         return None
 
     def arrays(
@@ -296,46 +302,6 @@ def _remainders(text: str) -> str:
         return text[remainder.start(1) : remainder.end(1)]
     taken_off = re.fullmatch(r"(\w+)\s*-\s*[\w\s.*/]*%[\w\s]+", outside)
     return f"({taken_off[1]} + 1)" if taken_off else ""
-
-
-def in_elements(
-    program: HostProgram, known: Callable[[str, int], ast.expr | None], taken: Taken, parameter: KernelParameter
-) -> ast.expr:
-    """Bytes as elements of what a kernel's parameter points to: without the factor that is one element's.
-
-    Raises:
-        NotArithmetic: they cannot be read.
-    """
-    text, place = taken
-    for _ in range(4):  # a name for bytes is what was said of it
-        meaning = program.meaning(text, place) if re.fullmatch(r"[A-Za-z_]\w*", text) else None
-        if meaning is None or "sizeof" not in meaning[0]:
-            break
-        text, place = meaning
-    if parameter.is_list:
-        text = _ADDRESS.sub(str(ADDRESS_BYTES), text)
-    sized, parts = _without_bytes(program.resolved(text, place, known))
-    of_number = parameter.width * dtype_named(parameter.dtype or "float32").itemsize
-    of_number = ADDRESS_BYTES if parameter.is_list else of_number
-    element = structure_bytes(parameter.members) if parameter.members else of_number
-    if sized is not None:
-        dtype, width = dtype_of(sized.id.removeprefix(SIZEOF).replace("_", " "), "cuda", {})
-        host = width * dtype_named(dtype).itemsize if dtype is not None and parameter.dtype is not None else element
-        return scaled(parts, host, element)
-    return scaled(parts, 1, element)
-
-
-def _without_bytes(node: ast.expr) -> tuple[ast.Name | None, list[ast.expr]]:
-    """The bytes of an element that a product has as a factor, also of what is divided in it, and the other factors."""
-    parts = factors(node)
-    for at, one in enumerate(parts):
-        if isinstance(one, ast.Name) and one.id.startswith(SIZEOF):
-            return one, parts[:at] + parts[at + 1 :]
-        if isinstance(one, ast.BinOp) and isinstance(one.op, ast.FloorDiv):
-            sized, above = _without_bytes(one.left)
-            if sized is not None:
-                return sized, [*parts[:at], ast.BinOp(product(above), ast.FloorDiv(), one.right), *parts[at + 1 :]]
-    return None, parts
 
 
 def named(pointer: str) -> str:

@@ -30,7 +30,7 @@ class Taken(NamedTuple):
 
 
 class Supposed(Taken):
-    """Memory of which the host does not say how much it is: as much as the one other of its kind."""
+    """Memory of which the host does not say how much it is: as much as the one other of its kind, or as it copies."""
 
 
 class _Made(NamedTuple):

@@ -11,8 +11,8 @@ from contextlib import suppress
 from tui_tuner.problem.draft.c_expressions import NotArithmetic
 from tui_tuner.problem.draft.drafted import MOST_THREADS
 from tui_tuner.problem.draft.folding import is_quotient
+from tui_tuner.problem.draft.host_bytes import in_elements
 from tui_tuner.problem.draft.host_dimensions import axes
-from tui_tuner.problem.draft.host_memory import in_elements
 from tui_tuner.problem.draft.host_objects import Taken
 from tui_tuner.problem.draft.launch_reading import LaunchReading
 from tui_tuner.problem.draft.opencl_launches import LOCAL

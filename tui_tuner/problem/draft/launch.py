@@ -270,7 +270,7 @@ class _Drafting:
         """The value of each scalar, and the names of sizes that scalars give them."""
         used = used_in(self._roots, [*_texts(keys), *shapes.values()]) | self._reading.bounds
         if any(one.is_array and one.name not in shapes for one in self._signature.parameters):
-            guessed_of = (self._passed.get(name) for name in size_names(self._signature))
+            guessed_of = (self._passed.get(name) for name in self._sizes_of_guesses(keys))
             used |= {node.id: self._roots[node.id] for node in guessed_of if isinstance(node, ast.Name)}
         renamed: dict[str, str] = {}
         values: dict[str, str | float] = {}
@@ -294,6 +294,13 @@ class _Drafting:
                 renamed[name] = f"{name}_of_host"
         taken = [one for one in renamed.values() if one in self._roots and one not in renamed]
         return values, {old: new for old, new in renamed.items() if new not in taken}
+
+    def _sizes_of_guesses(self, keys: Mapping[str, list[str] | str]) -> list[str]:
+        """The scalars that extents may be guessed of: where the launch says the threads, those that the text names."""
+        found = size_names(self._signature)
+        if "problem_size" not in keys or any(one.is_list for one in self._signature.parameters):
+            return found
+        return [name for name in found if re.search(rf"\b{name}\b", self._signature.body)]
 
 
 def _texts(keys: Mapping[str, list[str] | str]) -> list[str]:

@@ -14,12 +14,13 @@ from tui_tuner.problem.draft.c_expressions import NotArithmetic, arithmetic
 from tui_tuner.problem.draft.folding import folded
 from tui_tuner.problem.draft.guesses import AXES
 from tui_tuner.problem.draft.host_answers import limit_of_devices
+from tui_tuner.problem.draft.host_bytes import in_elements
 from tui_tuner.problem.draft.host_dimensions import axes, element, extent_in
 from tui_tuner.problem.draft.host_functions import leading_to
 from tui_tuner.problem.draft.host_launches import HostLaunch
 from tui_tuner.problem.draft.host_loops import is_of_some_steps
 from tui_tuner.problem.draft.host_members import elements_of
-from tui_tuner.problem.draft.host_memory import HostMemory, in_elements
+from tui_tuner.problem.draft.host_memory import HostMemory
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.host_types import with_structures
 from tui_tuner.problem.draft.opencl_options import BuildMacro
@@ -333,9 +334,8 @@ class LaunchReading:
         if own is not None and isinstance(own, ast.Constant) and ast.dump(own) == ast.dump(divisor) and own.value != 1:
             return ast.Name(f"block_size_{AXES[index]}")
         if isinstance(divisor, ast.Name) and _is_block(divisor):
-            return (
-                ast.Name(f"block_size_{AXES[index]}") if self.block[AXES.index(divisor.id[-1])][0] == text else divisor
-            )
+            is_own = self.block[AXES.index(divisor.id[-1])][0] == text
+            return ast.Name(f"block_size_{AXES[index]}") if is_own else divisor
         return divisor
 
     def _extents(self) -> Iterator[tuple[str, ast.expr]]:
