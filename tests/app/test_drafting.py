@@ -109,6 +109,41 @@ def test_a_launch_that_changes_next_to_nothing_is_told(tmp_path):
     assert re.search(r"but +a launch changes 3 of \d+ elements of a", told)
 
 
+SMALL = (
+    "__global__ void k(int *a, const int *b, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x;"
+    " if (i < n) a[i] = b[i]; }\n"
+    "int main() { int *a, *b; const int n = NUMBER; cudaMalloc(&a, n * 4); cudaMalloc(&b, n * 4);"
+    " k<<<(n + 7) / 8, 8>>>(a, b, n); }\n"
+)
+
+STATED = (
+    "#define N 20\n__global__ void k(int *a) { int i = blockIdx.x * blockDim.x + threadIdx.x;"
+    " if (i < N) a[i] += i + 1; }\n"
+    "int main() { int *a; cudaMalloc(&a, N * 4); k<<<(N + 7) / 8, 8>>>(a); }\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        (
+            SMALL.replace("NUMBER", "20"),
+            "24 threads over 40 elements end .*; make \\[sizes\\] larger \\(n = 20\\) in small",
+        ),
+        (STATED, "make the numbers larger that small.cu states"),
+        (SMALL.replace("NUMBER", "5000"), None),
+        (SMALL.replace("(n + 7) / 8, 8", "n, 256").replace("NUMBER", "20"), None),
+    ],
+    ids=["sizes", "no sizes", "large", "a block each"],
+)
+def test_a_launch_that_is_too_small_to_be_timed_is_told_with_what_to_change(tmp_path, source, told):
+    file = tmp_path / "small.cu"
+    file.write_text(source)
+    doubts = [one for one in drafted(file).doubts if "too small to be timed" in one]
+    assert len(doubts) == (told is not None)
+    assert told is None or re.search(told, doubts[0]), doubts
+
+
 def test_what_a_kernel_lacks_is_named_with_what_to_write(tmp_path):
     file = tmp_path / "lacking.cu"
     file.write_text(

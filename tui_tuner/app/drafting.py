@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tui_tuner.app.amending import NOT_RUN, Amending, draft_of, off_the_loop
 from tui_tuner.app.choosing import local_options, model_of
+from tui_tuner.app.small_launches import said_of_small
 from tui_tuner.errors import ProblemError, UserError
 from tui_tuner.evaluate.trials import Trials
 from tui_tuner.format import time_is_up_words
@@ -138,7 +139,7 @@ async def _first_that_holds(file: Path, written: Written, trials: Trials, model:
             except ProblemError as error:
                 refused.append(error)
                 continue
-            held = replace(held, doubts=(*held.doubts, *told))
+            held = replace(held, doubts=(*held.doubts, *said_of_small(held), *told))
             if not held.doubts[0].startswith(NOT_RUN):
                 return _paid(replace(held, alternatives=_others(held, written)), model)
             untried.append(held)

@@ -15,7 +15,7 @@ from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.signature import KernelSignature
 
 Tested = Literal["", "apart", "odd", "half", "same"]
-_LEAST = 4096
+LEAST_TIMED = 4096
 """A host's launch of fewer threads over fewer elements says nothing of the sizes that matter."""
 _MOST_ELEMENTS, _MOST_GUESSED = 2**29, 2**24
 _MOST_TESTED = 2**22
@@ -152,7 +152,7 @@ def _usual(launch: DraftedLaunch, signature: KernelSignature) -> tuple[dict[str,
     timed = {name: number or 1 for name, number in launch.sizes.items()}
     guessed = {name for name, number in launch.sizes.items() if number is None and name in extents}
     largest = max([_threads(launch, timed), _elements(launch, timed), *timed.values()])
-    if not launch.of_block and not guessed and largest < _LEAST:
+    if not launch.of_block and not guessed and largest < LEAST_TIMED:
         guessed = {name for name in extents & timed.keys() if timed[name] >= SMALL}
     few = {name: 3 for name in guessed if _FEW.fullmatch(name)}
     few |= {name: _USUAL_FILTER for name in guessed if _OF_FILTERS.fullmatch(name)}
