@@ -593,3 +593,51 @@ def test_a_scalar_that_the_kernel_never_names_is_no_size(tmp_path):
     )
     problem, _, arguments = drafted_of(tmp_path, source)
     assert (list(problem.sizes), arguments["device"].value) == (["n"], 1)
+
+
+PARTS = {
+    "with names for all": ("int b = rows[i], e = rows[i + 1], m = e - b;", "a[b + j]", ("offsets", "all")),
+    "of the element itself": ("int m = rows[i + 1] - rows[i];", "a[rows[i] + j]", ("offsets", "all")),
+    "by a pointer to the first": (
+        "size_t b = (size_t)rows[i]; int m = rows[i + 1] - b; float *p = a + b;",
+        "p[j]",
+        ("offsets", "all"),
+    ),
+    "of no difference": ("int b = rows[i], e = rows[i + 1], m = e > b;", "a[b + j]", ("arange", None)),
+    "of another array": ("int b = rows[i], e = rows[i + 1], m = e - b;", "a[i + j]", ("arange", None)),
+}
+
+
+@pytest.mark.parametrize(("named", "written", "fill"), PARTS.values(), ids=PARTS)
+def test_offsets_whose_difference_is_taken_divide_what_is_counted_from_them_on(tmp_path, named, written, fill):
+    source = (
+        f"__global__ void k(float *a, const unsigned *rows, int n) {{ {ONE} if (i >= n) return; {named}"
+        f" for (int j = 0; j < m; j++) {written} *= 2; }}\n"
+        "void run(float *h, int n, int all) { float *a; unsigned *r; cudaMalloc(&a, all * 4);"
+        " cudaMalloc(&r, (n + 1) * 4); k<<<(n + 127) / 128, 128>>>(a, r, n); }"
+    )
+    problem, _, arguments = drafted_of(tmp_path, source)
+    assert (arguments["rows"].shape, arguments["rows"].fill, arguments["rows"].high) == (["n + 1"], *fill)
+    emulated = problem.on_emulator().sizes
+    assert (problem.sizes["n"] * 8 == problem.sizes["all"]) is (fill[0] == "offsets")
+    assert fill[0] == "arange" or emulated["n"] * 8 == emulated["all"]
+
+
+@pytest.mark.parametrize(
+    ("read", "fill"),
+    [
+        ("int x = at[2 * i], y = at[2 * i + 1];", None),
+        ("int k = i * 2; int x = at[k], y = at[k + 1];", None),
+        ("int x = at[i << 1], y = at[(i << 1) + 1];", None),
+        ("int x = at[i], y = at[i + 1];", "arange"),
+        ("int x = 0, y = 0; for (int j = at[2 * i]; j < at[2 * i + 1]; j++) x += j;", "arange"),
+    ],
+)
+def test_pairs_that_have_two_numbers_each_are_no_offsets(tmp_path, read, fill):
+    source = (
+        f"__global__ void k(float *to, const int *at, int n) {{ {ONE} if (i >= n) return; {read} to[i] = x - y; }}\n"
+        "int main() { int n = 5000, *b; float *a; cudaMalloc(&a, n * 4); cudaMalloc(&b, 2 * n * 4);"
+        " k<<<(n + 127) / 128, 128>>>(a, b, n); }"
+    )
+    _, _, arguments = drafted_of(tmp_path, source)
+    assert (arguments["at"].shape, arguments["at"].fill) == (["2 * n"], fill)

@@ -15,11 +15,9 @@ from tui_tuner.problem.draft.drafted import DraftedLaunch
 from tui_tuner.problem.draft.guesses import (
     AXES,
     array_shape,
-    arrays_of_offsets,
     as_factor,
     counts_blocks,
     dimensions,
-    divided_by,
     is_asked_alone,
     is_taken_by_digits,
     is_written,
@@ -29,6 +27,7 @@ from tui_tuner.problem.draft.guesses import (
 )
 from tui_tuner.problem.draft.host_memory import LIST
 from tui_tuner.problem.draft.host_program import HostProgram
+from tui_tuner.problem.draft.offsets import arrays_of_offsets, divided_by, extent_of_parts
 from tui_tuner.problem.draft.order import said_where
 from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL, ProposedFacts
 from tui_tuner.problem.draft.reach import places_said
@@ -300,7 +299,8 @@ def _shape(parameter: KernelParameter, draft: Draft) -> tuple[list[str], str]:
     in_blocks = launch is not None and launch.keys.get("grid_div_x") == ["1"] and of_sizes
     if launch is not None and "problem_size" in launch.keys and not in_blocks:
         elements = " * ".join(as_factor(launch.in_elements(one), "*") for one in launch.keys["problem_size"])
-    return array_shape(draft.signature, parameter, elements), CHECK
+    extent_of = partial(extent_of_parts, parameter=parameter, signature=draft.signature)
+    return array_shape(draft.signature, parameter, elements, extent_of), CHECK
 
 
 def _parts(parameter: KernelParameter, draft: Draft) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 from tui_tuner.problem.draft.c_expressions import NotArithmetic, arithmetic
@@ -27,8 +28,6 @@ _LESS_FOR_TESTS = {1: 7, 2: 24, 3: 28}
 _EMULATED_EXTENT = {1: 2**14, 2: 128, 3: 24}
 SMALL = 32
 """A size below is no extent, or cannot be halved."""
-_OF_EACH = 8
-"""What is taken for the number of elements between two offsets."""
 TOLD_APART = re.compile(r"\bthreadIdx\b|\bget_(?:global|local|group)_id\b")
 """What a kernel says whose threads do different things."""
 _CAST = r"(?:[(&\s]|\(\s*(?:const\s+)?(?:\w+\s+)*\w+\s*\*+\s*\)|\w+_cast\s*<[^<>]*>)*"
@@ -58,19 +57,19 @@ def size_names(signature: KernelSignature) -> list[str]:
     return [name for name in names if name and why_no_size(name) is None] or ["n"]
 
 
-def array_shape(signature: KernelSignature, parameter: KernelParameter, elements: str = "") -> list[str]:
+def array_shape(
+    signature: KernelSignature, parameter: KernelParameter, elements: str, extent_of: Callable[[str], str]
+) -> list[str]:
     """An array of as many elements, else over the sizes, with one extent for each dimension or size, three at most.
 
-    Of offsets there is one more, of what they divide several for each.
+    Args:
+        elements: as an expression; empty where that is not known.
+        extent_of: what is made of the last extent.
     """
     names = size_names(signature)
     axes = _degree(parameter, signature) if len(names) == 1 else _array_axes(signature)
     shape = [elements] if elements else [names[min(axis, len(names) - 1)] for axis in range(axes)]
-    offsets = arrays_of_offsets(signature)
-    if parameter.name in offsets:
-        shape[-1] += " + 1"
-    elif any(parameter.name in divided_by(one, signature) for one in offsets):
-        shape[-1] = f"{_OF_EACH} * {as_factor(shape[-1], '*')}"
+    shape[-1] = extent_of(shape[-1])
     if parameter.width > 1:
         shape[-1] = f"{parameter.width} * {as_factor(shape[-1], '*')}"
     return shape
@@ -181,36 +180,6 @@ def where_used(name: str, body: str) -> str:
     plain = re.escape(name)
     asked = rf"\b{plain}\s*[!=]=\s*(?:nullptr|NULL|0)\b|(?:\bif\s*\(|&&|\|\|)\s*!?\s*{plain}\s*(?=\)|&&|\|\|)"
     return re.sub(asked, " (", body)
-
-
-def arrays_of_offsets(signature: KernelSignature) -> list[str]:
-    """The arrays of whole numbers of which the kernel takes neighbours for where something begins and ends."""
-    found = []
-    for one in signature.parameters:
-        plain = re.escape(one.name)
-        pairs = re.findall(rf"\b{plain}\s*\[\s*([^][]+?)\s*\+\s*1\s*\]", signature.body)
-        begins = any(re.search(rf"\b{plain}\s*\[\s*{re.escape(index)}\s*\]", signature.body) for index in pairs)
-        of_places = (one.dtype or "").removeprefix("u") in ("int32", "int64")  # no pixels
-        if begins and one.is_array and of_places and not is_written(one.name, signature):
-            found.append(one.name)
-    return found
-
-
-def divided_by(name: str, signature: KernelSignature) -> list[str]:
-    """The arrays of which the kernel goes through the elements from one number of an array to the next.
-
-    As `values` in `for (j = rows[i]; j < rows[i + 1]; j++) sum += values[j]`, also where names stand for the two.
-    """
-    body, plain = signature.body, re.escape(name)
-
-    def is_of_array(text: str) -> bool:
-        named = (rf"\b{word}\s*=(?!=)[^;]*\b{plain}\s*\[" for word in re.findall(r"[A-Za-z_]\w*", text))
-        return bool(re.search(rf"\b{plain}\s*\[", text)) or any(re.search(one, body) for one in named)
-
-    loops = re.finditer(r"\bfor\s*\([^;]*?\b(\w+)\s*=(?!=)([^;]*);\s*\1\s*<([^;]*);", body)
-    counted = [one[1] for one in loops if is_of_array(one[2]) and is_of_array(one[3])]
-    arrays = (one.name for one in signature.parameters if one.is_array and one.width == 1)
-    return [one for one in arrays if re.search(rf"\b{one}\s*\[\s*(?:{'|'.join(counted) or '(?!)'})\s*\]", body)]
 
 
 def is_written(name: str, signature: KernelSignature) -> bool:

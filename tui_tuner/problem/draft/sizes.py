@@ -11,6 +11,7 @@ from typing import Literal
 from tui_tuner.problem.draft.drafted import DraftedLaunch
 from tui_tuner.problem.draft.guesses import AXES, SMALL, is_guarded, scaled, size_names
 from tui_tuner.problem.draft.host_memory import LIST
+from tui_tuner.problem.draft.offsets import OF_EACH, arrays_of_offsets, divided_by
 from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.signature import KernelSignature
 
@@ -108,6 +109,8 @@ def drafted_sizes(
             break
     for _ in range(amendments.halvings):
         _halved(launch, emulated)
+    for rows, elements in _divided(launch, guessed, signature).items():
+        emulated[elements] = min(emulated[elements], OF_EACH * emulated[rows])
     usual: Tested = "odd" if is_guarded(signature) else "half"
     is_apart = amendments.tested == "apart"
     how = usual if is_apart else amendments.tested or usual
@@ -162,6 +165,7 @@ def _usual(launch: DraftedLaunch, signature: KernelSignature) -> tuple[dict[str,
     guessed -= few.keys()
     timed |= dict.fromkeys(guessed, _USUAL.get(_degree(launch, guessed, timed), 128))
     timed |= few
+    timed |= {rows: timed[one] // OF_EACH for rows, one in _divided(launch, guessed, signature).items()}
     bounds = {name for name, number in launch.sizes.items() if number is None} & {*map(str, launch.values.values())}
     timed |= dict.fromkeys(bounds - extents, _USUAL[2])
     _make_room(launch, timed)
@@ -183,6 +187,17 @@ def _rows_within(launch: DraftedLaunch, guessed: Collection[str], signature: Ker
     divisors = re.findall(r"[/%]\s*([A-Za-z_]\w*)\b", signature.body)
     values = {name: text for name, text in launch.values.items() if text in guessed and text != counted[0]}
     return [str(text) for name, text in values.items() if name in divisors]
+
+
+def _divided(launch: DraftedLaunch, guessed: Collection[str], signature: KernelSignature) -> dict[str, str]:
+    """How many parts there are, and the elements that offsets divide into them, where both numbers are guesses."""
+    found: dict[str, str] = {}
+    for name in arrays_of_offsets(signature):
+        rows = launch.shapes.get(name, "").removesuffix(" + 1")
+        for elements in (launch.shapes.get(one, "") for one in divided_by(name, signature)):
+            if {rows, elements} <= {*guessed} and rows != elements:
+                found[rows] = elements
+    return found
 
 
 def _make_room(launch: DraftedLaunch, timed: dict[str, int]) -> None:
