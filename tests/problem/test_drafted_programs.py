@@ -641,3 +641,32 @@ def test_pairs_that_have_two_numbers_each_are_no_offsets(tmp_path, read, fill):
     )
     _, _, arguments = drafted_of(tmp_path, source)
     assert (arguments["at"].shape, arguments["at"].fill) == (["2 * n"], fill)
+
+
+WRITTEN_TWICE = {
+    "by two names": ("const int N = 1 << 16; int n = 1 << 16;", "N", "n", ["n"], ["n"]),
+    "for the grid": ("const int N = 1 << 16; int n = 1 << 16;", "N", "N", ["N"], ["N"]),
+    "that is another": ("const int N = 1 << 17; int n = 1 << 16;", "N", "n", ["N"], ["n", "N"]),
+    "of the block": ("const int N = 256; int n = 5000;", "N", "n", ["N"], ["n", "N"]),
+}
+
+
+@pytest.mark.parametrize(("host", "elements", "threads", "shape", "sizes"), WRITTEN_TWICE.values(), ids=WRITTEN_TWICE)
+def test_a_number_that_the_host_writes_twice_is_one_size(tmp_path, host, elements, threads, shape, sizes):
+    source = SCALE + (
+        f"int main() {{ {host} float *a, *b; cudaMalloc(&a, {elements} * 4); cudaMalloc(&b, {elements} * 4);"
+        f" k<<<({threads} + 255) / 256, 256>>>(a, b, n); }}"
+    )
+    problem, _, arguments = drafted_of(tmp_path, source)
+    assert (arguments["to"].shape, sorted(problem.sizes), arguments["n"].value) == (shape, sorted(sizes), sizes[0])
+
+
+def test_extents_that_are_alike_stay_two_sizes_where_the_kernel_is_passed_both_or_its_grid_is_one_of_them(tmp_path):
+    source = (
+        "__global__ void k(float *to, const float *from, int m, int n) { int i = blockIdx.y;"
+        " for (int j = threadIdx.x; j < m; j += blockDim.x) to[i * m + j] = from[j] * n; }\n"
+        "int main() { const int rows = 512, m = 512, n = 512; float *a, *b; cudaMalloc(&a, rows * m * 4);"
+        " cudaMalloc(&b, m * n * 4); k<<<dim3(1, rows), 256>>>(a, b, m, n); }"
+    )
+    problem, _, arguments = drafted_of(tmp_path, source)
+    assert (sorted(problem.sizes), arguments["to"].shape) == (["m", "n", "rows"], ["rows * m"])

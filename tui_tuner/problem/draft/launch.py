@@ -22,6 +22,7 @@ from tui_tuner.problem.draft.host_types import deduced, with_bytes_of_arrays
 from tui_tuner.problem.draft.launch_reading import NO_OPTIONS, LaunchReading
 from tui_tuner.problem.draft.opencl_launches import opencl_launches
 from tui_tuner.problem.draft.opencl_options import BuildMacro, build_macros
+from tui_tuner.problem.draft.same_numbers import SameNumbers
 from tui_tuner.problem.draft.worked_out import (
     evaluated,
     finished,
@@ -108,12 +109,19 @@ class _Drafting:
         self._words = reading.words
         self._block = reading.block
         self._grid = reading.grid
-        self._shapes = reading.shapes
-        self._passed = reading.passed
+        same = self._same_numbers()
+        self._shapes = {name: same.in_shape(node) for name, node in reading.shapes.items()}
+        self._passed = {name: same.in_scalar(node, self._shapes.values()) for name, node in reading.passed.items()}
         self._dimensions = dimensions
         self._template = self._arguments_of_template()
         self._drafted_block = DraftedBlock(reading, self._template)
         self._defaults = self._drafted_block.defaults(dimensions)
+
+    def _same_numbers(self) -> SameNumbers:
+        reading = self._reading
+        counted = {name for axis in self._grid if axis is not None for name in names(axis[0])}
+        of_block = [number for _, node in self._block if node is not None and (number := evaluated(node, {}))]
+        return SameNumbers(reading.roots, reading.passed, counted, (*reading.stated, *of_block))
 
     def _arguments_of_template(self) -> str:
         given = split_list(self.launch.template[1:-1])

@@ -119,6 +119,17 @@ def with_numbers(node: ast.expr, numbers: Mapping[str, int]) -> ast.expr:
     return folded(Numbers().visit(copy.deepcopy(node)))
 
 
+def renamed_node(node: ast.expr, others: Mapping[str, str]) -> ast.expr:
+    """The same with other names for some of its names."""
+
+    class Others(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.expr:
+            return ast.Name(others.get(node.id, node.id))
+
+    result: ast.expr = Others().visit(copy.deepcopy(node))
+    return result
+
+
 def said_again(text: str) -> str:
     """An expression of ours with its numbers worked out."""
     return ast.unparse(folded(ast.parse(text, mode="eval").body))
