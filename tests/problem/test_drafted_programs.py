@@ -670,3 +670,24 @@ def test_extents_that_are_alike_stay_two_sizes_where_the_kernel_is_passed_both_o
     )
     problem, _, arguments = drafted_of(tmp_path, source)
     assert (sorted(problem.sizes), arguments["to"].shape) == (["m", "n", "rows"], ["rows * m"])
+
+
+FLAGS = {
+    "of what is not known": ("auto r = other.contiguous(); int flag = r.numel() ? 1 : 0;", "if (i < n && flag)", 1),
+    "of what is known": ("int flag = n > 1 ? 1 : 0;", "if (i < n && flag)", "1 if n > 1 else 0"),
+    "of a comparison": ("const int flag = (other == way);", "if (i < n) for (int j = 0; j < flag; j++)", 1),
+    "that is only asked": ("", "if (i < n) if (flag)", 1),
+    "that is only asked to be one": ("", "if (i < n) if (flag == 1)", 1),
+    "that is none": ("", "if (i < n) if (flag > 1)", "flag"),
+}
+
+
+@pytest.mark.parametrize(("host", "asked", "value"), FLAGS.values(), ids=FLAGS)
+def test_a_scalar_that_is_0_or_1_is_no_size(tmp_path, host, asked, value):
+    source = (
+        f"__global__ void k(float *to, int n, int flag) {{ {ONE} {asked} to[i] = 1; }}\n"
+        f"void run(float *to, T &other, int n{'' if host else ', int flag'}) {{ {host}"
+        " k<<<(n + 127) / 128, 128>>>(to, n, flag); }\n"
+    )
+    problem, _, arguments = drafted_of(tmp_path, source)
+    assert (arguments["flag"].value, "flag" in problem.sizes) == (value, value == "flag")

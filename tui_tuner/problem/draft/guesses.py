@@ -194,10 +194,20 @@ def _element(name: str) -> str:
 
 def is_asked_alone(name: str, signature: KernelSignature) -> bool:
     """Whether the kernel only asks whether elements of an array are zero, as in `if (!solid[i]) return;`."""
-    element = _element(name)
-    asked = rf"(?:\b(?:if|while)\s*\(|&&|\|\||!)\s*\(?\s*{element}\s*\)?\s*(?=\)|&&|\|\|)|!\s*{element}|{element}\s*\?"
-    found = len(re.findall(asked, signature.body))
-    return found > 0 and found == len(re.findall(rf"\b{re.escape(name or '?')}\b", signature.body))
+    return _is_asked(_element(name), name, signature.body)
+
+
+def is_flag_alone(name: str, signature: KernelSignature) -> bool:
+    """Whether the kernel only asks whether a scalar is zero, or one, as in `y = inverse ? 1 / x : x;`."""
+    plain = rf"\b{re.escape(name)}\b"
+    return _is_asked(rf"{plain}(?:\s*[!=]=\s*(?:[01]|true|false)\b)?", name, signature.body)
+
+
+def _is_asked(asked: str, name: str, body: str) -> bool:
+    """Whether all that a text says of a name is what it asks."""
+    questions = rf"(?:\b(?:if|while)\s*\(|&&|\|\||!)\s*\(?\s*{asked}\s*\)?\s*(?=\)|&&|\|\|)|!\s*{asked}|{asked}\s*\?"
+    found = len(re.findall(questions, body))
+    return found > 0 and found == len(re.findall(rf"\b{re.escape(name or '?')}\b", body))
 
 
 def is_taken_by_digits(array: KernelParameter, signature: KernelSignature) -> bool:

@@ -13,7 +13,7 @@ from tui_tuner.problem.draft.c_expressions import NotArithmetic
 from tui_tuner.problem.draft.device_words import local_headers, words_of_device
 from tui_tuner.problem.draft.drafted import DraftedLaunch
 from tui_tuner.problem.draft.drafted_block import TILE, DraftedBlock
-from tui_tuner.problem.draft.guesses import AXES, extents_around, size_names
+from tui_tuner.problem.draft.guesses import AXES, extents_around, is_flag_alone, size_names
 from tui_tuner.problem.draft.host_launches import HostLaunch, is_chosen, launches
 from tui_tuner.problem.draft.host_objects import Supposed
 from tui_tuner.problem.draft.host_program import HostProgram
@@ -304,11 +304,12 @@ class _Drafting:
         return values, {old: new for old, new in renamed.items() if new not in taken}
 
     def _sizes_of_guesses(self, keys: Mapping[str, list[str] | str]) -> list[str]:
-        """The scalars that extents may be guessed of: where the launch says the threads, those that the text names."""
+        """The scalars that extents may be guessed of: where the launch says the threads, those that it counts by."""
         found = size_names(self._signature)
         if "problem_size" not in keys or any(one.is_list for one in self._signature.parameters):
             return found
-        return [name for name in found if re.search(rf"\b{name}\b", self._signature.body)]
+        named = [name for name in found if re.search(rf"\b{name}\b", self._signature.body)]
+        return [name for name in named if not is_flag_alone(name, self._signature)]
 
 
 def _texts(keys: Mapping[str, list[str] | str]) -> list[str]:

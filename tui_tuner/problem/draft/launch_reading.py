@@ -28,6 +28,7 @@ from tui_tuner.problem.draft.worked_out import (
     chosen,
     evaluated,
     finished,
+    is_flag,
     names,
     no_size,
     quotient,
@@ -158,7 +159,8 @@ class LaunchReading:
         if name in inside and meaning and self.program.is_same_function(place, meaning[1]):  # made anew of what it was
             self.roots = before
             return self._root(name, None)
-        if inside & (before.keys() | set(self._symbols.values()) | set(self.stated)) or isinstance(value, ast.Name):
+        known = before.keys() | set(self._symbols.values()) | set(self.stated)
+        if inside & known or isinstance(value, ast.Name) or is_flag(value):
             return value
         number = evaluated(value, self.roots)
         if number == 0 and self.program.is_read_in(name):
@@ -243,8 +245,7 @@ class LaunchReading:
         """Where the last name of a chain stands."""
         place = self.launch.place
         for name in chain[:-1]:
-            meaning = self.program.meaning(name, place)
-            place = place if meaning is None else meaning[1]
+            place = (self.program.meaning(name, place) or ("", place))[1]
         return place
 
     def _block_axes(self) -> list[tuple[str, ast.expr | None]]:
@@ -291,8 +292,7 @@ class LaunchReading:
             except NotArithmetic:
                 found.append(None)
                 continue
-            inner = quotient(above)
-            of_block = inner if inner is not None and _is_block(inner[1]) else None
+            of_block = inner if (inner := quotient(above)) is not None and _is_block(inner[1]) else None
             if of_block is not None and below is not None:  # a grid that is folded, as it would be too long
                 return [of_block]
             found.append(of_block or (self._in_threads(above, index) if below is None else (above, below)))

@@ -54,6 +54,16 @@ def chosen(node: ast.expr, numbers: Mapping[str, int | None]) -> ast.expr:
     return ast.Constant(number) if number in given else node
 
 
+def is_flag(node: ast.expr) -> bool:
+    """Whether it comes to 0 or 1 by what is asked, as `n > 0` and `1 if n else 0`."""
+    match node:
+        case ast.Compare() | ast.UnaryOp(op=ast.Not()) | ast.BoolOp():
+            return True
+        case ast.IfExp(body=body, orelse=other):
+            return all(isinstance(one, ast.Constant) and one.value in (0, 1) for one in (body, other))
+    return False
+
+
 def no_size(node: ast.expr, numbers: Mapping[str, int | None], sizes: Collection[str]) -> ast.expr:
     """The part of a least number that is made of no size, if it is the least for the host's sizes that are known."""
     is_least = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "min"
