@@ -691,3 +691,26 @@ def test_a_scalar_that_is_0_or_1_is_no_size(tmp_path, host, asked, value):
     )
     problem, _, arguments = drafted_of(tmp_path, source)
     assert (arguments["flag"].value, "flag" in problem.sizes) == (value, value == "flag")
+
+
+SHARED = {
+    "a number of threads": ("64, (64 + w) * 4", "(max(64, block_size_x) + w) * 4"),
+    "by a name": ("64, bytes", "(max(64, block_size_x) + w) * 4"),
+    "in two dimensions": ("dim3(16, 4), 64 * sizeof(float)", "max(64, block_size_x * block_size_y) * 4"),
+    "another number": ("64, (128 + w) * 4", "(128 + w) * 4"),
+    "of a block with a name": ("threads, (threads + 64) * 4", "(block_size_x + 64) * 4"),
+    "of few threads": ("4, w * 4", "w * 4"),
+}
+
+
+@pytest.mark.parametrize(("launched", "said"), SHARED.values(), ids=SHARED)
+def test_shared_memory_that_the_host_gives_for_its_number_of_threads_grows_with_the_block(tmp_path, launched, said):
+    own = "threadIdx.y * blockDim.x + threadIdx.x" if "dim3" in launched else "threadIdx.x"
+    source = (
+        f"__global__ void k(float *to, int n, int w) {{ extern __shared__ float s[]; {ONE}"
+        f" s[{own}] = w; if (i < n) to[i] = s[{own}]; }}\n"
+        "int main() { int n = 5000, w = 8; const int threads = 64; int bytes = (64 + w) * sizeof(float); float *a;"
+        f" cudaMalloc(&a, n * 4); k<<<(n + 63) / 64, {launched}>>>(a, n, w); }}"
+    )
+    problem, _, _ = drafted_of(tmp_path, source)
+    assert problem.launch.shared_memory == said

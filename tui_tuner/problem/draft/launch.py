@@ -43,6 +43,8 @@ _BETWEEN_ROWS = re.compile(r"pitch|stride|^ld", re.IGNORECASE)
 """Names for how far rows lie apart, which name no size where another name is to be had."""
 _LARGE = 64
 """What the source states from here on may be an extent of arrays."""
+_FEWEST_THREADS = 32
+"""A number below is none of a block's threads for certain."""
 UNKNOWN = 1024
 """What a size is taken for that the host does not say, where launches are compared."""
 
@@ -267,10 +269,22 @@ class _Drafting:
         if "extern" not in self._words or self.launch.shared in ("", "0"):
             return {}
         try:
-            node = finished(self._reading.node(self.launch.shared, self.launch.place))
+            node = finished(self._reading.node(*self._shared_text()))
         except NotArithmetic:
             return {}
         return {"shared_memory": self._in_block_names(node)}
+
+    def _shared_text(self) -> tuple[str, int]:
+        """What the host says of the bytes that a block shares, and where; a number of its threads grows with them."""
+        text, place = self.launch.shared, self.launch.place
+        while text.isidentifier() and (meaning := self._program.meaning(text, place)) and meaning[0] != text:
+            text, place = meaning
+        extents = [text for text, _ in self._block if text.isdecimal()]
+        threads = math.prod(map(int, extents))
+        if self._drafted_block.made or len(extents) < len(self._block) or threads < _FEWEST_THREADS:
+            return text, place
+        block = " * ".join(f"block_size_{axis}" for axis in AXES[: len(extents)])
+        return re.sub(rf"(?<![\w.]){threads}(?![\w.])", f"max({threads}, {block})", text), place
 
     def _scalars(
         self, keys: Mapping[str, list[str] | str], shapes: Mapping[str, str]

@@ -262,7 +262,7 @@ class LaunchReading:
                 number = None if node is None else evaluated(node, self.roots)
                 self.roots = before
                 node = None if number is None else ast.Constant(number)
-                for name in [*self.chain(text, place), f"{self.launch.block}.{axis}"]:
+                for name in [*self.chain(text, place), f"{self.launch.block}.{axis}", f"block_size_{axis}"]:
                     symbols.setdefault(name, f"block_size_{axis}")
             found.append((text, node))
         self._symbols = symbols
