@@ -714,3 +714,39 @@ def test_shared_memory_that_the_host_gives_for_its_number_of_threads_grows_with_
     )
     problem, _, _ = drafted_of(tmp_path, source)
     assert problem.launch.shared_memory == said
+
+
+ASSERTED = {
+    "a number": ('assert(q.size(1) == D && "wide"); assert(x.size(1) == q.size(1));', "m * 128", "n * 128"),
+    "a variable": ('int d = q.size(1); TORCH_CHECK(x.size(1) == d, "wide");', "m * q_size_1", "n * q_size_1"),
+    "each other": ('TORCH_CHECK((q.size(1) == x.size(1)), "wide");', "m * q_size_1", "n * q_size_1"),
+    "each other, by name": ("TORCH_CHECK_EQ(x.size(1), q.size(1));", "m * x_size_1", "n * x_size_1"),
+    "different": ("TORCH_CHECK(x.size(1) != q.size(1));", "m * x_size_1", "n * q_size_1"),
+    "nothing, but elsewhere": ("int a = x.size(1), b = q.size(1);", "m * x_size_1", "n * q_size_1"),
+}
+
+
+@pytest.mark.parametrize(("asserted", "of_x", "of_q"), ASSERTED.values(), ids=ASSERTED)
+def test_extents_of_tensors_that_are_asserted_to_be_alike_are_one_size(tmp_path, asserted, of_x, of_q):
+    source = (
+        "constexpr int D = 128;\n"
+        f"__global__ void k(const float *x, const float *q, float *to, int n, int m) {{ {ONE} float s = 0;"
+        " if (i < n) for (int j = 0; j < D; j++) s += q[i * D + j] * x[j]; if (i < n) to[i] = s; }\n"
+        "void other(torch::Tensor x, torch::Tensor q) { assert(x.size(1) == 64 && x.size(1) == q.size(1)); }\n"
+        f"torch::Tensor run(torch::Tensor x, torch::Tensor q) {{ int n = q.size(0), m = x.size(0); {asserted}"
+        " auto to = torch::zeros({n}, q.options());"
+        " k<<<(n + 63) / 64, 64>>>(x.data_ptr<float>(), q.data_ptr<float>(), to.data_ptr<float>(), n, m); return to; }"
+    )
+    _, _, arguments = drafted_of(tmp_path, source)
+    assert [arguments[name].shape for name in ("x", "q")] == [[of_x], [of_q]]
+
+
+def test_an_extent_of_a_tensor_stays_the_multiple_that_is_asserted(tmp_path):
+    source = SCALE + (
+        "torch::Tensor run(torch::Tensor x) { TORCH_CHECK(x.size(0) % 48 == 0);"
+        " auto to = torch::zeros({x.size(0)}, x.options());"
+        " k<<<(x.size(0) + 63) / 64, 64>>>(to.data_ptr<float>(), x.data_ptr<float>(), x.size(0)); }"
+    )
+    problem, _, _ = drafted_of(tmp_path, source)
+    sizes = [problem.sizes, *(test.sizes for test in problem.tests), problem.on_emulator().sizes]
+    assert [one["n"] % 48 for one in sizes] == [0] * len(sizes)

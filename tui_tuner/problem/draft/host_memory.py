@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import NamedTuple
 
+from tui_tuner.problem.draft.host_asserts import asserted_extents
+from tui_tuner.problem.draft.host_functions import HostFunction
 from tui_tuner.problem.draft.host_loops import appended
 from tui_tuner.problem.draft.host_members import put_in
 from tui_tuner.problem.draft.host_objects import ELEMENT, HostObjects, Supposed, Taken
@@ -116,11 +119,16 @@ class HostMemory:
         return divided.search(self._code, start, end) is not None
 
     def elements(self, name: str, place: int) -> Taken | None:
-        """What `x.size()` is for a vector `x`, or a member of an object; None for any other name."""
+        """What `x.size()` is of a vector, `x.size(0)` of a tensor, or a member of an object; None for any other."""
         asked = re.fullmatch(r"(\w+)(?:\.|->)size\(\)", name)
         vectors = (self._vector(*one) for one in self._followed(asked[1], place)) if asked else ()
         of_vector = next((found[0] for found in vectors if found is not None), None)
-        return of_vector or self._objects.member(name, place)
+        asserted = self._asserted.get((self._program.function_at(place), name))
+        return of_vector or asserted or self._objects.member(name, place)
+
+    @cached_property
+    def _asserted(self) -> dict[tuple[HostFunction | None, str], Taken]:
+        return asserted_extents(self._program)
 
     def drawn(self, pointer: str, place: int) -> Drawn | None:
         """The random whole numbers that the host fills an array with; followed to the callers of a function.

@@ -20,7 +20,7 @@ from tui_tuner.problem.draft.worked_out import evaluated, finished, said_again
 
 _ASSERTED = re.compile(
     r"\b(?:assert|TORCH_CHECK|TORCH_INTERNAL_ASSERT|GGML_ASSERT|\w*CHECK\w*|\w*ASSERT\w*)\s*\(\s*\(?"
-    r"(?P<size>[\w.]+(?:->\w+)?)\s*%\s*(?P<by>\w+|\([^;%]*?\))\s*\)?\s*==\s*0"
+    r"(?P<size>[\w.]+(?:->\w+)?(?:\(\d*\))?)\s*%\s*(?P<by>\w+|\([^;%]*?\))\s*\)?\s*==\s*0"
 )
 _SHARED = re.compile(r"\b(?:__shared__|__local|local)\s+[\w\s:]+?\b\w+\s*((?:\[[^\]]+\]\s*)+);")
 
