@@ -750,3 +750,36 @@ def test_an_extent_of_a_tensor_stays_the_multiple_that_is_asserted(tmp_path):
     problem, _, _ = drafted_of(tmp_path, source)
     sizes = [problem.sizes, *(test.sizes for test in problem.tests), problem.on_emulator().sizes]
     assert [one["n"] % 48 for one in sizes] == [0] * len(sizes)
+
+
+OF_CALLERS = {
+    "a vector of the host": ("thrust::host_vector<T> &h", "thrust::host_vector<int> h(70000);", "k", "int32"),
+    "one of the standard library": ("std::vector<T> &h", "std::vector<double> h(70000);", "k", "float64"),
+    "named at the launch": ("const std::vector<T> &h", "std::vector<unsigned> h(70000);", "k<T>", "uint32"),
+    "one that none tells": ("const std::vector<T> &h", "auto h = made();", "k", "float32"),
+}
+
+
+@pytest.mark.parametrize(("given", "made", "called", "dtype"), OF_CALLERS.values(), ids=OF_CALLERS)
+def test_vectors_that_a_function_is_given_say_the_type_and_the_elements_of_their_copies(
+    tmp_path, given, made, called, dtype
+):
+    source = (
+        f"template <typename T> __global__ void k(const T *in, T *out, int n) {{ {ONE} if (i < n) out[i] = -in[i]; }}\n"
+        f"template <typename T> void run({given}) {{ int n = h.size(); thrust::device_vector<T> in = h;"
+        f" thrust::device_vector<T> out(h), more(n); {called}<<<(n + 255) / 256, 256>>>("
+        "thrust::raw_pointer_cast(in.data()), thrust::raw_pointer_cast(out.data()), n); }\n"
+        f"int main() {{ {made} run(h); }}"
+    )
+    problem, _, arguments = drafted_of(tmp_path, source)
+    assert (arguments["in"].dtype, arguments["in"].shape, arguments["out"].shape) == (dtype, ["n"], ["n"])
+    assert [*problem.sizes] == ["n"]
+
+
+def test_the_elements_of_a_vector_that_a_function_asks_no_name_for_are_one_size(tmp_path):
+    source = SCALE + (
+        "void run(const std::vector<float> &h) { thrust::device_vector<float> in(h), out = h;"
+        " k<<<64, 128>>>(raw_pointer_cast(out.data()), raw_pointer_cast(in.data()), h.size()); }\n"
+    )
+    problem, _, arguments = drafted_of(tmp_path, source)
+    assert (arguments["to"].shape, arguments["from"].shape, [*problem.sizes]) == (["n"], ["n"], ["n"])

@@ -250,8 +250,17 @@ class HostMemory:
                     return Taken(part[1].strip(), found.start()), found["type"]
                 other = named(_BEGINS.sub("", first))
                 copied = self._vector(other, found.start(), steps - 1) if steps and other != name else None
-                return copied or (Taken(first, found.start()), found["type"])
+                elements = self._elements_given(other, found.start()) or first
+                return copied or (Taken(elements, found.start()), found["type"])
         return None
+
+    def _elements_given(self, name: str, place: int) -> str:
+        """What a function calls the elements of a vector that it is given; empty for what is none."""
+        function = self._program.function_at(place)
+        text = "" if function is None else self._code[function.start : function.end]
+        given = rf"^[^{{}};]*{_VECTOR}\s*(?:const\s*)?[&*]?\s*{re.escape(name)}\s*[,)]"
+        called = re.search(rf"\b(\w+)\s*=\s*(?:\(\w+\)\s*)?{re.escape(name)}\s*\.\s*size\s*\(\s*\)\s*[;,]", text)
+        return (called[1] if called else f"{name}.size()") if re.search(given, text) else ""
 
     def _random(self, array: str) -> Drawn | None:
         element = rf"\b{array}\s*(?:\[[^;=]*\]\s*=(?!=)|\.\s*push_back\s*\()"

@@ -15,7 +15,7 @@ from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.worked_out import names, with_numbers
 from tui_tuner.problem.signature import KernelSignature, find_kernel
 from tui_tuner.problem.structures import structures
-from tui_tuner.problem.syntax import name_in
+from tui_tuner.problem.syntax import name_in, split_list
 
 _MOST_STEPS = 6
 _TYPE = r"(?:(?:unsigned|signed|long|short)\s+)*[A-Za-z_][\w:]*(?:\s*<[^<>;(){}]*>)?"
@@ -69,11 +69,25 @@ def _type_of(program: HostProgram, text: str, place: int, pointed: bool) -> str:
         name = named(text) if pointed else text.strip()
         if number or not name.isidentifier():
             return number
-        kind = next((one for one in _declared(program, name, place, pointed) if _is_type(program, one)), "")
+        kinds = [*_declared(program, name, place, pointed)]
+        kind = next((one for one in kinds if _is_type(program, one)), "")
         function, meaning = program.function_at(place), program.meaning(name, place)
         if kind or function is None or name not in function.parameters or meaning is None:
-            return kind
+            return kind or next((found for one in kinds if (found := open_type(program, one, place))), "")
         text, place = meaning  # of a type that the function's own template leaves open
+    return ""
+
+
+def open_type(program: HostProgram, name: str, place: int) -> str:
+    """The type of a function template's parameter that callers say by what they pass; empty where none does."""
+    function = program.function_at(place)
+    if function is None or name not in program.templates.names_of(function):
+        return ""
+    head = program.code[function.start : function.body - 1].partition("(")[2].rpartition(")")[0]
+    for parameter, text in zip(function.parameters, split_list(head), strict=False):
+        meaning = program.meaning(parameter, place) if re.search(rf"<\s*{name}\s*>|\b{name}\s*\*", text) else None
+        if meaning is not None and (found := _type_of(program, *meaning, pointed=True)):
+            return found
     return ""
 
 

@@ -18,7 +18,7 @@ from tui_tuner.problem.draft.host_launches import HostLaunch, is_chosen, launche
 from tui_tuner.problem.draft.host_objects import Supposed
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.host_promises import drawn_in, is_power, local_memory, most_threads, multiples_in
-from tui_tuner.problem.draft.host_types import deduced, with_bytes_of_arrays
+from tui_tuner.problem.draft.host_types import deduced, open_type, with_bytes_of_arrays
 from tui_tuner.problem.draft.launch_reading import NO_OPTIONS, LaunchReading
 from tui_tuner.problem.draft.opencl_launches import opencl_launches
 from tui_tuner.problem.draft.opencl_options import BuildMacro, build_macros
@@ -126,9 +126,10 @@ class _Drafting:
         return SameNumbers(reading.roots, reading.passed, counted, (*reading.stated, *of_block))
 
     def _arguments_of_template(self) -> str:
-        given = split_list(self.launch.template[1:-1])
+        place = self.launch.place
+        given = [open_type(self._program, one, place) or one for one in split_list(self.launch.template[1:-1])]
         given += deduced(self._program, self._signature, self.launch, len(given))
-        said = [self._program.templates.argument(one, self.launch.place) for one in given]
+        said = [self._program.templates.argument(one, place) for one in given]
         return f"<{','.join(said)}>" if said and all(said) else ""
 
     def threads(self) -> int:
