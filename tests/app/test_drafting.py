@@ -157,6 +157,24 @@ def test_what_a_kernel_lacks_is_named_with_what_to_write(tmp_path):
     assert (caught.value.file, caught.value.line) == (file, 2)
 
 
+def test_a_kernel_in_hip_that_is_written_as_cuda_has_it_is_drafted_and_another_is_told_what_to_write(tmp_path):
+    file = tmp_path / "ours.cu"
+    file.write_text(
+        "#include <hip/hip_runtime.h>\n__global__ void k(int *a, int n) {"
+        " int i = blockIdx.x * blockDim.x + threadIdx.x;"
+        " if (i < n) a[i] += i + 1; }\n"
+        "void run(int n) { int *a; hipMalloc(&a, n * sizeof(int));\n"
+        " hipLaunchKernelGGL(k, dim3((n + 63) / 64), dim3(64), 0, 0, a, n); hipDeviceSynchronize(); }\n"
+    )
+    written = drafted(file)
+    assert "run on the emulator as given" in written.doubts[0]
+    assert written.problem.defaults == {"block_size_x": 64}
+    file.write_text(file.read_text().replace("threadIdx.x", "hipThreadIdx_x"))
+    with pytest.raises(ProblemError, match=r"hipThreadIdx_x is not known; not found: hip/hip_runtime\.h") as caught:
+        drafted(file)
+    assert "threadIdx.x for hipThreadIdx_x" in caught.value.hint
+
+
 def test_headers_are_found_from_where_a_project_names_them(tmp_path):
     """As `#include "solver/gpu/convert.h"` in solver/gpu/x.cu, and what such a header takes from include/ above it."""
     (tmp_path / "solver" / "gpu").mkdir(parents=True)

@@ -783,3 +783,23 @@ def test_the_elements_of_a_vector_that_a_function_asks_no_name_for_are_one_size(
     )
     problem, _, arguments = drafted_of(tmp_path, source)
     assert (arguments["to"].shape, arguments["from"].shape, [*problem.sizes]) == (["n"], ["n"], ["n"])
+
+
+OF_HIP = {
+    "by its name": "hipLaunchKernelGGL(k, dim3((n + 63) / 64), dim3(64), 0, 0, to, from, n);",
+    "in parentheses, over lines": "hipLaunchKernelGGL((k), dim3((n + 63) / 64),\n dim3(64), 0, stream,\n to, from, n);",
+    "by a macro": "hipLaunchKernelGGL(HIP_KERNEL_NAME(k), (n + 63) / 64, 64, 0, 0, to, from, n);",
+    "as CUDA has it": "k<<<(n + 63) / 64, 64>>>(to, from, n);",
+}
+
+
+@pytest.mark.parametrize("launch", OF_HIP.values(), ids=OF_HIP)
+def test_a_launch_in_hip_says_what_one_in_cuda_says(tmp_path, launch):
+    source = SCALE + (
+        "int main() { int n = 5000; float *to, *from; hipMalloc(&to, n * 4);\n hipMalloc((void **)&from, n * 4);\n"
+        f" {launch} hipMemcpy(h, to, n * 4, hipMemcpyDeviceToHost); }}"
+    )
+    problem, text, arguments = drafted_of(tmp_path, source)
+    assert (problem.sizes, problem.launch.problem_size, problem.defaults) == ({"n": 5000}, ["n"], {"block_size_x": 64})
+    assert (arguments["to"].shape, arguments["from"].shape) == (["n"], ["n"])
+    assert "[launch]  # as the host launches it in line 4" in text

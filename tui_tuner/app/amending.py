@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Thread
 from typing import TypeVar
 
-from tui_tuner.app.needed import MOST_HALVINGS, NOT_FINITE, amended_for, guessed_scalars, needed
+from tui_tuner.app.needed import MOST_HALVINGS, NOT_FINITE, amended_for, for_headers, guessed_scalars, needed
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.build.compilers import include_paths
 from tui_tuner.evaluate.given import with_name_of
@@ -23,7 +23,7 @@ from tui_tuner.problem.draft.guesses import is_written
 from tui_tuner.problem.draft.problem_file import NO_AMENDMENTS, scaffold, text_of
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts
 from tui_tuner.problem.draft.sizes import Amendments, Tested
-from tui_tuner.problem.host_code import is_of_host_library, missing_headers
+from tui_tuner.problem.host_code import missing_headers
 from tui_tuner.problem.inputs import array_bytes
 from tui_tuner.problem.load import Written, problem_in_text
 from tui_tuner.problem.model import Problem, Test
@@ -302,15 +302,7 @@ class Amending:
         if lost and (unknown or "No such file" in reason):
             said = f": {unknown} is not known" if unknown else ""
             message = f"{self._kernel}() does not build{said}; not found: {', '.join(dict.fromkeys(lost))}"
-            hint = (
-                f"put the header beside the kernel; or write the draft with: {self._init}, "
-                'and name the header\'s directory in [kernel]: compiler_options = ["-I/its/directory"]'
-            )
-            if all(map(is_of_host_library, lost)):
-                hint = (
-                    f"{self._trials.where} has no such library: use a CUDA GPU, or keep the header and what needs it "
-                    "from these builds, by #ifndef kernel_tuner and #endif around them"
-                )
+            hint = for_headers(lost, self._init, self._trials.where)
             raise ProblemError(message, hint=hint, file=self._file, line=self._line)
         host = self._first.host
         if unknown and host is not None and re.search(rf"-D\s*{unknown}\b", text_of(host)):

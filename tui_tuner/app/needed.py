@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations_with_replacement
 
@@ -15,6 +15,7 @@ from tui_tuner.problem.draft.guesses import is_written
 from tui_tuner.problem.draft.sizes import Amendments
 from tui_tuner.problem.dtypes import dtype_named, is_floating
 from tui_tuner.problem.expressions import ExpressionError, evaluate
+from tui_tuner.problem.host_code import is_of_host_library
 from tui_tuner.problem.inputs import shape_of
 from tui_tuner.problem.model import Argument, Problem
 from tui_tuner.problem.signature import find_kernel
@@ -173,6 +174,26 @@ def needed(reason: str, problem: Problem) -> str:
         host = ", --host FILE names the code that allocates it" if problem.language == "opencl" else ""
         return f"shape says how large an array is{host}, low and high what numbers are in it{made}"
     return "[launch] says how many threads run, [[arguments]] what they are given"
+
+
+def for_headers(lost: Sequence[str], init: str, where: str) -> str:
+    """What to do about headers that a kernel needs and that are nowhere, in words.
+
+    Args:
+        init: the command that writes the draft.
+        where: what the kernel is run on.
+    """
+    if any(one.startswith("hip/") for one in lost):
+        return "write what it takes of HIP as CUDA has it, as threadIdx.x for hipThreadIdx_x, and leave that header out"
+    if all(map(is_of_host_library, lost)):
+        return (
+            f"{where} has no such library: use a CUDA GPU, or keep the header and what needs it "
+            "from these builds, by #ifndef kernel_tuner and #endif around them"
+        )
+    return (
+        f"put the header beside the kernel; or write the draft with: {init}, "
+        'and name the header\'s directory in [kernel]: compiler_options = ["-I/its/directory"]'
+    )
 
 
 def guessed_scalars(draft: str) -> str:

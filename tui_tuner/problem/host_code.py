@@ -57,13 +57,13 @@ _OF_CUDA = re.compile(
     r"|(?:builtin_types|common_functions|cuComplex|mma|cooperative_groups)\.h|curand\w*\.h|nv(?:rtc\w*|ml)\.h"
 )
 _OF_COMPILERS = re.compile(
-    rf"{_OF_CUDA.pattern}|(?:cub|thrust|cute|cutlass|cuda|torch|ATen|c10|crt|bits|ext|hip|CL|nv|cooperative_groups)/.*"
+    rf"{_OF_CUDA.pattern}|(?:cub|thrust|cute|cutlass|cuda|torch|ATen|c10|crt|bits|ext|CL|nv|cooperative_groups)/.*"
     r"|(?:std\w+|float|limits|iso646|tgmath|omp|\w*intrin)\.h"
 )
 _SYSTEM = (Path("/usr/include"), Path("/usr/local/include"))
 """Where headers are that come with no compiler."""
-_LAUNCH = re.compile(r"<\s?<\s?<|\bcudaLaunch(?:Cooperative)?Kernel\b")
-_RUNTIME = re.compile(r"\bcuda(?:Event|Malloc|Free|Memcpy|Memset|Stream|Device|Create|Destroy|Get|Set)\w*\s*\(")
+_LAUNCH = re.compile(r"<\s?<\s?<|\b(?:cuda|hip)Launch(?:Cooperative)?Kernel(?:GGL)?\b")
+_RUNTIME = re.compile(r"\b(?:cuda|hip)(?:Event|Malloc|Free|Memcpy|Memset|Stream|Device|Create|Destroy|Get|Set)\w*\s*\(")
 _IN_PYTHON = re.compile(r"\b__global__\s[^;{}()]*?\b(?P<name>\w+)\s*\(")
 _OF_PYTHON = re.compile(r"^\s*(?:import|from)\s+(?:triton|helion)\b", re.MULTILINE)
 _HIP = re.compile(r"#[ \t]*include[ \t]*[<\"]hip/|\bhip[A-Z]\w+\s*\(")

@@ -14,6 +14,7 @@ from tui_tuner.problem.draft.device_words import local_headers, words_of_device
 from tui_tuner.problem.draft.drafted import DraftedLaunch
 from tui_tuner.problem.draft.drafted_block import TILE, DraftedBlock
 from tui_tuner.problem.draft.guesses import AXES, extents_around, is_flag_alone, size_names
+from tui_tuner.problem.draft.hip import in_cuda
 from tui_tuner.problem.draft.host_launches import HostLaunch, is_chosen, launches
 from tui_tuner.problem.draft.host_objects import Supposed
 from tui_tuner.problem.draft.host_program import HostProgram
@@ -69,6 +70,7 @@ def drafted_launch(
         stated_too: whether large numbers that the kernel's own text states are sizes as well.
     """
     included = local_headers(source + "\n" + host, file)
+    source, host = in_cuda(source), in_cuda(host)
     headers = [code_only(header.read_text("utf-8", "replace")) for header in included]
     code = with_bytes_of_arrays(code_only(source) + "\n" + code_only(host))
     program = HostProgram(code, headers, source + "\n" + host)
