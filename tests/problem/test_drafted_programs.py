@@ -803,3 +803,14 @@ def test_a_launch_in_hip_says_what_one_in_cuda_says(tmp_path, launch):
     assert (problem.sizes, problem.launch.problem_size, problem.defaults) == ({"n": 5000}, ["n"], {"block_size_x": 64})
     assert (arguments["to"].shape, arguments["from"].shape) == (["n"], ["n"])
     assert "[launch]  # as the host launches it in line 4" in text
+
+
+def test_templates_that_call_each_other_with_what_they_leave_open_are_left_open(tmp_path):
+    source = (
+        f"template <typename T> __global__ void k(T *to, int n) {{ {ONE} if (i < n) to[i] = 1; }}\n"
+        "template <typename T> void f(std::vector<T> &a, int n) { thrust::device_vector<T> x = a;"
+        " k<<<(n + 63) / 64, 64>>>(x.data(), n); g(x, n); }\n"
+        "template <typename T> void g(std::vector<T> &b, int n) { std::vector<T> y(n); f(y, n); }"
+    )
+    problem, _, _ = drafted_of(tmp_path, source)
+    assert problem.kernel.name == "k<float>"

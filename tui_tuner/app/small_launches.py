@@ -31,7 +31,7 @@ def said_of_small(written: Written) -> Iterator[str]:
 
 
 def _threads(problem: Problem) -> int:
-    launched = geometry(problem.launch, problem.sizes, problem.defaults)
+    launched = geometry(problem.launch, problem.sizes, problem.default_configuration)
     return math.prod((*launched.grid, *launched.block))
 
 

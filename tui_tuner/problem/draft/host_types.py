@@ -18,6 +18,8 @@ from tui_tuner.problem.structures import structures
 from tui_tuner.problem.syntax import name_in, split_list
 
 _MOST_STEPS = 6
+_MOST_CALLERS = 3
+"""Templates that are called by each other, each with what another leaves open."""
 _TYPE = r"(?:(?:unsigned|signed|long|short)\s+)*[A-Za-z_][\w:]*(?:\s*<[^<>;(){}]*>)?"
 _NUMBERS = ((r"[-+]?\d+", "int"), (r"[-+]?[\d.]+(?:e[-+]?\d+)?f", "float"), (r"[-+]?[\d.]+(?:e[-+]?\d+)?", "double"))
 
@@ -59,7 +61,7 @@ def _argument_of(program: HostProgram, text: str, place: int) -> str:
     return found[-1][1] if found else ""
 
 
-def _type_of(program: HostProgram, text: str, place: int, pointed: bool) -> str:
+def _type_of(program: HostProgram, text: str, place: int, pointed: bool, callers: int = _MOST_CALLERS) -> str:
     """The type of what stands at a place, or of what it points to; empty where it cannot be told."""
     for _ in range(_MOST_STEPS):
         made = re.fullmatch(rf"({_TYPE})\s*(?:\{{.*\}}|\(.*\))", text.strip(), re.DOTALL)
@@ -73,20 +75,20 @@ def _type_of(program: HostProgram, text: str, place: int, pointed: bool) -> str:
         kind = next((one for one in kinds if _is_type(program, one)), "")
         function, meaning = program.function_at(place), program.meaning(name, place)
         if kind or function is None or name not in function.parameters or meaning is None:
-            return kind or next((found for one in kinds if (found := open_type(program, one, place))), "")
+            return kind or next((found for one in kinds if (found := open_type(program, one, place, callers))), "")
         text, place = meaning  # of a type that the function's own template leaves open
     return ""
 
 
-def open_type(program: HostProgram, name: str, place: int) -> str:
+def open_type(program: HostProgram, name: str, place: int, callers: int = _MOST_CALLERS) -> str:
     """The type of a function template's parameter that callers say by what they pass; empty where none does."""
     function = program.function_at(place)
-    if function is None or name not in program.templates.names_of(function):
+    if function is None or name not in program.templates.names_of(function) or not callers:
         return ""
     head = program.code[function.start : function.body - 1].partition("(")[2].rpartition(")")[0]
     for parameter, text in zip(function.parameters, split_list(head), strict=False):
         meaning = program.meaning(parameter, place) if re.search(rf"<\s*{name}\s*>|\b{name}\s*\*", text) else None
-        if meaning is not None and (found := _type_of(program, *meaning, pointed=True)):
+        if meaning is not None and (found := _type_of(program, *meaning, True, callers - 1)):
             return found
     return ""
 

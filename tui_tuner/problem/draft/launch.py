@@ -44,6 +44,8 @@ _BETWEEN_ROWS = re.compile(r"pitch|stride|^ld", re.IGNORECASE)
 """Names for how far rows lie apart, which name no size where another name is to be had."""
 _LARGE = 64
 """What the source states from here on may be an extent of arrays."""
+_MOST_STEPS = 6
+"""Names that stand for names, one after another."""
 _FEWEST_THREADS = 32
 """A number below is none of a block's threads for certain."""
 UNKNOWN = 1024
@@ -280,8 +282,9 @@ class _Drafting:
     def _shared_text(self) -> tuple[str, int]:
         """What the host says of the bytes that a block shares, and where; a number of its threads grows with them."""
         text, place = self.launch.shared, self.launch.place
-        while text.isidentifier() and (meaning := self._program.meaning(text, place)) and meaning[0] != text:
-            text, place = meaning
+        for _ in range(_MOST_STEPS):
+            meaning = self._program.meaning(text, place) if text.isidentifier() else None
+            text, place = meaning or (text, place)
         extents = [text for text, _ in self._block if text.isdecimal()]
         threads = math.prod(map(int, extents))
         if self._drafted_block.made or len(extents) < len(self._block) or threads < _FEWEST_THREADS:
