@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 
 from tui_tuner.problem.draft.worked_out import names, renamed_node
 
-LARGE = 64
+_LARGE = 64
 """What is written twice from here on is hardly so by chance."""
 
 
@@ -52,7 +52,7 @@ class SameNumbers:
 
     def _one_of(self, sizes: Collection[str], number: int | None) -> str:
         """The only one of these sizes that is this number; empty where there is none, or another too."""
-        if number is None or number < LARGE or number in self._fixed:
+        if number is None or number < _LARGE or number in self._fixed:
             return ""
         found = [name for name in sizes if self._roots[name] == number]
         return found[0] if len(found) == 1 else ""
