@@ -157,7 +157,11 @@ def _check_defaults(problem: Problem, space: SearchSpace, valid: Configuration, 
     reason = space.is_valid(problem.default_configuration)
     if reason is not None:
         example = ", ".join(f"{name} = {_toml(value)}" for name, value in valid.items())
-        message = f"the default configuration {reason}"
+        message = (
+            f"the default configuration {reason}"
+            if reason.startswith("breaks")
+            else f"of the default configuration {reason}"
+        )
         hint = f"the first value of each tunable is its default unless [defaults] names it; valid is: {example}"
         raise place.error(message, "defaults" if problem.defaults else "tunables", hint=hint)
 

@@ -112,10 +112,26 @@ _ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 }
 
 
+_OF_BITS = {
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+    ast.Invert: "~",
+    ast.MatMult: "@",
+}
+"""Operators of Python that an expression may not have, as they are written."""
+
+
+def _sign(operation: ast.operator | ast.unaryop) -> str:
+    return _OF_BITS.get(type(operation), type(operation).__name__)
+
+
 def _binary(node: ast.BinOp) -> NodeFunction:
     operate = _ARITHMETIC.get(type(node.op))
     if operate is None:
-        raise ExpressionError(f"the operator {type(node.op).__name__} is not allowed")
+        raise ExpressionError(f"the operator '{_sign(node.op)}' is not allowed")
     left, right = _operand(node.left), _operand(node.right)
     return lambda names: number(operate(left(names), right(names)))
 
@@ -131,7 +147,7 @@ def _unary(node: ast.UnaryOp) -> NodeFunction:
         case ast.UAdd():
             operand = _operand(node.operand)
             return lambda names: +operand(names)
-    raise ExpressionError(f"the operator {type(node.op).__name__} is not allowed")
+    raise ExpressionError(f"the operator '{_sign(node.op)}' is not allowed")
 
 
 def _logical(node: ast.BoolOp) -> NodeFunction:

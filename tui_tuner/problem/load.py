@@ -10,10 +10,8 @@ from typing import Any, TypeVar, get_args, get_origin
 
 import tomlkit
 from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
 
 from tui_tuner.errors import ProblemError
-from tui_tuner.problem.argument import type_names
 from tui_tuner.problem.check_arguments import check_arguments
 from tui_tuner.problem.check_launch import check_launch, check_macros, check_names, check_space, check_steps_of_problem
 from tui_tuner.problem.languages import COMPILED, LANGUAGES, Language
@@ -21,6 +19,7 @@ from tui_tuner.problem.model import Problem
 from tui_tuner.problem.reference import find_input_function, find_library, find_reference
 from tui_tuner.problem.signature import find_kernel
 from tui_tuner.problem.toml_file import KeyLocations, KeyPath, read_text, read_toml, written
+from tui_tuner.problem.value_hints import hint_for
 from tui_tuner.text import suggestion
 
 OF_NO_FILE = frozenset({"directory", "source_text"})
@@ -144,7 +143,7 @@ def _first_mistake(model: type[BaseModel], error: ValidationError, place: KeyLoc
         return place.error(f"{where} needs '{first['loc'][-1]}'", *path, hint=needed)
     same_place = [detail for detail in details if place.known_part(detail["loc"]) == path]
     reasons = dict.fromkeys(_plain(detail["msg"]) for detail in same_place)
-    return place.error(f"{where}: {', or '.join(reasons)}", *path, hint=_near_dtype(first))
+    return place.error(f"{where}: {', or '.join(reasons)}", *path, hint=hint_for(first))
 
 
 def _unknown_key(model: type[BaseModel], place: KeyLocations, path: tuple[str | int, ...]) -> ProblemError:
@@ -180,12 +179,6 @@ def _what_is_needed(model: type[BaseModel], path: tuple[str | int, ...]) -> str:
     if _model_within(annotation) is None:
         return f"add {path[-1]} = …"
     return f"add a table [[{path[-1]}]]" if get_origin(annotation) is list else f"add a table [{path[-1]}]"
-
-
-def _near_dtype(detail: ErrorDetails) -> str | None:
-    if detail["type"] != "literal_error" or detail["loc"][-1] != "dtype":
-        return None
-    return suggestion(str(detail["input"]), get_args(type_names), "dtypes")
 
 
 def load_problem(path: Path) -> Problem:
