@@ -982,6 +982,40 @@ def test_a_kernel_in_a_text_of_python_is_refused_with_what_to_do(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("script", "line", "message", "hint"),
+    [
+        (
+            'p = cl.Program(c, """\n__kernel void add(__global float *to) {}\n""")',
+            2,
+            "add() is OpenCL in a",
+            "script.cl",
+        ),
+        (
+            'p = """kernel __attribute__((reqd_work_group_size(64, 1, 1))) void add(global float *to) {}"""',
+            1,
+            "add() is OpenCL in a text of Python",
+            "write that text into script.cl, and run: tuner-tui ",
+        ),
+        ("@cuda.jit\ndef add(x):\n    x[0] = 1", 2, "add() is Numba", "write it as CUDA into script.cu"),
+        (
+            'import kernel_tuner\ntune_kernel("add", "add.cu", 8)',
+            2,
+            "the kernel of this script is in add.cu",
+            " --host ",
+        ),
+    ],
+)
+def test_a_script_whose_kernel_is_elsewhere_is_refused_with_what_to_do(tmp_path, script, line, message, hint):
+    (tmp_path / "add.cu").write_text("__global__ void add(float *to) {}")
+    (tmp_path / "script.py").write_text(script + "\n")
+    with pytest.raises(ProblemError) as caught:
+        check_kernel(tmp_path / "script.py")
+    assert message in caught.value.message
+    assert hint in caught.value.hint
+    assert caught.value.line == line
+
+
+@pytest.mark.parametrize(
     ("arguments", "reason", "instead"),
     [
         ("float *to, cudaTextureObject_t from", "which only a host can make", "read from an array instead"),

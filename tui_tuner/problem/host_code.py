@@ -64,7 +64,14 @@ _SYSTEM = (Path("/usr/include"), Path("/usr/local/include"))
 """Where headers are that come with no compiler."""
 _LAUNCH = re.compile(r"<\s?<\s?<|\b(?:cuda|hip)Launch(?:Cooperative)?Kernel(?:GGL)?\b")
 _RUNTIME = re.compile(r"\b(?:cuda|hip)(?:Event|Malloc|Free|Memcpy|Memset|Stream|Device|Create|Destroy|Get|Set)\w*\s*\(")
-_IN_PYTHON = re.compile(r"\b__global__\s[^;{}()]*?\b(?P<name>\w+)\s*\(")
+_IN_PYTHON = re.compile(
+    r"\b__global__\s[^;{}()]*?\b(?P<name>\w+)\s*\("
+    r"|\b(?:__)?kernel\s[^;{}]{0,300}?\bvoid\s+(?P<opencl>\w+)\s*\("
+)
+_NUMBA = re.compile(
+    r"^[ \t]*@(?:numba\.)?cuda\.jit\b[^\n]*\n(?:[ \t]*@[^\n]*\n)*[ \t]*def\s+(?P<name>\w+)", re.MULTILINE
+)
+_NAMED_FILE = re.compile(r"""["'](?P<file>[\w./-]+\.(?:cu|cl|c|cc|cpp))["']""")
 _OF_PYTHON = re.compile(r"^\s*(?:import|from)\s+(?:triton|helion)\b", re.MULTILINE)
 _HIP = re.compile(r"#[ \t]*include[ \t]*[<\"]hip/|\bhip[A-Z]\w+\s*\(")
 _MARK = re.compile(r"[{};]")
@@ -272,26 +279,51 @@ def _is_prototype(statement: str) -> bool:
 def refuse_text(file: Path) -> None:
     """Refuse a file whose kernel is in another language than its ending says.
 
-    That is CUDA's text in Python, as for `cupy.RawKernel` or PyCUDA's `SourceModule`, CUDA in a file of C++, and HIP.
+    That is CUDA's or OpenCL's text in Python, as for `cupy.RawKernel`, PyOpenCL or kernel_tuner, a script that names
+    the kernel's file, Numba, CUDA in a file of C++, and HIP.
 
     Raises:
         ProblemError: it is such a file; with what to do.
     """
-    of_python = file.suffix == ".py"
+    if file.suffix == ".py":
+        _refuse_script(file, read_text(file))
+        return
     is_other = LANGUAGES.get(file.suffix) == "c" or file.suffix == ".hip"
-    if not of_python and (not is_other or file.with_suffix(".toml").exists()):
+    if not is_other or file.with_suffix(".toml").exists():
         return
     text, own = read_text(file), file.with_suffix(".cu")
-    kernel = _IN_PYTHON.search(text) if of_python else _KERNEL.search(code_only(text))
+    kernel = _KERNEL.search(code_only(text))
     if kernel is None or _OF_PYTHON.search(text):
         return
     name, run = kernel["name"], f"and run: tuner-tui {own}"
-    if of_python:
-        message, hint = f"{name}() is CUDA in a text of Python", f"write that text into {own.name}, {run}"
-    elif _HIP.search(text):
+    if _HIP.search(text):
         message = f"{name}() is HIP, which no device here runs"
         hint = f"write it as CUDA into {own.name}, with threadIdx.x, cudaMalloc() and <<<grid, block>>>, {run}"
     else:
         message, hint = f"{name}() is CUDA in a file of C or C++", f"name it {own.name}, {run}"
-    place = text.rfind("__global__", 0, kernel.start("name"))
-    raise ProblemError(message, hint=hint, file=file, line=text.count("\n", 0, place) + 1)
+    raise _refused(message, hint, file, text, text.rfind("__global__", 0, kernel.start("name")))
+
+
+def _refuse_script(file: Path, text: str) -> None:
+    if _OF_PYTHON.search(text):
+        return
+    if (kernel := _IN_PYTHON.search(text)) is not None:
+        title, ending = ("CUDA", ".cu") if kernel["name"] else ("OpenCL", ".cl")
+        own = file.with_suffix(ending)
+        hint = f"write that text into {own.name}, and run: tuner-tui {own}"
+        raise _refused(
+            f"{kernel['name'] or kernel['opencl']}() is {title} in a text of Python", hint, file, text, kernel.start()
+        )
+    if (kernel := _NUMBA.search(text)) is not None:
+        hint = f"write it as CUDA into {file.with_suffix('.cu').name}"
+        raise _refused(
+            f"{kernel['name']}() is Numba, which nothing here builds", hint, file, text, kernel.start("name")
+        )
+    for named in _NAMED_FILE.finditer(text):
+        if (kernel_file := file.parent / named["file"]).is_file():
+            hint = f"tuner-tui {kernel_file} --host {file}"
+            raise _refused(f"the kernel of this script is in {named['file']}", hint, file, text, named.start())
+
+
+def _refused(message: str, hint: str, file: Path, text: str, place: int) -> ProblemError:
+    return ProblemError(message, hint=hint, file=file, line=text.count("\n", 0, place) + 1)
