@@ -996,6 +996,12 @@ def test_a_kernel_in_a_text_of_python_is_refused_with_what_to_do(tmp_path):
             "add() is OpenCL in a text of Python",
             "write that text into script.cl, and run: tuner-tui ",
         ),
+        (
+            'from kernel_tuner import tune_kernel\nk = """__global__ void add(float *to) {}"""\ntune_kernel("add", k)',
+            2,
+            "add() is CUDA",
+            "--host",
+        ),
         ("@cuda.jit\ndef add(x):\n    x[0] = 1", 2, "add() is Numba", "write it as CUDA into script.cu"),
         (
             'import kernel_tuner\ntune_kernel("add", "add.cu", 8)',

@@ -310,7 +310,8 @@ def _refuse_script(file: Path, text: str) -> None:
     if (kernel := _IN_PYTHON.search(text)) is not None:
         title, ending = ("CUDA", ".cu") if kernel["name"] else ("OpenCL", ".cl")
         own = file.with_suffix(ending)
-        hint = f"write that text into {own.name}, and run: tuner-tui {own}"
+        host = f" --host {file}" if re.search(r"\btune_kernel\(|\bpyopencl\b", text) else ""
+        hint = f"write that text into {own.name}, and run: tuner-tui {own}{host}"
         raise _refused(
             f"{kernel['name'] or kernel['opencl']}() is {title} in a text of Python", hint, file, text, kernel.start()
         )

@@ -3,10 +3,34 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+
+from tui_tuner.problem.languages import Value
 
 MOST_THREADS = 1024
 """Of a block."""
+
+
+@dataclass(frozen=True)
+class TunedSpace:
+    """What a script of kernel_tuner has it vary.
+
+    Attributes:
+        line: where it does.
+        tunables: the values of each.
+        restrictions: as expressions over them.
+        keys: of [launch], the divisors of the grid and the names of the block.
+        left: tunables and restrictions that are no values or expressions of a problem file.
+        defaults: the configuration to begin with; empty where none is found.
+    """
+
+    line: int
+    tunables: Mapping[str, Sequence[Value]]
+    restrictions: Sequence[str] = ()
+    keys: Mapping[str, list[str]] = field(default_factory=dict)
+    left: Sequence[str] = ()
+    defaults: Mapping[str, Value] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -32,6 +56,7 @@ class DraftedLaunch:
         powers: sizes that are powers of two.
         supposed: arrays whose shape the host does not say, but another of the kind has.
         of_device: whether the grid is as large as the device says, for which a usual number is taken.
+        space: what the host's script has kernel_tuner vary, in the place of tunables and defaults.
     """
 
     line: int
@@ -52,6 +77,7 @@ class DraftedLaunch:
     powers: frozenset[str] = frozenset()
     supposed: frozenset[str] = frozenset()
     of_device: bool = False
+    space: TunedSpace | None = None
 
     def in_elements(self, threads: str) -> str:
         """A count of threads as one of elements: for the host's own block, and without a thread more than there are."""

@@ -24,6 +24,7 @@ from tui_tuner.problem.draft.guesses import (
     template_arguments,
     work_of,
 )
+from tui_tuner.problem.draft.host_script import host_in_c
 from tui_tuner.problem.draft.launch import drafted_launch
 from tui_tuner.problem.draft.opencl_options import BuildOptions, build_options
 from tui_tuner.problem.draft.order import in_any_order
@@ -31,6 +32,7 @@ from tui_tuner.problem.draft.proposed_facts import ProposedFacts, completed
 from tui_tuner.problem.draft.reach import reached_by
 from tui_tuner.problem.draft.sizes import Amendments, DraftedSizes, apart, drafted_sizes
 from tui_tuner.problem.draft.text import lines_of
+from tui_tuner.problem.draft.tuned_space import with_space
 from tui_tuner.problem.draft.understood import understood
 from tui_tuner.problem.host_code import device_code, refuse_text
 from tui_tuner.problem.languages import COMPILED_LANGUAGES, LANGUAGES
@@ -65,6 +67,7 @@ def scaffold(
     language = known_language(source_path)
     source = _source_of(source_path)
     hosts = text_of(host, "name the file that launches the kernel") if host else ""
+    hosts, spaces = host_in_c(hosts, language, source) if host and host.suffix == ".py" else (hosts, {})
     built = build_options(source, hosts) if language == "opencl" else BuildOptions()
     source = active_source(source, built.macros)
     name = _chosen_name(source, language, kernel, source_path)
@@ -84,6 +87,7 @@ def scaffold(
         if typed.parameters != signature.parameters:  # types that the template leaves open are the host's
             signature = understood(typed, source, code, language, read.template)
             read = drafted_launch(source, signature, source_path, hosts, dimensions(signature), amendments.stated_too)
+    read = with_space(read, spaces.get(signature.name), source)
     _refuse_unusable(signature, source_path, code, language)
     launch = completed(read, facts)
     reached = reached_by(signature, launch)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from tui_tuner.problem.draft.argument_text import CHECK, Draft, argument_lines, moved_once
 from tui_tuner.problem.draft.device_words import header_directories
-from tui_tuner.problem.draft.drafted import DraftedLaunch
+from tui_tuner.problem.draft.drafted import DraftedLaunch, TunedSpace
 from tui_tuner.problem.draft.guesses import (
     AXES,
     as_factor,
@@ -47,7 +47,9 @@ def lines_of(draft: Draft) -> Iterator[str]:
         yield f"{name} = {value}{'  # as the host has it' if given == value else draft.mark(name, proposed)}"
     yield from _launch(signature, draft.language) if launch is None else _launch_as_given(draft, launch)
     yield from argument_lines(draft)
-    if launch is not None and launch.tunables:
+    if launch is not None and launch.space is not None:
+        yield from _space(launch.space)
+    elif launch is not None and launch.tunables:
         yield from _macros(launch)
     elif launch is not None and "block_size" in launch.keys:
         yield "# The kernel's own text fixes the block, so nothing is left to tune but that text."
@@ -78,6 +80,21 @@ def _macros(launch: DraftedLaunch) -> Iterator[str]:
     yield ""
     yield "[search]  # what every configuration must satisfy"
     yield f'restrictions = ["{" * ".join(launch.keys["block_size"])} <= 1024"]'
+
+
+def _space(space: TunedSpace) -> Iterator[str]:
+    yield ""
+    yield f"[tunables]  # as the host's script has kernel_tuner vary them in line {space.line}"
+    yield from (f"{name} = {json.dumps(list(values))}" for name, values in space.tunables.items())
+    yield from (f"# not taken over: {' '.join(one.split())}" for one in space.left)
+    if space.defaults:
+        yield ""
+        yield "[defaults]  # the source's own numbers, else the first that the restrictions allow"
+        yield from (f"{name} = {json.dumps(value)}" for name, value in space.defaults.items())
+    if space.restrictions:
+        yield ""
+        yield "[search]  # what every configuration must satisfy, as the script says it"
+        yield f"restrictions = {json.dumps(list(space.restrictions))}"
 
 
 def _elements(signature: KernelSignature) -> list[str]:

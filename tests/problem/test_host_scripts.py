@@ -1,0 +1,140 @@
+"""Drafts of kernels whose host program is a script in Python, for kernel_tuner or PyOpenCL; no script is run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tui_tuner.problem.draft.problem_file import scaffold
+from tui_tuner.problem.load import load_problem
+from tui_tuner.problem.model import Problem
+
+ADD = """\
+__global__ void add(float *c, float *a, float *b, int n) {
+    int i = blockIdx.x * block_size_x + threadIdx.x;
+    if (i < n) c[i] = a[i] + b[i];
+}
+"""
+TUNED = """\
+import numpy, kernel_tuner
+def tune():
+    size = 10000000
+    a = numpy.random.randn(size).astype(numpy.float32)
+    b = numpy.random.randn(size).astype(numpy.float32)
+    c = numpy.zeros_like(b)
+    n = numpy.int32(size)
+    args = [c, a, b, n]
+    tune_params = dict()
+    tune_params["block_size_x"] = [128 + 64 * i for i in range(15)]
+    return kernel_tuner.tune_kernel("add", "add.cu", size, args, tune_params)
+"""
+BLUR = """\
+#define width 1024
+#define block_size_y 4
+__constant__ float weights[9];
+__global__ void blur(float *to, float *from) {
+    int x = blockIdx.x * block_size_x * tile + threadIdx.x, y = blockIdx.y * block_size_y + threadIdx.y;
+    for (int t = 0; t < tile; t++) to[y * width + x + t * block_size_x] = weights[t] * from[y * width + x];
+}
+"""
+TILES = """\
+from collections import OrderedDict
+tune_params = OrderedDict(block_size_x=[16 * i for i in range(1, 4)], tile=(1, 2))
+tune_params["block_size_y"] = [2**i for i in range(3)]
+problem_size = (1024, 512)
+to = numpy.zeros(numpy.prod(problem_size), dtype="float32")
+source = numpy.random.rand(1024 * 512).astype(numpy.float32)
+tune_kernel("blur", "blur.cu", problem_size, [to, source], tune_params, grid_div_x=["block_size_x", "tile"],
+            cmem_args={"weights": numpy.ones(9, numpy.float32)},
+            restrictions=["block_size_x*block_size_y>=64", lambda p: p["tile"] * p["block_size_x"] <= 64, hard(3)])
+"""
+OPENCL = """\
+__kernel void scale(__global float *to, __global const float *from, __local float *part, const float by, const int n)
+{
+    int i = get_global_id(0);
+    part[get_local_id(0)] = by * WEIGHT;
+    if (i < n) to[i] = part[get_local_id(0)] * from[i];
+}
+"""
+PYOPENCL = """\
+import numpy as np, pyopencl as cl
+N, WEIGHT = 1 << 20, 3
+context = cl.create_some_context(); queue = cl.CommandQueue(context)
+x = np.random.rand(N).astype(np.float32)
+from_buffer = cl.Buffer(context, cl.mem_flags.COPY_HOST_PTR, hostbuf=x)
+to_buffer = cl.Buffer(context, cl.mem_flags.WRITE_ONLY, x.nbytes)
+program = cl.Program(context, open("scale.cl").read()).build(options=f"-DWEIGHT={WEIGHT}")
+"""
+CALLED = (
+    "program.scale(queue, (N,), (64,), to_buffer, from_buffer, cl.LocalMemory(4 * 64), np.float32(2.5), np.int32(N))"
+)
+QUEUED = """\
+kernel = cl.Kernel(program, "scale")
+kernel.set_args(to_buffer, from_buffer, cl.LocalMemory(4 * 64), np.float32(2.5), np.int32(N))
+cl.enqueue_nd_range_kernel(queue, kernel, x.shape, (64,))
+"""
+
+
+def drafted(directory: Path, name: str, source: str, script: str) -> Problem:
+    file, host = directory / name, directory / "host.py"
+    file.write_text(source)
+    host.write_text(script)
+    file.with_suffix(".toml").write_text(scaffold(file, None, host=host))
+    return load_problem(file)
+
+
+def test_a_script_of_kernel_tuner_says_sizes_arrays_and_tunables(tmp_path):
+    problem = drafted(tmp_path, "add.cu", ADD, TUNED)
+    assert (problem.sizes, problem.launch.problem_size) == ({"n": 10000000}, ["n"])
+    assert [one.shape for one in problem.arguments] == [["n"], ["n"], ["n"], None]
+    assert problem.tunables == {"block_size_x": [128 + 64 * i for i in range(15)]}
+    assert "in line 11" in (tmp_path / "add.toml").read_text()
+
+
+def test_divisors_restrictions_and_constant_memory_of_kernel_tuner_are_taken_over(tmp_path):
+    problem = drafted(tmp_path, "blur.cu", BLUR, TILES)
+    assert problem.launch.problem_size == ["1024", "512"]
+    assert problem.launch.grid_div_x == ["block_size_x", "tile"]
+    assert problem.tunables == {"block_size_x": [16, 32, 48], "tile": [1, 2], "block_size_y": [1, 2, 4]}
+    assert problem.search.restrictions == ["block_size_x*block_size_y>=64", "tile * block_size_x <= 64"]
+    assert problem.default_configuration == {"block_size_x": 16, "tile": 1, "block_size_y": 4}
+    assert [(one.name, one.constant) for one in problem.arguments if one.constant] == [("weights", True)]
+    assert "# not taken over: hard(3)" in (tmp_path / "blur.toml").read_text()
+
+
+def test_names_of_the_block_are_those_of_the_script(tmp_path):
+    script = TUNED.replace("block_size_x", "bx").replace("tune_params)", 'tune_params, block_size_names=["bx"])')
+    problem = drafted(tmp_path, "add.cu", ADD.replace("block_size_x", "bx"), script)
+    assert problem.launch.block_size == ["bx"]
+    problem = drafted(tmp_path, "add.cu", ADD.replace("block_size_x", "blockDim.x"), script.replace("bx", "unroll"))
+    assert problem.launch.block_size == ["unroll"]
+    problem = drafted(tmp_path, "add.cu", ADD.replace("block_size_x", "256"), TUNED.replace("block_size_x", "unroll"))
+    assert problem.launch.block_size == ["256"]
+
+
+@pytest.mark.parametrize("launch", [CALLED, QUEUED])
+def test_a_script_of_pyopencl_says_launch_buffers_and_options(tmp_path, launch):
+    problem = drafted(tmp_path, "scale.cl", OPENCL, PYOPENCL + launch)
+    assert (problem.sizes, problem.launch.problem_size) == ({"n": 1 << 20}, ["n"])
+    assert [one.shape for one in problem.arguments[:2]] == [["n"], ["n"]]
+    assert problem.arguments[3].value == 2.5
+    assert "-DWEIGHT=3" in problem.kernel.compiler_options
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "def broken(:\n",
+        "size = " + "-" * 5000 + "1\n",
+        "size = 0" + " + 1" * 5000 + "\n",
+        "x = [0] * 10**12\ny = 9**9**9\nz = range(10**12)\nw = 1 << 10**9\n",
+        "a = b\nb = a\nc = a + b\na.reshape()\n",
+        "tune_kernel()\ntune_kernel('add')\ntune_kernel('add', '', n, args, {**x, 1: [2], 'y': [[3]], 'z': 4})\n",
+        "args = [args]\ntune_kernel('add', '', n, args, {'block_size_x': [64, 'many']}, cmem_args={**x, 2: 3})\n",
+        "\0",
+    ],
+)
+def test_what_a_script_does_not_say_is_guessed(tmp_path, script):
+    problem = drafted(tmp_path, "add.cu", ADD, script)
+    assert [one.shape for one in problem.arguments[:3]] == [["n"], ["n"], ["n"]]

@@ -1,0 +1,330 @@
+"""What the statements of a Python script make, as far as its text says it: numbers, lists, arrays. Nothing is run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from math import prod
+from typing import Any
+
+UNKNOWN = object()
+"""The value of what is not known without running the script."""
+_MOST_VALUES = 4096
+_MOST_BITS = 62
+_MOST_STEPS = 32
+_MADE = frozenset(
+    (
+        "zeros",
+        "ones",
+        "empty",
+        "full",
+        "rand",
+        "randn",
+        "random",
+        "standard_normal",
+        "random_sample",
+        "normal",
+        "uniform",
+        "integers",
+        "randint",
+        "arange",
+    )
+)
+"""Functions that make an array of so many elements."""
+_ALIKE = frozenset(("zeros_like", "ones_like", "empty_like", "full_like"))
+_SAME = frozenset(
+    ("ravel", "flatten", "copy", "transpose", "ascontiguousarray", "array", "asarray", "to_device", "get")
+)
+"""Functions whose result has the elements of what they are given."""
+_WHOLE = frozenset(("randint", "integers", "arange"))
+_OF_SIZE = frozenset(("normal", "uniform", "randint", "integers"))
+"""Those whose extents are their last argument, or `size`."""
+_ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: lambda a, b: a + b,
+    ast.Sub: lambda a, b: a - b,
+    ast.Mult: lambda a, b: a * b,
+    ast.Div: lambda a, b: a / b,
+    ast.FloorDiv: lambda a, b: a // b,
+    ast.Mod: lambda a, b: a % b,
+    ast.Pow: lambda a, b: a**b if abs(b) < _MOST_BITS and abs(a) < 1 << _MOST_BITS else UNKNOWN,
+    ast.LShift: lambda a, b: a << b if 0 <= b < _MOST_BITS else UNKNOWN,
+    ast.RShift: lambda a, b: a >> b,
+}
+_ELEMENTS = {
+    "float": "double",
+    "double": "double",
+    "single": "float",
+    "half": "half",
+    "int": "long long",
+    "bool": "bool",
+    "float16": "half",
+    "float32": "float",
+    "float64": "double",
+    **{f"{sign}int{bits}": f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)},
+}
+_IN_C = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "/", ast.Div: "/", ast.Mod: "%"}
+
+
+@dataclass(frozen=True)
+class ScriptArray:
+    """An array: its extents as the host's C would write them, and its type of elements in C."""
+
+    extents: tuple[str, ...]
+    element: str
+
+    @property
+    def elements(self) -> str:
+        """How many there are."""
+        return " * ".join(f"({one})" for one in self.extents) or "1"
+
+    @property
+    def size(self) -> str:
+        """Its bytes."""
+        return f"{self.elements} * sizeof({self.element})"
+
+
+@dataclass
+class ScriptValues:
+    """What the names of a script stand for at a place of it.
+
+    Attributes:
+        assigned: the expression that each name was last given.
+        known: values of names that change item by item, as dictionaries do.
+        arrays: those of NumPy, or on the device.
+        as_numbers: whether what is known is written as a number, and not by its name.
+    """
+
+    assigned: dict[str, ast.expr] = field(default_factory=dict)
+    known: dict[str, object] = field(default_factory=dict)
+    arrays: dict[str, ScriptArray] = field(default_factory=dict)
+    as_numbers: bool = False
+
+    def meant(self, node: ast.expr) -> ast.expr:
+        """The expression that a name stands for, else the expression itself."""
+        for _ in range(8):
+            if not isinstance(node, ast.Name) or node.id not in self.assigned:
+                break
+            node = self.assigned[node.id]
+        return node
+
+    def value(self, node: ast.expr) -> object:
+        """A number, text, list or dictionary; `UNKNOWN` for anything else."""
+        try:
+            return self._value(node, {}, 0)
+        except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError):
+            return UNKNOWN
+
+    def _value(self, node: ast.expr, local: Mapping[str, object], depth: int) -> object:
+        def of(one: ast.expr) -> object:
+            return self._value(one, local, depth + 1)
+
+        found: object = UNKNOWN
+        if depth > _MOST_STEPS:
+            return found
+        match node:
+            case ast.Constant():
+                found = node.value
+            case ast.Name(id=name):
+                known = {**self.known, **local}
+                found = known[name] if name in known else of(self.assigned[name])
+            case ast.List() | ast.Tuple():
+                found = _all(map(of, node.elts))
+            case ast.Dict():
+                found = {of(key): of(one) for key, one in zip(node.keys, node.values, strict=True) if key is not None}
+            case ast.UnaryOp(op=ast.USub()):
+                found = _computed(ast.Sub(), 0, of(node.operand))
+            case ast.BinOp():
+                found = _computed(node.op, of(node.left), of(node.right))
+            case ast.Subscript():
+                found = _item(of(node.value), of(node.slice))
+            case ast.ListComp(generators=[ast.comprehension(target=ast.Name(id=name), ifs=[])]):
+                values = _listed(of(node.generators[0].iter))
+                found = _all(self._value(node.elt, {**local, name: one}, depth + 1) for one in values)
+            case ast.Call():
+                words = {one.arg: of(one.value) for one in node.keywords if one.arg}
+                found = _called(called(node), [of(one) for one in node.args], words)
+        return UNKNOWN if isinstance(found, int) and found.bit_length() > _MOST_BITS else found
+
+    def in_c(self, node: ast.expr) -> str | None:
+        """A number as the host's C would write it, with the names that the script has; None where it cannot be."""
+        number = self.value(node)
+        if isinstance(number, int | float) and (self.as_numbers or isinstance(node, ast.Constant)):
+            return str(number)
+        match node:
+            case ast.Constant(value=str(name)) | ast.Name(id=name) if name.isidentifier():
+                return name
+            case ast.BinOp() if type(node.op) in _IN_C:
+                left, right = self.in_c(node.left), self.in_c(node.right)
+                return None if left is None or right is None else f"({left} {_IN_C[type(node.op)]} {right})"
+            case ast.Call() if len(node.args) == 1 and (called(node) == "int" or element_named(called(node))):
+                return self.in_c(node.args[0])
+        if (known := self._of_array(node)) is not None:
+            return known
+        return str(number) if isinstance(number, int | float) else None
+
+    def _of_array(self, node: ast.expr) -> str | None:
+        """An extent, the elements or the bytes of an array, where an expression is that."""
+        match node:
+            case ast.Attribute(value=ast.Name(id=name), attr="size" | "nbytes") if name in self.arrays:
+                one = self.arrays[name]
+                return one.elements if node.attr == "size" else one.size
+            case ast.Call(args=[ast.Name(id=name)]) if called(node) == "len" and name in self.arrays:
+                return self.arrays[name].extents[0]
+            case ast.Subscript(value=ast.Attribute(value=ast.Name(id=name), attr="shape")) if name in self.arrays:
+                axis = self.value(node.slice)
+                return self.arrays[name].extents[axis] if isinstance(axis, int) else None
+        return None
+
+    def extents(self, node: ast.expr | None) -> list[str] | None:
+        """A shape, one extent or several; None where it cannot be read."""
+        given = None if node is None else self.meant(node)
+        node = given if isinstance(given, ast.Tuple | ast.List | ast.Attribute) else node
+        match node:
+            case None | ast.Constant(value=None):
+                return None
+            case ast.Attribute(value=ast.Name(id=name), attr="shape") if name in self.arrays:
+                return list(self.arrays[name].extents)
+            case ast.Tuple() | ast.List():
+                found = [self.in_c(one) for one in node.elts]
+            case _:
+                found = [self.in_c(node)]
+        return None if None in found else [one for one in found if one is not None]
+
+    def array(self, node: ast.expr) -> ScriptArray | None:
+        """The array that an expression makes; None where it makes none whose size is known."""
+        match node:
+            case ast.Name(id=name):
+                return self.arrays.get(name)
+            case ast.Attribute(value=inner, attr="T" | "data"):
+                return self.array(inner)
+            case ast.BinOp() | ast.UnaryOp():
+                parts = [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.expr)]
+                return next((found for one in parts if (found := self.array(one))), None)
+            case ast.Call(func=ast.Attribute(value=inner, attr="astype")):
+                return self._as(self.array(inner), node.args[0] if node.args else None)
+            case ast.Call(func=ast.Attribute(value=inner, attr="reshape")):
+                made, extents = self.array(inner), self.extents(ast.Tuple(node.args) if node.args[1:] else node.args[0])
+                return made and (replace(made, extents=tuple(extents)) if extents and "-1" not in extents else made)
+            case ast.Call() if called(node) in _SAME | _ALIKE:
+                return self._like(node)
+            case ast.Call() if called(node) in _MADE:
+                return self._made(node)
+        return None
+
+    def _as(self, made: ScriptArray | None, dtype: ast.expr | None) -> ScriptArray | None:
+        element = self._element(dtype, made.element) if made else ""
+        return replace(made, element=element) if made and element else None
+
+    def _like(self, call: ast.Call) -> ScriptArray | None:
+        """An array that is made of another, as by `zeros_like`, `.ravel()` or `to_device(queue, x)`."""
+        given = [one for one in call.args if not self._is_type(one)]
+        if called(call) == "to_device":
+            given = given[1:]
+        of = given[0] if given else call.func.value if isinstance(call.func, ast.Attribute) else call.func
+        words = {word.arg: word.value for word in call.keywords}
+        return self._as(self.array(of), words.get("dtype") or self._type_among(call.args))
+
+    def _made(self, call: ast.Call) -> ScriptArray | None:
+        name, words = called(call), {word.arg: word.value for word in call.keywords}
+        usual = "long long" if name in _WHOLE else "double"
+        element = self._element(words.get("dtype") or self._type_among(call.args), usual)
+        given = [one for one in call.args if not self._is_type(one) and not _is_queue(one)]
+        shape = words.get("size") or words.get("shape")
+        if shape is None and given and (name != "arange" or len(given) == 1):
+            several = name in ("rand", "randn")
+            shape = ast.Tuple(given) if several else given[-1] if name in _OF_SIZE else given[0]
+        extents = self.extents(shape)
+        return ScriptArray(tuple(extents), element) if extents and element else None
+
+    def _is_type(self, node: ast.expr) -> bool:
+        return self._element(node, "") != ""
+
+    def _type_among(self, given: list[ast.expr]) -> ast.expr | None:
+        return next((one for one in given if self._is_type(one)), None)
+
+    def _element(self, node: ast.expr | None, otherwise: str) -> str:
+        node = None if node is None else self.meant(node)
+        match node:
+            case None:
+                return otherwise
+            case ast.Attribute(value=ast.Name(id=name), attr="dtype") if name in self.arrays:
+                return self.arrays[name].element
+            case ast.Attribute(attr=name) | ast.Name(id=name) | ast.Constant(value=str(name)):
+                return element_named(name) or ""
+        return ""
+
+
+def element_named(name: str) -> str | None:
+    """C's word for NumPy's type of numbers of this name, as `float32`; None where there is none."""
+    return _ELEMENTS.get(name.rstrip("_"))
+
+
+def called(call: ast.Call) -> str:
+    """The name of a function that is called, without the modules that it is in."""
+    match call.func:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+    return ""
+
+
+def statements(tree: ast.Module) -> Iterator[ast.stmt]:
+    """The statements of a script that do something, in the order of its text, those of its functions among them."""
+    simple = (node for node in ast.walk(tree) if isinstance(node, ast.Assign | ast.AnnAssign | ast.Expr | ast.Return))
+    yield from sorted(simple, key=lambda node: (node.lineno, node.col_offset))
+
+
+_SIMPLE: dict[str, Callable[..., Any]] = {
+    "list": list,
+    "tuple": list,
+    "sorted": sorted,
+    "max": max,
+    "min": min,
+    "len": len,
+    "sum": sum,
+    "int": int,
+    "float": float,
+    "prod": lambda one: prod(_listed(one)) if isinstance(one, list) else one,
+}
+
+
+def _called(name: str, given: list[object], words: Mapping[str, object]) -> object:
+    """What a function of Python makes of known values."""
+    if name in ("dict", "OrderedDict"):
+        return {**(given[0] if given and isinstance(given[0], dict) else {}), **words}
+    if words or any(one is UNKNOWN for one in given):
+        return UNKNOWN
+    if name in ("range", "arange"):
+        numbers = range(*(one for one in given if isinstance(one, int)))
+        return list(numbers) if len(numbers) <= _MOST_VALUES else UNKNOWN
+    if name in _SIMPLE:
+        return _SIMPLE[name](*given)
+    return given[0] if len(given) == 1 and element_named(name) else UNKNOWN
+
+
+def _all(values: Iterable[object]) -> object:
+    found = list(islice(values, _MOST_VALUES))
+    return UNKNOWN if any(one is UNKNOWN for one in found) else found
+
+
+def _listed(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _item(value: object, key: object) -> object:
+    of_list = isinstance(value, list | str) and isinstance(key, int)
+    return value[key] if of_list or isinstance(value, dict) else UNKNOWN  # type: ignore[index]
+
+
+def _computed(operation: ast.operator, left: object, right: object) -> object:
+    of_numbers = all(isinstance(one, int | float) for one in (left, right))
+    joined = isinstance(operation, ast.Add) and type(left) is type(right) and isinstance(left, str | list)
+    if not of_numbers and not joined:
+        return UNKNOWN
+    operate = _ARITHMETIC.get(type(operation))
+    return UNKNOWN if operate is None else operate(left, right)
+
+
+def _is_queue(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id in ("queue", "q", "cq", "ctx", "context", "command_queue")
