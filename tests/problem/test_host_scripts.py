@@ -113,6 +113,27 @@ def test_names_of_the_block_are_those_of_the_script(tmp_path):
     assert problem.launch.block_size == ["256"]
 
 
+def test_a_tunable_may_say_how_many_blocks_there_are(tmp_path):
+    script = TUNED.replace("size = 10000000", "size = numpy.int32(2e7)").replace(
+        "c = numpy.zeros_like(b)", "c = numpy.zeros(1024, b.dtype)"
+    )
+    script = script.replace("return", "tune_params['blocks'] = [8, 16]\n    return")
+    script = script.replace("size, args, tune_params", "'blocks', args, tune_params, grid_div_x=[]")
+    problem = drafted(tmp_path, "add.cu", ADD, script)
+    assert (problem.launch.problem_size, problem.launch.grid_div_x) == (["blocks"], ["1"])
+    assert problem.sizes == {"n": 20000000}
+    assert [one.shape for one in problem.arguments[:3]] == [["1024"], ["n"], ["n"]]
+
+
+def test_a_function_of_c_takes_over_what_is_tuned(tmp_path):
+    source = (
+        "void add(float *c, float *a, float *b, int n) { for (int i = 0; i < n; i++) c[i] = a[i] + b[i] * threads; }"
+    )
+    problem = drafted(tmp_path, "add.c", source, TUNED.replace("block_size_x", "threads"))
+    assert problem.tunables == {"threads": [128 + 64 * i for i in range(15)]}
+    assert [one.shape for one in problem.arguments[:3]] == [["n"]] * 3
+
+
 @pytest.mark.parametrize("launch", [CALLED, QUEUED])
 def test_a_script_of_pyopencl_says_launch_buffers_and_options(tmp_path, launch):
     problem = drafted(tmp_path, "scale.cl", OPENCL, PYOPENCL + launch)

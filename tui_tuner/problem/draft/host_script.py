@@ -221,11 +221,14 @@ class _Script:
         given = listed.elts if isinstance(listed, ast.List | ast.Tuple) else []
         passed = self._operands(given, call.lineno)
         self._constants(words.get("cmem_args"), call.lineno)
-        items = self._values.extents(words.get("problem_size"))
-        if items:
-            self._emit(call.lineno, " ".join(self._enqueued(name, items, [], passed)))
-        if (space := tuned_space(self._values, words, len(items or "1"), call.lineno)) is not None:
+        items = self._values.extents(words.get("problem_size")) or []
+        space = tuned_space(self._values, words, items, call.lineno)
+        if space is not None:
             self.spaces[bare] = space
+        if items and (space is None or "problem_size" not in space.keys):
+            self._emit(call.lineno, " ".join(self._enqueued(name, items, [], passed)))
+        elif items:  # as many as a tunable says
+            self._emit(call.lineno, " ".join(self._enqueued(name, ["1"] * len(items), [], passed)))
 
     def _constants(self, node: ast.expr | None, line: int) -> None:
         table = None if node is None else self._values.meant(node)

@@ -87,7 +87,7 @@ def scaffold(
         if typed.parameters != signature.parameters:  # types that the template leaves open are the host's
             signature = understood(typed, source, code, language, read.template)
             read = drafted_launch(source, signature, source_path, hosts, dimensions(signature), amendments.stated_too)
-    read = with_space(read, spaces.get(signature.name), source)
+    read = with_space(read, spaces.get(signature.name), source, language)
     _refuse_unusable(signature, source_path, code, language)
     launch = completed(read, facts)
     reached = reached_by(signature, launch)

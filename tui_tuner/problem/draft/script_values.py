@@ -159,7 +159,8 @@ class ScriptValues:
                 left, right = self.in_c(node.left), self.in_c(node.right)
                 return None if left is None or right is None else f"({left} {_IN_C[type(node.op)]} {right})"
             case ast.Call() if len(node.args) == 1 and (called(node) == "int" or element_named(called(node))):
-                return self.in_c(node.args[0])
+                inner = self.in_c(node.args[0])
+                return str(number) if isinstance(number, int) and inner and "." in inner else inner
         if (known := self._of_array(node)) is not None:
             return known
         return str(number) if isinstance(number, int | float) else None
@@ -180,7 +181,7 @@ class ScriptValues:
     def extents(self, node: ast.expr | None) -> list[str] | None:
         """A shape, one extent or several; None where it cannot be read."""
         given = None if node is None else self.meant(node)
-        node = given if isinstance(given, ast.Tuple | ast.List | ast.Attribute) else node
+        node = given if isinstance(given, ast.Tuple | ast.List | ast.Attribute) or _is_text(given) else node
         match node:
             case None | ast.Constant(value=None):
                 return None
@@ -300,7 +301,10 @@ def _called(name: str, given: list[object], words: Mapping[str, object]) -> obje
         return list(numbers) if len(numbers) <= _MOST_VALUES else UNKNOWN
     if name in _SIMPLE:
         return _SIMPLE[name](*given)
-    return given[0] if len(given) == 1 and element_named(name) else UNKNOWN
+    number, element = given[0] if len(given) == 1 else UNKNOWN, element_named(name)
+    if isinstance(number, float) and element not in (None, "float", "double", "half"):
+        return int(number)  # as `numpy.int32(2e7)`
+    return UNKNOWN if element is None else number
 
 
 def _all(values: Iterable[object]) -> object:
@@ -324,6 +328,10 @@ def _computed(operation: ast.operator, left: object, right: object) -> object:
         return UNKNOWN
     operate = _ARITHMETIC.get(type(operation))
     return UNKNOWN if operate is None else operate(left, right)
+
+
+def _is_text(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def _is_queue(node: ast.expr) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, product
 
@@ -12,7 +12,7 @@ from tui_tuner.problem.draft.drafted import DraftedLaunch, TunedSpace
 from tui_tuner.problem.draft.guesses import AXES
 from tui_tuner.problem.draft.script_values import UNKNOWN, ScriptValues
 from tui_tuner.problem.expressions import ExpressionError, evaluate, names_in
-from tui_tuner.problem.languages import Value
+from tui_tuner.problem.languages import COMPILED_LANGUAGES, Language, Value
 
 _USUAL_BLOCK = ("256", "1", "1")
 """Of kernel_tuner, where no tunable says it."""
@@ -20,12 +20,14 @@ _DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+(\d{1,9})[ \t]*$", 
 _MOST_TRIED = 100_000
 
 
-def tuned_space(values: ScriptValues, words: Mapping[str, ast.expr], axes: int, line: int) -> TunedSpace | None:
+def tuned_space(
+    values: ScriptValues, words: Mapping[str, ast.expr], items: Sequence[str], line: int
+) -> TunedSpace | None:
     """The space of a call of `tune_kernel`; None where its tunables cannot be read.
 
     Args:
         words: the call's arguments by their names.
-        axes: of the problem size.
+        items: the problem size along each axis.
     """
     table = values.value(words["tune_params"]) if "tune_params" in words else UNKNOWN
     if not isinstance(table, dict):
@@ -38,8 +40,11 @@ def tuned_space(values: ScriptValues, words: Mapping[str, ast.expr], axes: int, 
     kept: list[str] = []
     for node, text in _restrictions(values, words.get("restrictions")):
         (kept if text and _is_expression(text, tunables) else left).append(text or ast.unparse(node))
-    divisors = {f"grid_div_{axis}": _texts(values, words.get(f"grid_div_{axis}")) for axis in AXES}
-    keys = {name: texts for name, texts in divisors.items() if texts}
+    divisors = {name: words[name] for axis in AXES if (name := f"grid_div_{axis}") in words}
+    keys = {name: _texts(values, node) or ["1"] for name, node in divisors.items() if _is_listed(values, node)}
+    if any({*re.findall(r"\w+", one)} & tunables.keys() for one in items):
+        keys["problem_size"] = [*items]
+    axes = len(items) or 1
     usual = [f"block_size_{axis}" for axis in AXES]
     names = _texts(values, words.get("block_size_names"))[: len(AXES)]
     names += usual[len(names) :]
@@ -49,7 +54,9 @@ def tuned_space(values: ScriptValues, words: Mapping[str, ast.expr], axes: int, 
     return TunedSpace(line, tunables, tuple(kept), keys, tuple(left))
 
 
-def with_space(launch: DraftedLaunch | None, space: TunedSpace | None, source: str) -> DraftedLaunch | None:
+def with_space(
+    launch: DraftedLaunch | None, space: TunedSpace | None, source: str, language: Language
+) -> DraftedLaunch | None:
     """A launch that was read, with what is to be varied in the place of what was found in it.
 
     Args:
@@ -57,13 +64,12 @@ def with_space(launch: DraftedLaunch | None, space: TunedSpace | None, source: s
     """
     if space is None:
         return launch
-    said = launch or DraftedLaunch(line=space.line, keys={"problem_size": ["1"]})
-    sizes = {"problem_size": said.keys.get("problem_size", ["1"])}
+    said = launch or DraftedLaunch(line=space.line)
+    sizes = {key: text for key, text in said.keys.items() if key == "problem_size"}
+    keys = {**sizes, **space.keys} if COMPILED_LANGUAGES[language].has_blocks else {}
     stated = {name: int(number) for name, number in _DEFINED.findall(source)}
-    defaults = _first(space, stated)
-    return replace(
-        said, keys={**sizes, **space.keys}, tunables={}, defaults={}, space=replace(space, defaults=defaults)
-    )
+    varied = replace(space, defaults=_first(space, stated))
+    return replace(said, keys=keys, tunables={}, defaults={}, space=varied)
 
 
 def _tunable(given: object) -> list[Value]:
@@ -80,6 +86,10 @@ def _texts(values: ScriptValues, node: ast.expr | None) -> list[str]:
         if isinstance(given, list) and all(isinstance(one, str | int) for one in given)
         else []
     )
+
+
+def _is_listed(values: ScriptValues, node: ast.expr) -> bool:
+    return isinstance(values.value(node), list | str)
 
 
 def _restrictions(values: ScriptValues, node: ast.expr | None) -> list[tuple[ast.expr, str]]:
