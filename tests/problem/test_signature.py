@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tui_tuner.errors import ProblemError
-from tui_tuner.problem.signature import find_kernel, find_kernels, same_signature
+from tui_tuner.problem.signature import find_kernel, find_kernels, in_namespaces, same_signature
 
 CUDA = r"""
 #include <cuda_fp16.h>
@@ -185,3 +185,17 @@ def test_a_rewrite_that_adds_template_parameters_takes_something_else():
     ours = find_kernel("__global__ void k(int n) {}", "cuda", "k")
     theirs = find_kernel("template<int B> __global__ void k(int n) {}", "cuda", "k")
     assert same_signature(ours, theirs) == "1 template parameters instead of 0"
+
+
+def test_the_attributes_of_a_kernel_may_be_a_macro():
+    source = (
+        "#define ATTRS __attribute__((reqd_work_group_size(64, 1, 1)))\n"
+        "__kernel ATTRS void hash(__global uint *to) { to[0] = 1; }"
+    )
+    (found,) = find_kernels(source, "opencl")
+    assert (found.name, found.work_group, found.line) == ("hash", "64, 1, 1", 2)
+
+
+def test_a_function_of_cpp_has_its_namespaces():
+    source = "namespace a { namespace b { void f(float *x) { x[0] = 1; } } }\nvoid g(float *x) { x[0] = 1; }"
+    assert [in_namespaces(name, source, "c") for name in ("f", "a::b::f", "g")] == ["a::b::f", "a::b::f", "g"]

@@ -44,6 +44,11 @@ __all__ = [
 ]
 
 
+_OF_ATTRIBUTES = re.compile(
+    r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+(__attribute__[ \t]*\(\([^\n]*\)\))[ \t]*$", re.MULTILINE
+)
+
+
 @dataclass(frozen=True)
 class KernelParameter:
     """One parameter of a kernel.
@@ -125,13 +130,23 @@ def find_kernels(source: str, language: Language) -> tuple[KernelSignature, ...]
 
     These are `__global__` functions of CUDA, `__kernel` functions of OpenCL, functions of C that are not static.
     """
-    code = code_only(source)
+    code = _with_attributes(code_only(source))
     aliases = type_aliases(code)
     found: dict[str, KernelSignature] = {}
     for function in functions(parse_code(code, language), code, language):
         signature = _signature(function, code, language, aliases)
         found.setdefault(signature.name, signature)
     return tuple(found.values())
+
+
+def _with_attributes(code: str) -> str:
+    """Code without comments in which attributes stand in the place of the file's own macros for them."""
+    macros = {name: " ".join(body.split()) for name, body in _OF_ATTRIBUTES.findall(code)}
+    if not macros:
+        return code
+    use = re.compile(rf"^(?![ \t]*#)[^\n]*\b(?:{'|'.join(macros)})\b[^\n]*", re.MULTILINE)
+    named = use.sub(lambda line: re.sub(r"\w+", lambda word: macros.get(word[0], word[0]), line[0]), code)
+    return _OF_ATTRIBUTES.sub(lambda definition: " " * len(definition[0]), named)  # which would be one of nothing
 
 
 def find_kernel(source: str, language: Language, name: str) -> KernelSignature:
@@ -153,13 +168,13 @@ def find_kernel(source: str, language: Language, name: str) -> KernelSignature:
 
 
 @lru_cache(maxsize=32)  # a kernel has one text and many configurations
-def in_namespaces(name: str, source: str) -> str:
-    """A CUDA kernel's name with the namespaces around it, where it is written without; template arguments stay."""
+def in_namespaces(name: str, source: str, language: Language = "cuda") -> str:
+    """A kernel's name with the namespaces around it, where it is written without; template arguments stay."""
     code = code_only(source)
     if "::" in name.partition("<")[0] or "namespace" not in code:
         return name
-    for function in functions(parse_code(code, "cuda"), code, "cuda"):
-        if _signature(function, code, "cuda", {}).name == name.partition("<")[0].strip():
+    for function in functions(parse_code(code, language), code, language):
+        if _signature(function, code, language, {}).name == name.partition("<")[0].strip():
             return "".join(f"{space}::" for space in reversed(list(_namespaces(function, code)))) + name
     return name
 

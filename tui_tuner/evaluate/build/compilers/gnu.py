@@ -18,6 +18,7 @@ from tui_tuner.evaluate.build.compilers import Headers, Recipe, checked_name, in
 from tui_tuner.evaluate.results import Resources
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
+from tui_tuner.problem.signature import in_namespaces
 from tui_tuner.processes import environment_without_keys
 from tui_tuner.processes.child import run_program
 
@@ -54,7 +55,8 @@ class CCompiler:
         """Compile the kernel to a shared object that exports its address, whatever its linkage."""
         source, export = f"kernel{self.suffix}", f"export{self.suffix}"
         tunables = definitions(macros(configuration))
-        exported = f'{tunables}#include "{source}"\nvoid* {SYMBOL} = (void*)&{checked_name(candidate.kernel)};\n'
+        kernel = in_namespaces(checked_name(candidate.kernel), candidate.source, "c")
+        exported = f'{tunables}#include "{source}"\nvoid* {SYMBOL} = (void*)&{kernel};\n'
         files = {source: candidate.source, export: exported}
         command = (
             *(str(self.program), *_OPTIONS, *quick_linker(self.program), *options),
