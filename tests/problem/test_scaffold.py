@@ -178,6 +178,34 @@ def test_a_structure_that_cannot_be_passed_is_refused_with_what_to_write(tmp_pat
     assert caught.value.hint == instead
 
 
+@pytest.mark.parametrize(
+    ("name", "source", "message", "instead"),
+    [
+        (
+            "k.cl",
+            "__kernel void k(read_only image2d_t from, write_only image2d_t to) { write_imagef(to, (int2)(0, 0), 1); }",
+            "argument 'from' of k() is of type read_only image2d_t, which only a host can make",
+            "use an array instead, as in: image[y * width + x]",
+        ),
+        ("k.c", "double k(const double *x, int n) { return x[n - 1]; }", "k() has no array", "a function returns"),
+    ],
+)
+def test_images_and_results_that_are_returned_are_refused_with_what_to_write(tmp_path, name, source, message, instead):
+    kernel = tmp_path / name
+    kernel.write_text(source)
+    with pytest.raises(ProblemError, match=re.escape(message)) as caught:
+        scaffold(kernel, None)
+    assert instead in caught.value.hint
+
+
+def test_rows_behind_a_list_of_addresses_count_where_a_size_is_guessed(tmp_path):
+    kernel = tmp_path / "k.c"
+    kernel.write_text("void k(float **a, float **b, int n) { for (int i = 0; i < n; i++) b[i][0] = a[i][n - 1]; }")
+    text = scaffold(kernel, None)
+    assert int(re.search(r"n = (\d+)", text)[1]) <= 1024
+    assert text.count('shape = ["n", "n"]') == 2
+
+
 def test_a_file_that_is_missing_or_of_no_language_is_refused(tmp_path):
     with pytest.raises(ProblemError, match="cannot be read"):
         scaffold(tmp_path / "k.cu", None)

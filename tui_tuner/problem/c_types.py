@@ -22,6 +22,7 @@ _QUALIFIERS = frozenset(
         "__grid_constant__",
         "__device__",
         "struct",
+        *(f"{mark}{access}" for mark in ("", "__") for access in ("read_only", "write_only", "read_write")),
     }
 )
 _INTEGER_WORDS = frozenset({"unsigned", "signed", "char", "short", "int", "long"})

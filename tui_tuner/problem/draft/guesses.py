@@ -82,7 +82,8 @@ def as_factor(text: str, behind: object) -> str:
 
 def _array_axes(signature: KernelSignature) -> int:
     if len(size_names(signature)) == 1:
-        return max((_degree(one, signature) for one in signature.parameters if one.is_array), default=1)
+        arrays = [one for one in signature.parameters if one.is_array]
+        return min(3, max((_degree(one, signature) + one.is_list for one in arrays), default=1))
     return min(3, max(dimensions(signature), 2))
 
 

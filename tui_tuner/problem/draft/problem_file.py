@@ -226,6 +226,7 @@ def _is_function(parameter: KernelParameter, signature: KernelSignature) -> bool
     return called is not None and not parameter.pointer and type_words(parameter.type_text) in [[one] for one in types]
 
 
+_RETURNED = "; what a function returns is not compared: let it write that to one"
 _NO_NUMBERS = ("__nv_fp8_e8m0", "__nv_fp6_e2m3", "__nv_fp6_e3m2", "__nv_fp4_e2m1")
 """Types of numbers that no problem file has."""
 _OF_THE_DEVICE = {
@@ -238,6 +239,7 @@ _OF_THE_DEVICE = {
         "whose states only cuRAND makes",
         "make the state inside the kernel, by curand_init(), or pass an array of numbers that the host has drawn",
     ),
+    r"image\w+_t|sampler_t": ("which only a host can make", "use an array instead, as in: image[y * width + x]"),
     r"CUtensorMap": ("which only a host can make", "take the array itself, and make the map in the kernel"),
 }
 """Types that no problem file can fill: why not, and what to write instead."""
@@ -340,9 +342,6 @@ def _refuse_unusable(signature: KernelSignature, file: Path, code: str, language
     _refuse_barriers_of_the_grid(signature, file)
     _refuse_any_order(signature, file, code)
     if not outputs(signature):
-        raise ProblemError(
-            f"{signature.name}() has no array to write to, so nothing could be verified",
-            hint="a pointer without const is an output",
-            file=file,
-            line=signature.line,
-        )
+        message = f"{signature.name}() has no array to write to, so nothing could be verified"
+        hint = "a pointer without const is an output" + _RETURNED * (language == "c")
+        raise ProblemError(message, hint=hint, file=file, line=signature.line)
