@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tui_tuner.errors import ProblemError
 from tui_tuner.problem.draft.problem_file import scaffold
 from tui_tuner.problem.draft.sizes import Amendments
 from tui_tuner.problem.load import load_problem
@@ -330,3 +331,34 @@ def test_headers_beside_the_host_say_numbers_and_those_of_the_kernel_where_they_
 def test_a_host_that_makes_no_sense_says_nothing(tmp_path, host):
     problem, _ = drafted(tmp_path, SCALE, host)
     assert (problem.sizes, problem.launch.problem_size) == ({"n": 2**20}, ["n"])
+
+
+@pytest.mark.parametrize(
+    ("offset", "is_refused"),
+    [("cl::NDRange(1, 1)", True), ("cl::NDRange(0, 1)", True), ("cl::NDRange(0, 0)", False), ("cl::NullRange", False)],
+)
+def test_a_launch_from_an_offset_on_is_refused_with_what_to_do(tmp_path, offset, is_refused):
+    host = (
+        "int main() { int w = 512; cl::Buffer a(context, 0, w * w * 4), b(context, 0, w * w * 4);"
+        ' cl::Kernel k(program, "sums"); k.setArg(0, b); k.setArg(1, a); k.setArg(2, w); k.setArg(3, w);'
+        f" queue.enqueueNDRangeKernel(k, {offset}, cl::NDRange(w, w), cl::NullRange); }}"
+    )
+    if not is_refused:
+        assert drafted(tmp_path, SUM, host)[0].launch.problem_size == ["w", "w"]
+        return
+    with pytest.raises(ProblemError, match="from a global offset of") as caught:
+        drafted(tmp_path, SUM, host)
+    assert "add the offset in the kernel" in caught.value.hint
+
+
+def test_a_type_that_an_option_of_the_build_chooses_is_that_of_the_arguments(tmp_path):
+    source = (
+        "#ifdef SINGLE\n#define REAL float\n#elif DOUBLE\n#define REAL double\n#endif\n"
+        "__kernel void twice(__global REAL *to, const int n) { int i = get_global_id(0); if (i < n) to[i] = 2 * i; }"
+    )
+    host = (
+        'int main() { int n = 4096; cl::Buffer b(context, 0, n * sizeof(float)); program.build("-DSINGLE");'
+        ' cl::Kernel k(program, "twice"); k.setArg(0, b); k.setArg(1, n);'
+        " queue.enqueueNDRangeKernel(k, cl::NullRange, cl::NDRange(n), cl::NullRange); }"
+    )
+    assert drafted(tmp_path, source, host)[0].arguments[0].dtype == "float32"

@@ -17,7 +17,8 @@ from tui_tuner.problem.check_launch import check_launch, check_macros, check_nam
 from tui_tuner.problem.languages import COMPILED, LANGUAGES, Language
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.reference import find_input_function, find_library, find_reference
-from tui_tuner.problem.signature import find_kernel
+from tui_tuner.problem.signature import KernelSignature, find_kernel
+from tui_tuner.problem.syntax import active_source
 from tui_tuner.problem.toml_file import KeyLocations, KeyPath, read_text, read_toml, written
 from tui_tuner.problem.value_hints import hint_for
 from tui_tuner.text import suggestion
@@ -275,12 +276,27 @@ def _checked(problem: Problem, source_text: str, place: KeyLocations) -> Problem
     except ProblemError as error:
         raise place.error(error.message, "kernel", "name", hint=error.hint) from None
     check_names(problem, signature, place)
-    check_arguments(problem, signature, place)
+    try:
+        check_arguments(problem, signature, place)
+    except ProblemError:
+        if (built := _as_built(problem)) is None or built.parameters == signature.parameters:
+            raise
+        check_arguments(problem, built, place)
     check_space(problem, place)
     check_launch(problem, place)
     check_macros(problem, place)
     check_steps_of_problem(problem, signature, place)
     return problem
+
+
+def _as_built(problem: Problem) -> KernelSignature | None:
+    """The kernel as the macros of a build leave it, as where `-DSINGLE` chooses a type; None where they leave none."""
+    options = [one.removeprefix("-D").partition("=")[0] for one in problem.kernel.compiler_options]
+    source = active_source(problem.source_text, {*options, *problem.tunables, "kernel_tuner"})
+    try:
+        return find_kernel(source, problem.language, problem.kernel.name)
+    except ProblemError:
+        return None
 
 
 def _check_functions(problem: Problem, place: KeyLocations) -> None:

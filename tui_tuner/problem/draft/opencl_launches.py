@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, zip_longest
 from typing import NamedTuple
 
+from tui_tuner.errors import ProblemError
 from tui_tuner.problem.draft.host_launches import HostLaunch
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.signature import KernelSignature
@@ -73,14 +74,26 @@ def _enqueued(program: HostProgram, handle: str) -> Iterator[_Enqueued]:
     for found in _ENQUEUED.finditer(program.code):
         given = _given(program.code, found.end())
         if len(given) >= 6 and _plain(given[1]) == handle:  # queue, kernel, dimensions, offset, global, local
-            sizes, axes = given[4:6], program.number(given[2], found.start())
+            offset, sizes, axes = given[3], given[4:6], program.number(given[2], found.start())
         elif len(given) >= 3 and _plain(given[0]) == handle:  # kernel, offset, global, local
-            sizes, axes = given[2:4], None
+            offset, sizes, axes = given[1], given[2:4], None
         else:
             continue
+        _refuse_offset(program, offset, found.start())
         passed = _arguments(program, handle, found.start()) or every
         arguments = tuple(passed.get(index, "") for index in range(max(passed, default=-1) + 1))
         yield _read(program, found.start(), sizes, arguments, axes)
+
+
+def _refuse_offset(program: HostProgram, offset: str, place: int) -> None:
+    """Refuse a launch whose work-items do not begin at 0, as they do in each launch here."""
+    begins = [program.number(one, place) for one in _extents(program, offset, place)]
+    if any(begins):
+        axes = ", ".join("?" if one is None else str(one) for one in begins)
+        message = f"the host launches the kernel from a global offset of ({axes}) on, and every launch here begins at 0"
+        raise ProblemError(
+            message, hint="add the offset in the kernel: get_global_id(0) + 1, and leave it out in the host"
+        )
 
 
 def _arguments(program: HostProgram, handle: str, before: int) -> dict[int, str]:
