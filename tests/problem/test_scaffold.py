@@ -198,6 +198,21 @@ def test_images_and_results_that_are_returned_are_refused_with_what_to_write(tmp
     assert instead in caught.value.hint
 
 
+def test_a_function_has_the_macros_tuned_that_its_source_leaves_to_builds(tmp_path):
+    kernel = tmp_path / "k.c"
+    kernel.write_text(
+        "#ifndef BS\n#define BS 32\n#endif\n#ifndef FAST\n#define FAST 0\n#endif\n#ifndef N\n# define N 64\n#endif\n"
+        "#ifndef UNUSED\n#define UNUSED 3\n#endif\n#define FIXED 8\n#ifndef K_H\n#define K_H\n#endif\n"
+        "void k(float a[N], int n) { for (int i = 0; i < n; i += BS)\n"
+        "#if FAST\n a[i] = FIXED;\n#else\n a[i] = 1;\n#endif\n }"
+    )
+    kernel.with_suffix(".toml").write_text(text := scaffold(kernel, None))
+    assert load_problem(kernel).tunables == {"BS": [32, 8, 16, 64, 128], "FAST": [0, 1]}
+    assert "Nothing is there to tune" not in text
+    kernel.write_text("void k(float *a, int n) { for (int i = 0; i < n; i++) a[i] = 1; }")
+    assert "# Nothing is there to tune" in scaffold(kernel, None)
+
+
 def test_rows_behind_a_list_of_addresses_count_where_a_size_is_guessed(tmp_path):
     kernel = tmp_path / "k.c"
     kernel.write_text("void k(float **a, float **b, int n) { for (int i = 0; i < n; i++) b[i][0] = a[i][n - 1]; }")

@@ -17,6 +17,7 @@ from tui_tuner.problem.draft.guesses import (
     size_names,
     usual_block,
 )
+from tui_tuner.problem.draft.own_macros import macros_for_builds
 from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL
 from tui_tuner.problem.languages import COMPILED_LANGUAGES, LANGUAGES
 from tui_tuner.problem.model import Language
@@ -55,6 +56,8 @@ def lines_of(draft: Draft) -> Iterator[str]:
         yield "# The kernel's own text fixes the block, so nothing is left to tune but that text."
     elif COMPILED_LANGUAGES[draft.language].has_blocks and not _own_block_names(signature):
         yield from _tunables(signature, launch)
+    elif not COMPILED_LANGUAGES[draft.language].has_blocks:
+        yield from _own_macros(draft)
     yield from _checks(draft)
 
 
@@ -80,6 +83,18 @@ def _macros(launch: DraftedLaunch) -> Iterator[str]:
     yield ""
     yield "[search]  # what every configuration must satisfy"
     yield f'restrictions = ["{" * ".join(launch.keys["block_size"])} <= 1024"]'
+
+
+def _own_macros(draft: Draft) -> Iterator[str]:
+    """Of a function without blocks the macros that it has for builds to set."""
+    found = macros_for_builds(draft.source, draft.signature, draft.language)
+    yield ""
+    if found:
+        yield "[tunables]  # macros that the source leaves to a build (#ifndef); its own value is the first"
+    else:
+        yield "# Nothing is there to tune: put numbers that may change into macros, with #ifndef around each #define, and"
+        yield "# name them with values: [tunables], TILE = [16, 32, 64]. A model can rewrite the function as it is."
+    yield from (f"{name} = {values}{CHECK}" for name, values in found.items())
 
 
 def _space(space: TunedSpace) -> Iterator[str]:
