@@ -113,6 +113,15 @@ def test_names_of_the_block_are_those_of_the_script(tmp_path):
     assert problem.launch.block_size == ["256"]
 
 
+def test_shapes_that_are_unpacked_and_usual_values_of_arguments_are_read(tmp_path):
+    script = TUNED.replace("def tune():", "def tune(size=10000000):").replace(
+        "    size = 10000000\n", "    shape = (size, 2)\n"
+    )
+    problem = drafted(tmp_path, "add.cu", ADD, script.replace("randn(size)", "randn(*shape)"))
+    assert problem.sizes == {"n": 10000000}
+    assert [one.shape for one in problem.arguments[:3]] == [["n * 2"]] * 3
+
+
 def test_a_tunable_may_say_how_many_blocks_there_are(tmp_path):
     script = TUNED.replace("size = 10000000", "size = numpy.int32(2e7)").replace(
         "c = numpy.zeros_like(b)", "c = numpy.zeros(1024, b.dtype)"
@@ -150,7 +159,7 @@ def test_a_script_of_pyopencl_says_launch_buffers_and_options(tmp_path, launch):
         "size = " + "-" * 5000 + "1\n",
         "size = 0" + " + 1" * 5000 + "\n",
         "x = [0] * 10**12\ny = 9**9**9\nz = range(10**12)\nw = 1 << 10**9\n",
-        "a = b\nb = a\nc = a + b\na.reshape()\n",
+        "def f(a=1, /, *, b=2): pass\na = b\nb = a\nc = a + b\na.reshape()\n",
         "tune_kernel()\ntune_kernel('add')\ntune_kernel('add', '', n, args, {**x, 1: [2], 'y': [[3]], 'z': 4})\n",
         "args = [args]\ntune_kernel('add', '', n, args, {'block_size_x': [64, 'many']}, cmem_args={**x, 2: 3})\n",
         "\0",

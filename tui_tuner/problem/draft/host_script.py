@@ -11,13 +11,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from tui_tuner.problem.draft.drafted import TunedSpace
-from tui_tuner.problem.draft.script_values import UNKNOWN, ScriptArray, ScriptValues, called, statements
+from tui_tuner.problem.draft.script_values import UNKNOWN, ScriptArray, ScriptValues, called, statements, usual_values
 from tui_tuner.problem.draft.tuned_space import tuned_space
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import find_kernels
 
 _PARAMETERS = ("kernel_name", "kernel_source", "problem_size", "arguments", "tune_params", "grid_div_x", "grid_div_y")
 """Of `tune_kernel`, in its order."""
+_UNREADABLE = (LookupError, RecursionError, TypeError, ValueError)
 _OUTSIDE = re.compile(r"\bargv\b|\bargs?\.\w|\binput\(|\bgetOption|\benviron\b")
 
 
@@ -53,8 +54,11 @@ class _Script:
             tree = ast.parse(text)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             tree = ast.Module([], [])
+        for name, value in usual_values(tree):
+            with suppress(*_UNREADABLE):
+                self._assign(name, value)
         for statement in statements(tree):
-            with suppress(LookupError, RecursionError, TypeError, ValueError):  # what cannot be read says nothing
+            with suppress(*_UNREADABLE):  # what cannot be read says nothing
                 self._read(statement)
         self._lines[0] = f"int main(int argc, char **argv) {{ {self._lines[0]}"
         self.code = "\n".join(self._lines) + "}\n"

@@ -235,6 +235,8 @@ class ScriptValues:
         shape = words.get("size") or words.get("shape")
         if shape is None and given and (name != "arange" or len(given) == 1):
             several = name in ("rand", "randn")
+            given = [given[0].value] if isinstance(given[0], ast.Starred) else given
+            several = several and not isinstance(self.meant(given[0]), ast.Tuple | ast.List)
             shape = ast.Tuple(given) if several else given[-1] if name in _OF_SIZE else given[0]
         extents = self.extents(shape)
         return ScriptArray(tuple(extents), element) if extents and element else None
@@ -274,6 +276,14 @@ def statements(tree: ast.Module) -> Iterator[ast.stmt]:
     """The statements of a script that do something, in the order of its text, those of its functions among them."""
     simple = (node for node in ast.walk(tree) if isinstance(node, ast.Assign | ast.AnnAssign | ast.Expr | ast.Return))
     yield from sorted(simple, key=lambda node: (node.lineno, node.col_offset))
+
+
+def usual_values(tree: ast.Module) -> Iterator[tuple[ast.Name, ast.expr]]:
+    """The arguments of a script's functions that have a value where none is given."""
+    for function in (one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef)):
+        given = [*function.args.posonlyargs, *function.args.args]
+        for argument, value in zip(given[::-1], function.args.defaults[::-1], strict=False):
+            yield ast.Name(argument.arg, lineno=function.lineno), value
 
 
 _SIMPLE: dict[str, Callable[..., Any]] = {

@@ -92,8 +92,8 @@ def _own_macros(draft: Draft) -> Iterator[str]:
     if found:
         yield "[tunables]  # macros that the source leaves to a build (#ifndef); its own value is the first"
     else:
-        yield "# Nothing is there to tune: put numbers that may change into macros, with #ifndef around each #define, and"
-        yield "# name them with values: [tunables], TILE = [16, 32, 64]. A model can rewrite the function as it is."
+        yield "# Nothing is there to tune: put numbers that may change into macros, with #ifndef around each #define,"
+        yield "# and name them with values: [tunables], TILE = [16, 32, 64]. A model can rewrite the function as it is."
     yield from (f"{name} = {values}{CHECK}" for name, values in found.items())
 
 
