@@ -162,6 +162,8 @@ def test_a_script_of_pyopencl_says_launch_buffers_and_options(tmp_path, launch):
         "def f(a=1, /, *, b=2): pass\na = b\nb = a\nc = a + b\na.reshape()\n",
         "tune_kernel()\ntune_kernel('add')\ntune_kernel('add', '', n, args, {**x, 1: [2], 'y': [[3]], 'z': 4})\n",
         "args = [args]\ntune_kernel('add', '', n, args, {'block_size_x': [64, 'many']}, cmem_args={**x, 2: 3})\n",
+        "a0 = [1]\n" + "".join(f"a{i + 1} = a{i} + a{i}\n" for i in range(60)),
+        "x = [[[i for i in range(4000)] for j in range(4000)] for k in range(4000)]\n",
         "\0",
     ],
 )

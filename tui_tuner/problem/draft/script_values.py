@@ -13,7 +13,7 @@ UNKNOWN = object()
 """The value of what is not known without running the script."""
 _MOST_VALUES = 4096
 _MOST_BITS = 62
-_MOST_STEPS = 32
+_DEEPEST = 32
 _MADE = frozenset(
     (
         "zeros",
@@ -94,12 +94,14 @@ class ScriptValues:
         known: values of names that change item by item, as dictionaries do.
         arrays: those of NumPy, or on the device.
         as_numbers: whether what is known is written as a number, and not by its name.
+        steps_left: of working out values; without any nothing more is known.
     """
 
     assigned: dict[str, ast.expr] = field(default_factory=dict)
     known: dict[str, object] = field(default_factory=dict)
     arrays: dict[str, ScriptArray] = field(default_factory=dict)
     as_numbers: bool = False
+    steps_left: int = 300_000
 
     def meant(self, node: ast.expr) -> ast.expr:
         """The expression that a name stands for, else the expression itself."""
@@ -121,7 +123,8 @@ class ScriptValues:
             return self._value(one, local, depth + 1)
 
         found: object = UNKNOWN
-        if depth > _MOST_STEPS:
+        self.steps_left -= 1
+        if depth > _DEEPEST or self.steps_left < 0:
             return found
         match node:
             case ast.Constant():
@@ -234,9 +237,8 @@ class ScriptValues:
         given = [one for one in call.args if not self._is_type(one) and not _is_queue(one)]
         shape = words.get("size") or words.get("shape")
         if shape is None and given and (name != "arange" or len(given) == 1):
-            several = name in ("rand", "randn")
             given = [given[0].value] if isinstance(given[0], ast.Starred) else given
-            several = several and not isinstance(self.meant(given[0]), ast.Tuple | ast.List)
+            several = name in ("rand", "randn") and not isinstance(self.meant(given[0]), ast.Tuple | ast.List)
             shape = ast.Tuple(given) if several else given[-1] if name in _OF_SIZE else given[0]
         extents = self.extents(shape)
         return ScriptArray(tuple(extents), element) if extents and element else None
