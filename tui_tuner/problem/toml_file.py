@@ -64,8 +64,14 @@ def toml_value(text: str) -> Any:  # noqa: ANN401 (whatever it says)
 def _how_in_toml(error: tomli.TOMLDecodeError, text: str) -> str | None:
     if "\0" in text:
         return None
+    if one := re.search(r"^[ \t]*\[(arguments|tests|steps)\]", text, re.MULTILINE):
+        return f"each of them is a table of a list: [[{one[1]}]], with two brackets"
     if error.msg.startswith("Cannot"):  # overwrite a value, declare a table twice, change what is complete
         return "each name stands once in a table, and each table once in the file"
+    if error.msg.startswith("Unescaped"):
+        return "write a path with /, or text with a backslash in single quotes"
+    if error.msg.startswith("Expected newline") and "," in text.splitlines()[error.lineno - 1]:
+        return "a list stands in brackets: block_size_x = [32, 64]; each key has a line of its own"
     if error.msg != "Invalid value":
         return None
     return 'text needs quotes: name = "matmul"; numbers, true and false do not'

@@ -25,6 +25,8 @@ def hint_for(mistake: ErrorDetails) -> str | None:
         return _dtype(str(given))
     if mistake["type"] == "list_type" and isinstance(given, str | int | float):
         return _in_brackets(key, given)
+    if mistake["type"] == "list_type" and isinstance(given, dict) and len(mistake["loc"]) == 1:
+        return f"each of them is a table of a list: [[{key}]], with two brackets"
     if mistake["type"].startswith("int_") and mistake["loc"][0] == "sizes" and isinstance(given, str):
         return f"a size is one number, without a unit or a sum: {key} = 65536"
     return None
