@@ -156,6 +156,7 @@ def test_a_script_of_pyopencl_says_launch_buffers_and_options(tmp_path, launch):
     "script",
     [
         "def broken(:\n",
+        'digits = 5is 5, "\\d"\n',
         "size = " + "-" * 5000 + "1\n",
         "size = 0" + " + 1" * 5000 + "\n",
         "x = [0] * 10**12\ny = 9**9**9\nz = range(10**12)\nw = 1 << 10**9\n",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
@@ -35,6 +36,15 @@ def host_in_c(script: str, language: Language, source: str) -> tuple[str, dict[s
     return read.code, read.spaces
 
 
+def _parsed(text: str) -> ast.Module:
+    """A script's tree, empty where it is none; what Python would warn of is nothing to whoever tunes a kernel."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ast.Module([], [])
+
+
 class _Script:
     """What a script says of the launches of these kernels.
 
@@ -50,10 +60,7 @@ class _Script:
         self._passed, self._lines = dict[str, list[str]](), [""] * (text.count("\n") + 2)
         self.spaces: dict[str, TunedSpace] = {}
         self.passes_numbers = False
-        try:
-            tree = ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            tree = ast.Module([], [])
+        tree = _parsed(text)
         for name, value in usual_values(tree):
             with suppress(*_UNREADABLE):
                 self._assign(name, value)
