@@ -752,6 +752,23 @@ def test_an_extent_of_a_tensor_stays_the_multiple_that_is_asserted(tmp_path):
     assert [one["n"] % 48 for one in sizes] == [0] * len(sizes)
 
 
+def test_what_threads_count_the_half_of_is_even_where_the_kernel_halves_it(tmp_path):
+    source = """
+__global__ void k(float *to, const float *from, int rows, int width) {
+    int half = width / 2, pairs = rows * half, i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < pairs) { int j = i / half * width + i % half * 2; to[j] = from[j + 1]; to[j + 1] = from[j]; }
+}
+void run(float *to, float *from, int rows, int width) {
+    int pairs = rows * width / 2;
+    k<<<(pairs + 255) / 256, 256>>>(to, from, rows, width);
+}
+"""
+    problem, _, _ = drafted_of(tmp_path, source)
+    sizes = [problem.sizes, *(test.sizes for test in problem.tests), problem.on_emulator().sizes]
+    assert [one["width"] % 2 for one in sizes] == [0] * len(sizes)
+    assert any(one["rows"] % 2 for one in sizes)
+
+
 OF_CALLERS = {
     "a vector of the host": ("thrust::host_vector<T> &h", "thrust::host_vector<int> h(70000);", "k", "int32"),
     "one of the standard library": ("std::vector<T> &h", "std::vector<double> h(70000);", "k", "float64"),

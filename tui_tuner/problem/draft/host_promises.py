@@ -16,7 +16,7 @@ from tui_tuner.problem.draft.host_dimensions import axes
 from tui_tuner.problem.draft.host_objects import Taken
 from tui_tuner.problem.draft.launch_reading import LaunchReading
 from tui_tuner.problem.draft.opencl_launches import LOCAL
-from tui_tuner.problem.draft.worked_out import evaluated, finished, said_again
+from tui_tuner.problem.draft.worked_out import evaluated, finished, names, said_again
 
 _ASSERTED = re.compile(
     r"\b(?:assert|TORCH_CHECK|TORCH_INTERNAL_ASSERT|GGML_ASSERT|\w*CHECK\w*|\w*ASSERT\w*)\s*\(\s*\(?"
@@ -41,7 +41,8 @@ def drawn_in(reading: LaunchReading) -> Iterator[tuple[str, tuple[int, str]]]:
 def multiples_in(reading: LaunchReading) -> dict[str, ast.expr]:
     """Sizes that are whole multiples of something, by name: the host asserts it, or divides them without rounding up.
 
-    A size that is divided by the block alone is none: the grid of another block is rounded up.
+    A size that is divided by the block alone is none: the grid of another block is rounded up. Of a product that the
+    threads count a part of (`rows * columns / 2`) it is what the kernel divides by the same number.
     """
     found: dict[str, ast.expr] = {}
 
@@ -62,7 +63,19 @@ def multiples_in(reading: LaunchReading) -> dict[str, ast.expr]:
     for one in _ASSERTED.finditer(reading.program.code):
         with suppress(NotArithmetic):
             keep(*(finished(reading.node(one[part], one.start())) for part in ("size", "by")))
+    for size, by in _parted(reading):
+        keep(size, by)
     return found
+
+
+def _parted(reading: LaunchReading) -> Iterator[tuple[ast.Name, ast.Constant]]:
+    """Sizes of which the threads count a part, with the number that host and kernel divide by."""
+    for node in (one for axis in reading.grid if axis is not None for one in ast.walk(axis[0])):
+        match node:
+            case ast.BinOp(left=counted, op=ast.FloorDiv(), right=ast.Constant(value=int(number)) as by):
+                divided = re.findall(rf"\b(\w+)\s*/\s*{number}\b", reading.signature.body)
+                sizes = (reading.passed.get(name) for name in divided)
+                yield from ((one, by) for one in sizes if isinstance(one, ast.Name) and one.id in names(counted))
 
 
 def is_power(reading: LaunchReading, name: str) -> bool:
