@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from textual._xterm_parser import XTermParser
+from textual.events import Key
 from textual.pilot import Pilot
 from textual.widgets import OptionList
 
@@ -12,10 +14,12 @@ from tests.tui import scripted
 from tests.tui.conftest import Started, settled
 from tests.tui.looking import focused_pane, notices, screen_text, table_text
 from tests.tui.scripted import ScriptedRun
+from tui_tuner.session.controls import Pause
 from tui_tuner.tui.app import TunerApp
 from tui_tuner.tui.dialogs import Dialog, QuitDialog
 from tui_tuner.tui.keys import APP_BINDINGS, SCREEN_BINDINGS
 from tui_tuner.tui.panes import Pane, PaneGrid
+from tui_tuner.tui.panes.chat_pane import SayInput
 from tui_tuner.tui.panes.kernel_pane import KernelPane
 from tui_tuner.tui.player import Player
 
@@ -34,6 +38,23 @@ async def test_narrow_screens_show_one_pane_and_keep_the_focus_over_a_resize(sta
         await settled(pilot)
         assert all(pane.display for pane in pilot.app.screen.query(Pane))
         assert focused_pane(pilot.app) == 4
+
+
+async def test_alt_acts_while_somebody_types_also_where_it_is_sent_as_esc_and_the_character(started: Started) -> None:
+    run = ScriptedRun(scripted.running(), stays=True)
+    async with started(run) as pilot:
+        await pilot.press("c", "w")
+        for event in XTermParser().feed("\x1bp"):
+            pilot.app.post_message(event)
+        await settled(pilot)
+        assert run.told == [Pause()]
+        for event in XTermParser().feed("\x1b2"):
+            pilot.app.post_message(event)
+        await settled(pilot)
+        assert focused_pane(pilot.app) == 2
+        assert pilot.app.screen.query_one(SayInput).value == "w"
+        keys = [event.key for event in XTermParser().feed("\x1b=\x1bY\x1bb\x1b[A") if isinstance(event, Key)]
+        assert keys == ["alt+equals_sign", "alt+shift+y", "ctrl+left", "up"]
 
 
 async def test_nothing_lies_outside_the_terminal_at_any_size(started: Started) -> None:

@@ -24,6 +24,7 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.events import Callback, Event, Key, Paste
 from textual.message_pump import MessagePump
 
+from tui_tuner.tui.alt_keys import know_alt_keys
 from tui_tuner.tui.keys import KeyNames, checked_keymap, names_of_keys
 from tui_tuner.tui.themes import use_themes
 
@@ -73,6 +74,7 @@ class InTurn(App[ReturnType]):
     def on_load(self) -> None:
         """Themes and keys as the user wants them."""
         use_themes(self, self._theme_wanted, os.environ)
+        know_alt_keys()
         self.set_keymap(self._keymap_wanted)
 
     @property
