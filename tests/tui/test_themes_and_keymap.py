@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from rich.color import Color as RichColor
+from rich.color import ColorSystem
 from textual.color import Color
 
 from tests.tui import scripted
@@ -36,6 +38,13 @@ def test_text_of_shipped_themes_stands_out_from_its_background(name: str) -> Non
         assert colour is not None
         assert surface.get_contrast_text(1.0) is not None
         assert contrast(surface, Color.parse(colour)) >= 4.5
+
+
+@pytest.mark.parametrize("name", ["background", "surface", "panel"])
+def test_grounds_of_the_light_theme_are_grey_in_a_terminal_of_256_colours_too(name: str) -> None:
+    theme = load_themes([themes_directory()]).themes["tuner-light"]
+    shown = RichColor.parse(getattr(theme, name)).downgrade(ColorSystem.EIGHT_BIT).get_truecolor()
+    assert shown.red == shown.green == shown.blue
 
 
 @pytest.mark.parametrize(
