@@ -229,6 +229,19 @@ async def test_words_to_steer_by_look_different_and_are_no_question(started: Sta
             assert "you> " in screen_text(pilot.app)
 
 
+@pytest.mark.parametrize("model", [None, "none", "ollama:small"])
+async def test_what_only_a_model_would_read_says_so_where_there_is_none(started: Started, model: str | None) -> None:
+    first, *others = scripted.opening()
+    run = ScriptedRun([first.model_copy(update={"model": model}), *others], stays=True)
+    async with started(run) as pilot:
+        for words in ("hint keep the name", "try unroll by four"):
+            await pilot.press("escape", "c", "/", *words, "enter")
+            await settled(pilot)
+        assert run.told == [Say(text="keep the name"), AddStep(title="unroll by four")]
+        told = [notice for notice in notices(pilot.app) if "has no model" in notice and "m names a model" in notice]
+        assert len(told) == (0 if model == "ollama:small" else 2)
+
+
 async def test_what_steers_nothing_is_told_and_stays(started: Started) -> None:
     run = ScriptedRun(scripted.running(), stays=True)
     async with started(run) as pilot:

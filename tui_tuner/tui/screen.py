@@ -13,7 +13,7 @@ from textual.events import ScreenResume
 from textual.getters import query_one
 
 from tui_tuner.session.events import Event, Note, SessionFinished
-from tui_tuner.session.plan import AddStep, Ask, Instruction
+from tui_tuner.session.plan import AddStep, Ask, Instruction, Say
 from tui_tuner.tui.answering import AnsweringScreen
 from tui_tuner.tui.approval import ANSWERS, ApprovalDesk, QuestionLine
 from tui_tuner.tui.copying import copied, exported_table
@@ -256,6 +256,16 @@ class SessionScreen(AnsweringScreen):
             self.notify(f"In the plan: {step.title}. Its words can be changed there.", markup=False)
 
     # --- instructions for the session
+
+    def send(self, instruction: Instruction) -> bool:
+        """As every screen does; that nobody reads what is meant for a model is told where there is none."""
+        taken, started = super().send(instruction), self.view_model.started
+        meant_for_it = taken and isinstance(instruction, AddStep | Say)
+        if meant_for_it and started is not None and started.model in (None, "none"):
+            key = first_key(self._key_names, "control")
+            words = f"The session has no model, which alone makes something of it: {key} names a model and a strategy."
+            self.notify(words, severity="warning", markup=False)
+        return taken
 
     def action_change_plan(self, change: PlanChange) -> None:
         """Change the plan, as it is by now."""
