@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import shutil
+import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -18,7 +19,7 @@ from tui_tuner.evaluate.results import Timing
 from tui_tuner.format import brief_duration, clock_in_lines, configuration_words, cost, factor, factor_in_lines, timer
 from tui_tuner.session import events
 from tui_tuner.strategies.steps import StepState
-from tui_tuner.text import clean, flattened
+from tui_tuner.text import clean, flattened, say
 
 
 class Verbosity(IntEnum):
@@ -116,6 +117,13 @@ TICK_S = 1.0
 def can_redraw(stream: TextIO) -> bool:
     """Whether it is a terminal whose last line can be written anew."""
     return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+
+def say_above(text: str) -> None:
+    """Print a line that no event tells, on standard error: a line of progress makes room for it, and is drawn below."""
+    if can_redraw(sys.stderr):
+        sys.stderr.write(_ERASE)
+    say(text)
 
 
 class Progress:

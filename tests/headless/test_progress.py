@@ -14,7 +14,7 @@ from tui_tuner.evaluate.results import Comparison, Evaluation, Failure, FailureK
 from tui_tuner.headless import Lines
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Launch
-from tui_tuner.progress import Progress, Verbosity
+from tui_tuner.progress import Progress, Verbosity, say_above
 from tui_tuner.session import events
 from tui_tuner.story import KernelStory, Story
 from tui_tuner.strategies.steps import Decision, ModelTrouble, Proposal, Remedy, Step, StepState
@@ -173,6 +173,19 @@ def test_the_line_says_that_an_answer_is_awaited_until_it_is_there() -> None:
     assert line.line().endswith(" of $2.00 | the model failed, an answer is awaited")
     line.note(events.HelpGiven(elapsed=4, remedy=Remedy(action="retry")))
     assert line.line().endswith(" | step 1 Unroll")
+
+
+def test_that_an_answer_is_awaited_elsewhere_is_told_on_a_line_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    err = Terminal()
+    monkeypatch.setattr("sys.stderr", err)
+    lines = Lines(KERNEL, err=err)
+    for event in STORY[:4]:
+        lines.take(event)
+    say_above("step 1 awaits an answer: Unroll")
+    lines.take(STORY[4])
+    assert "step 1 awaits an answer: Unroll" in err.screen
+    assert err.screen[-1].startswith("00:03 | ")
 
 
 def told(verbosity: Verbosity) -> list[str]:

@@ -152,11 +152,12 @@ async def watch(path: Path, *, json: bool, answer: bool) -> ExitCode:
         JournalError: there is no such run.
     """
     from tui_tuner.headless import AskInLines, Lines
+    from tui_tuner.progress import say_above
     from tui_tuner.session.live import WatchedRun
 
     run = WatchedRun(path)
     lines = Lines(run.subject, json=json)
-    approver: Approver = AskInLines(lines.teller.asking) if answer else AnswersElsewhere(say)
+    approver: Approver = AskInLines(lines.teller.asking) if answer else AnswersElsewhere(say_above)
     async with lines.teller.ticking(), aclosing(run.events(approver)) as stream:
         async for event in stream:
             lines.take(event)
@@ -234,9 +235,10 @@ async def without_a_terminal(app: TunerApp, run: KeptRun | None, interrupt: Call
 
 def attach_line(run: KeptRun) -> Callable[[str], None]:
     """What tells that a step waits, and how it is answered."""
+    from tui_tuner.progress import say_above
 
     def tell(line: str) -> None:
         path = shlex.quote(str(run.path))
-        say(f"{line}; answer it with: tuner-tui attach {path}")
+        say_above(f"{line}; answer it with: tuner-tui attach {path}")
 
     return tell
