@@ -62,6 +62,13 @@ def test_a_search_without_a_model_begins_with_what_an_earlier_session_found(tmp_
     assert "block_size_x=128 tile=1 layout=column" in capsys.readouterr().out
 
 
+def test_no_other_strategy_is_named_than_the_one_that_runs(capsys):
+    assert main(["small.json.gz", *AUTO]) == 0
+    err = capsys.readouterr().err
+    assert "strategy search, no model" in err
+    assert "llm_search" not in err
+
+
 def test_what_is_left_behind_is_the_best_configuration_and_no_kernel(capsys):
     assert main(["small.json.gz", *AUTO]) == 0
     capsys.readouterr()

@@ -83,7 +83,9 @@ async def choose_for(
         parse_spec(options.llm)  # a name that is none is told, also where no model is asked
     parts = _named(options, settings, given)
     if parts.strategy.rewrites and (not problem.is_compiled or recorded_file(options.device)):
-        parts = _replaced(parts, LLM_SEARCH, "only configurations of this kernel can be chosen here")
+        searched_anyway = given.backend is None and options.llm == "none"  # so that nothing else is said to run
+        reason = "" if searched_anyway else "only configurations of this kernel can be chosen here"
+        parts = _replaced(parts, LLM_SEARCH, reason)
     return await with_model(parts, settings, given.backend)
 
 
