@@ -339,6 +339,16 @@ def test_no_value_of_a_tunable_is_cut(room: int) -> None:
     assert shown == whole or (shown[-1] == "…" and shown[:-1] == whole[: len(shown) - 1])
 
 
+@pytest.mark.parametrize("room", range(48, 62))
+def test_two_tunables_stand_beside_the_times_also_where_a_bar_takes_of_the_room(room: int) -> None:
+    context = EvaluationContext(Tunables(("bsx", "bsy"), (3, 3)))
+    longest = {"configuration": len(context.tunables.header), "time": 5, "change": 7, "state": 20}
+    shown = placed(EVALUATION_COLUMNS, longest, context, room)
+    assert [each.column.name for each in shown[:5]] == ["number", "configuration", "time", "change", "state"]
+    assert shown[1].width >= shown[1].needs
+    assert sum(each.cells for each in shown[:5]) == room
+
+
 async def test_what_short_names_stand_for_is_below_the_table_where_its_border_is_too_short(started: Started) -> None:
     run, places = ScriptedRun(scripted.running(), stays=True), set()
     async with started(run, size=(80, 24)) as pilot:

@@ -261,17 +261,18 @@ def placed(
         return _all_of(whole)
     widths = {each.column.name: each.width for each in whole if each.column.in_sight or each.column.sorts(order)}
     brought = sum(widths[each.column.name] for each in whole if each.column.name in widths and not each.column.in_sight)
+    squeezed = sum(min(each.width, each.column.squeezed_to) for each in whole if each.column.name not in widths)
     for each in whole:
-        if each.column.in_sight and each.column.stretches:  # it makes room for what was brought into sight
-            widths[each.column.name] = max(each.column.least // 2, each.column.least - brought)
+        if each.column.in_sight and each.column.stretches:  # it makes room for what was brought into sight, or is cut
+            left = room - squeezed - sum(widths.values()) + widths.pop(each.column.name)
+            widths[each.column.name] = max(each.column.least // 2, min(each.column.least - brought, left))
     for each in sorted(whole, key=lambda each: not each.column.squeezed_to):
         left = room - sum(widths.values())
         if each.column.name not in widths and min(each.width, each.column.squeezed_to or each.width) <= left:
             widths[each.column.name] = each.column.squeezed(each.width, left, context)
     for each in whole:
         if each.column.stretches:
-            left = room - sum(widths.values())
-            widths[each.column.name] = min(each.width, widths[each.column.name] + max(0, left))
+            widths[each.column.name] = min(each.width, widths[each.column.name] + max(0, room - sum(widths.values())))
     fitting = [replace(each, width=widths[each.column.name]) for each in whole if each.column.name in widths]
     over = max(0, room - sum(widths.values()))  # else the first column behind would be seen in part
     fitting[-1:] = [replace(each, blank=over) for each in fitting[-1:]]
