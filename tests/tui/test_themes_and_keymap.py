@@ -47,6 +47,18 @@ def test_grounds_of_the_light_theme_are_grey_in_a_terminal_of_256_colours_too(na
     assert shown.red == shown.green == shown.blue
 
 
+@pytest.mark.parametrize("name", ["tuner-dark", "tuner-light", "tuner-contrast"])
+def test_lines_of_a_diff_lie_on_green_and_red_in_a_terminal_of_256_colours_too(name: str) -> None:
+    theme = load_themes([themes_directory()]).themes[name]
+    variables = theme.to_color_system().generate() | theme.variables
+    added, removed = (
+        RichColor.parse(variables[ground]).downgrade(ColorSystem.EIGHT_BIT).get_truecolor()
+        for ground in ("success-muted", "error-muted")
+    )
+    assert added.green > max(added.red, added.blue)
+    assert removed.red > max(removed.green, removed.blue)
+
+
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
