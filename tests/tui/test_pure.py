@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -15,10 +16,11 @@ from tui_tuner.evaluate.profiling.bottleneck import Diagnosis
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.expressions import ExpressionError
 from tui_tuner.problem.model import Value
-from tui_tuner.session.events import CandidateProposed
+from tui_tuner.session.events import CandidateProposed, SessionFinished
 from tui_tuner.strategies.steps import Step, StepState
 from tui_tuner.tui.approval import QuestionLine
 from tui_tuner.tui.frame import KeyEntry, key_line
+from tui_tuner.tui.kernel_view import KernelView
 from tui_tuner.tui.panes.charts import chart_rows, sampled
 from tui_tuner.tui.plan_lines import step_detail, step_lines
 from tui_tuner.tui.tables import OrderedRows
@@ -47,6 +49,16 @@ def tunables(rows: list[EvaluationRow], offered: dict[str, list[Value]]) -> Tuna
 def test_times_of_the_emulator_are_called_cpu_times() -> None:
     assert time_label(scripted.EMULATOR) == "CPU ms (emulator)"
     assert time_label(scripted.H200) == "ms"
+
+
+def test_a_best_kernel_that_a_recording_came_without_is_named_by_what_prints_it(tmp_path: Path) -> None:
+    first, *others, end = scripted.finished()
+    started = first.model_copy(update={"directory": str(tmp_path)})
+    replayed = SessionFinished.model_validate({**end.model_dump(), "result": None})
+    told = KernelView().result(replayed, view_model_of([started, *others])).plain
+    assert "tuner-tui best matmul-20261120-1432 prints it" in told
+    (tmp_path / "best.cu").touch()
+    assert f"{tmp_path}/best.cu" in KernelView().result(replayed, view_model_of([started, *others])).plain
 
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", "}", ""]), max_size=30)

@@ -103,13 +103,16 @@ def _result_text(finished: SessionFinished, view_model: ViewModel) -> Content:
 
 
 def _best_file(finished: SessionFinished, started: SessionStarted) -> str:
-    """Where the best kernel is; empty where nothing was measured."""
+    """Where the best kernel is, or how to come by it; empty where nothing was measured."""
     if finished.speedup is None:
         return ""
     if finished.status == "no_improvement":
         return "the one as given: nothing faster was accepted"
     suffix = Path(started.kernel).suffix
-    return f"{started.directory}/best{suffix if suffix in LANGUAGES else '.toml'}"
+    file = f"{started.directory}/best{suffix if suffix in LANGUAGES else '.toml'}"
+    if finished.result is None and not Path(file).exists():  # a recording that came without what it had written
+        return f"tuner-tui best {shlex.quote(started.run)} prints it"
+    return file
 
 
 def evaluations_csv(view_model: ViewModel) -> str:
