@@ -61,6 +61,15 @@ def test_a_best_kernel_that_a_recording_came_without_is_named_by_what_prints_it(
     assert f"{tmp_path}/best.cu" in KernelView().result(replayed, view_model_of([started, *others])).plain
 
 
+@pytest.mark.parametrize(("language", "how"), [("opencl", "--apply"), ("recorded", "--as configuration")])
+def test_the_end_names_the_command_that_takes_over_what_was_tuned(language: str, how: str) -> None:
+    first, *others, end = scripted.finished()
+    assert isinstance(end, SessionFinished)
+    started = first.model_copy(update={"language": language})
+    told = KernelView().result(end, view_model_of([started, *others])).plain
+    assert f"tuner-tui best matmul-20261120-1432 {how}" in told
+
+
 LINES = st.lists(st.sampled_from(["a", "b", "c", "}", ""]), max_size=30)
 
 

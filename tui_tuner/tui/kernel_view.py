@@ -97,7 +97,8 @@ def _result_text(finished: SessionFinished, view_model: ViewModel) -> Content:
     if view_model.started is not None:
         pairs.append(("best kernel", _best_file(finished, view_model.started)))
         if finished.status == "finished" and finished.speedup is not None:
-            pairs.append(("take it over", f"tuner-tui best {shlex.quote(view_model.started.run)} --apply"))
+            how = "--apply" if view_model.started.language in COMPILED_LANGUAGES else "--as configuration"
+            pairs.append(("take it over", f"tuner-tui best {shlex.quote(view_model.started.run)} {how}"))
         pairs.append(way_on(finished, view_model.started))
     return pairs_table(pairs)
 
