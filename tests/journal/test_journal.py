@@ -129,8 +129,9 @@ def test_a_full_disk_is_told_in_words_and_nothing_is_written_behind_half_a_line(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(JournalError, match="cannot be written: No space left on device"):
+    with pytest.raises(JournalError, match="cannot be written: No space left on device") as caught:
         journal.append(Record("b", "b", 2.0, {}))
+    assert f"go on with: tuner-tui resume {tmp_path}" in (caught.value.hint or "")
     with pytest.raises(JournalError, match="cannot be written: No space left on device"):
         Journal.create(tmp_path / "new", {})
     monkeypatch.undo()

@@ -12,6 +12,7 @@ import fcntl
 import io
 import json
 import os
+import shlex
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -193,7 +194,8 @@ class Journal:
             os.fsync(self._file.fileno())
         except OSError as error:
             self.close()  # nothing may be written behind a line that is not whole
-            hint = "make room or mend what is wrong there, then resume the run"
+            run = shlex.quote(str(self.path.parent))
+            hint = f"make room or mend what is wrong there, then go on with: tuner-tui resume {run}"
             raise JournalError(f"cannot be written: {error.strerror}", hint=hint, file=self.path) from error
 
 
