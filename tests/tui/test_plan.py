@@ -43,6 +43,15 @@ async def test_the_list_follows_the_order_of_the_plan_and_keeps_the_selected_ste
         assert selected_step(pilot.app) == 2
 
 
+async def test_of_steps_that_come_all_at_once_the_last_that_was_carried_out_is_selected(started: Started) -> None:
+    accepted, rejected, skipped = (
+        scripted.step(number, state)
+        for number, state in ((1, StepState.ACCEPTED), (2, StepState.REJECTED), (3, StepState.SKIPPED))
+    )
+    async with started(ScriptedRun([*scripted.opening(), accepted, rejected, skipped], stays=True)) as pilot:
+        assert selected_step(pilot.app) == 2
+
+
 async def test_a_step_that_begins_is_selected_unless_the_user_is_at_work_on_another(started: Started) -> None:
     gates = [asyncio.Event(), asyncio.Event()]
     run = planned(

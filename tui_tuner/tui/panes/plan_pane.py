@@ -77,6 +77,10 @@ class FrozenTunablesLine(Widget):
         self.post_message(self.Clicked())
 
 
+_UNDER_WAY = (StepState.AWAITING, StepState.RUNNING)
+_CARRIED_OUT = (StepState.ACCEPTED, StepState.NEUTRAL, StepState.REJECTED, StepState.DONE)
+
+
 class StepList(SelectableLines, LineList):
     """A step an option; Enter is left to the screen, which knows what to do with the selected step.
 
@@ -113,8 +117,8 @@ class StepList(SelectableLines, LineList):
     def draw(self, plan: Sequence[Step]) -> bool:
         """Show these steps in this order; whether anything differs from what was shown.
 
-        A step that begins to run or to await the user becomes the selected one, unless the user
-        is at work in the list and has selected another.
+        A step that begins to run or to await the user becomes the selected one, unless the user is at work in the
+        list and has selected another; of those that come when they are done already, as in a replay, the last.
         """
         changed = [step for step in plan if self._steps.get(step.id) is not step]
         ordered = list(self._steps) == [step.id for step in plan]
@@ -125,7 +129,7 @@ class StepList(SelectableLines, LineList):
         else:
             for step in changed:
                 self.replace_option_prompt(str(step.id), step_lines(step, self._line_width))
-        for step in changed:
+        for step in sorted(changed, key=lambda step: step.state in _UNDER_WAY):
             self._follow(step)
         for step in new:
             self._select(step)
@@ -156,7 +160,7 @@ class StepList(SelectableLines, LineList):
     def _follow(self, step: Step) -> None:
         selected = self.selected
         busy = selected is not None and self.has_focus and selected.id != self._followed
-        if selected is None or (step.state in (StepState.AWAITING, StepState.RUNNING) and not busy):
+        if selected is None or (step.state in (*_UNDER_WAY, *_CARRIED_OUT) and not busy):
             self._select(step)
             self._followed = step.id
 
