@@ -9,6 +9,7 @@ import signal
 from collections.abc import Callable
 from contextlib import aclosing
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -18,13 +19,15 @@ from tui_tuner.app.attaching import obey_signals
 from tui_tuner.errors import ModelError
 from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.headless import ApproveAll
-from tui_tuner.journal.recall import SessionClock
+from tui_tuner.journal.recall import Recall, SessionClock
 from tui_tuner.llm import Backend
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Problem
 from tui_tuner.session import events
+from tui_tuner.session.budget import Budget
 from tui_tuner.session.controls import (
     AskAbout,
+    Controls,
     GoOn,
     Pause,
     RaiseBudget,
@@ -36,6 +39,7 @@ from tui_tuner.session.controls import (
 from tui_tuner.session.plan import Instruction
 from tui_tuner.session.run_directory import open_run
 from tui_tuner.session.session import Session
+from tui_tuner.strategies.base import StepSkipped
 from tui_tuner.strategies.choose import strategy_named
 from tui_tuner.strategies.steps import ApprovalLevel, Decision, Proposal, StepState
 
@@ -123,6 +127,48 @@ async def test_a_skipped_search_ends_with_what_it_found_also_when_resumed_and_re
     machine = Hanging(again.problem)
     assert plain(await story(session_of(again, machine))) == plain(heard)
     assert not machine.hanging.is_set()
+
+
+async def test_a_skip_while_nothing_is_under_way_ends_what_the_running_step_begins_next() -> None:
+    heard: list[events.Event] = []
+    controls = Controls(cast(Recall, None), cast(Budget, None), heard.append)
+
+    async def work() -> str:
+        return "done"
+
+    controls.act(SkipStep())
+    assert [e.text for e in heard if isinstance(e, events.Note)] == ["nothing is under way that could be skipped"]
+    controls.step_changed(runs=True)
+    assert await controls.run([work()]) == ["done"]
+    controls.act(SkipStep())
+    assert len(heard) == 1
+    (ended,) = await controls.run([work()])
+    assert isinstance(ended, StepSkipped)
+    assert await controls.run([work()]) == ["done"]
+    controls.act(SkipStep())
+    controls.step_changed(runs=False)
+    controls.step_changed(runs=True)
+    assert await controls.run([work()]) == ["done"]
+
+
+async def test_a_skip_is_heard_while_a_search_chooses_what_to_measure_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = new_run(tmp_path, **SEARCH)
+    session = session_of(run, FakeEvaluator(run.problem))
+    changed = Controls.step_changed
+
+    def skipped_as_it_begins(controls: Controls, *, runs: bool) -> None:
+        changed(controls, runs=runs)
+        if runs:
+            session.tell(SkipStep())
+
+    monkeypatch.setattr(Controls, "step_changed", skipped_as_it_begins)
+    heard = await story(session)
+    monkeypatch.undo()
+    assert not of(events.EvaluationFinished, heard)
+    assert "search ends: skipped by hand" in [e.text for e in heard if isinstance(e, events.Note)]
+    assert plain(await replayed(tmp_path)) == plain(heard)
 
 
 class Silent(ScriptedModel):

@@ -122,6 +122,11 @@ class Controls:
         self._emit = emit
         self._under_way: dict[asyncio.Future[Any], bool] = {}
         self._ended_as: dict[asyncio.Future[Any], BudgetSpent] = {}
+        self._step_runs = self._skips_next = False
+
+    def step_changed(self, *, runs: bool) -> None:
+        """Learn whether a step is running by now; what waits for its next piece of work ends with it."""
+        self._step_runs, self._skips_next = runs, runs and self._skips_next
 
     def act(self, command: AtOnce) -> None:
         """Do what acts at once."""
@@ -131,7 +136,9 @@ class Controls:
             case GoOn():
                 self._hold(False)
             case SkipStep() if not self._end(list(self._under_way), StepSkipped(SKIPPED)):
-                self._emit(events.Note(text="nothing is under way that could be skipped"))
+                self._skips_next = self._step_runs  # as while a search chooses what to measure next
+                if not self._skips_next:
+                    self._emit(events.Note(text="nothing is under way that could be skipped"))
             case Stop():
                 self._budget.stop(STOPPED)
                 self._emit(events.Note(text="stopping: what is being measured still ends"))
@@ -153,6 +160,8 @@ class Controls:
         """
         tasks = [asyncio.ensure_future(job) for job in jobs]
         self._under_way |= dict.fromkeys(tasks, ends_with_stop)
+        if self._skips_next and self._end(tasks, StepSkipped(SKIPPED)):
+            self._skips_next = False
         try:
             if tasks:
                 await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)

@@ -228,6 +228,7 @@ class Plan:
         if known is not None and known.state is step.state is StepState.SKIPPED:
             return known
         self._steps[step.id] = step
+        self.controls.step_changed(runs=any(each.state is StepState.RUNNING for each in self._steps.values()))
         self._emit(events.StepChanged(step=step))
         return step
 
