@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import tempfile
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from tui_tuner.app.amending import NOT_RUN, Amending, draft_of, off_the_loop
+from tui_tuner.app.amending import NOT_RUN, Amending, draft_of, init_command, off_the_loop
 from tui_tuner.app.choosing import local_options, model_of
-from tui_tuner.app.small_launches import said_of_small
 from tui_tuner.errors import ProblemError, UserError
 from tui_tuner.evaluate.trials import Trials
 from tui_tuner.format import time_is_up_words
@@ -22,10 +22,13 @@ from tui_tuner.llm.errors import TransportError
 from tui_tuner.llm.prices import worst_cost
 from tui_tuner.llm.streams import complete
 from tui_tuner.llm.structured import NoUsableReply
+from tui_tuner.problem.candidate import geometry
 from tui_tuner.problem.draft.problem_file import ranked_kernels, scaffold, text_of
-from tui_tuner.problem.languages import COMPILED
+from tui_tuner.problem.draft.sizes import LEAST_TIMED
+from tui_tuner.problem.inputs import shape_of
+from tui_tuner.problem.languages import COMPILED, COMPILED_LANGUAGES
 from tui_tuner.problem.load import Written, problem_in_text
-from tui_tuner.problem.model import Language
+from tui_tuner.problem.model import Language, Problem
 from tui_tuner.problem.signature import find_kernel
 from tui_tuner.search import MODEL_METHODS
 from tui_tuner.session_options import SessionOptions
@@ -139,7 +142,7 @@ async def _first_that_holds(file: Path, written: Written, trials: Trials, model:
             except ProblemError as error:
                 refused.append(error)
                 continue
-            held = replace(held, doubts=(*held.doubts, *said_of_small(held), *told))
+            held = replace(held, doubts=(*held.doubts, *_said_of_small(held), *told))
             if not held.doubts[0].startswith(NOT_RUN):
                 return _paid(replace(held, alternatives=_others(held, written)), model)
             untried.append(held)
@@ -285,3 +288,28 @@ def _line(text: str) -> str:
     """Words of others as a short line."""
     line = " ".join(clean(text).split())
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 3]}..."
+
+
+def _said_of_small(written: Written) -> Iterator[str]:
+    """That the launch of a draft is too small to be timed, in a line; nothing where it is not."""
+    problem, kernel = written.problem, written.problem.kernel
+    if not COMPILED_LANGUAGES[problem.language].has_blocks:
+        return
+    threads, elements = _threads(problem), _elements(problem)
+    if max(threads, elements, *problem.sizes.values()) >= LEAST_TIMED:
+        return
+    init = init_command(kernel.source, kernel.name.partition("<")[0], written.host)
+    sizes = ", ".join(f"{name} = {size}" for name, size in problem.sizes.items())
+    larger = f"make [sizes] larger ({sizes}) in {written.file.name}, which {init} writes"
+    if not sizes:
+        larger = f"make the numbers larger that {kernel.source} states"
+    yield f"too small to be timed: {threads} threads over {elements} elements end about as soon as they begin; {larger}"
+
+
+def _threads(problem: Problem) -> int:
+    launched = geometry(problem.launch, problem.sizes, problem.default_configuration)
+    return math.prod((*launched.grid, *launched.block))
+
+
+def _elements(problem: Problem) -> int:
+    return sum(math.prod(shape_of(one, problem.sizes)) for one in problem.arguments if one.shape is not None)

@@ -24,8 +24,7 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.events import Callback, Event, Key, Paste
 from textual.message_pump import MessagePump
 
-from tui_tuner.tui.alt_keys import know_alt_keys
-from tui_tuner.tui.keys import KeyNames, checked_keymap, names_of_keys
+from tui_tuner.tui.keys import KeyNames, checked_keymap, know_alt_keys, names_of_keys
 from tui_tuner.tui.themes import use_themes
 
 _UNUSED: deque[Key | Paste] = deque()

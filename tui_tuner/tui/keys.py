@@ -6,9 +6,11 @@ Those of the plan act while its pane is the active one.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from types import SimpleNamespace
+from typing import Any, cast
 
+from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual.binding import Binding, InvalidBinding
 from textual.keys import KEY_NAME_REPLACEMENTS, Keys
 from textual.screen import Screen
@@ -307,3 +309,27 @@ def _check_owners(keymap: Mapping[str, str]) -> None:
                     f"keymap: the key '{key}' would be '{owner}' and '{binding}'",
                     hint=f"Give '{owner}' another key too.",
                 )
+
+
+_BEGIN_MORE = frozenset("[]OPNX^_\\")
+"""Behind Esc these begin what is longer, or end it."""
+
+
+def know_alt_keys() -> None:
+    """Let alt with a letter, a digit or a sign be a key of its own, in all apps; those that move in a text stay.
+
+    Most terminals send it as Esc and the character, of which Textual 8.2 makes a key that types: alt+p types `p`, alt+2
+    `™`, so that none acts where somebody types. Terminals with Kitty's protocol send what types nothing.
+    """
+    table = cast("MutableMapping[str, object]", ANSI_SEQUENCES_KEYS)
+    for character in map(chr, range(33, 127)):
+        known = table.get(f"\x1b{character}")
+        if character not in _BEGIN_MORE and (known is None or isinstance(known, str)):
+            table[f"\x1b{character}"] = (SimpleNamespace(value=_alt_name(character)),)
+
+
+def _alt_name(character: str) -> str:
+    if character.isalnum():
+        return f"alt+shift+{character.lower()}" if character.isupper() else f"alt+{character}"
+    name = unicodedata.name(character).lower().replace("-", "_").replace(" ", "_")
+    return f"alt+{KEY_NAME_REPLACEMENTS.get(name, name)}"

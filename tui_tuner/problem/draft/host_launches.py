@@ -11,6 +11,9 @@ from tui_tuner.problem.syntax import closing, split_list, unwrapped
 
 _TEMPLATE = r"<(?:[^<>]|<[^<>]*>)*>"
 """Arguments of a template, among them those of another."""
+_IN_HIP = re.compile(r"\bhip(?=(?:Malloc|Memcpy|Memset|Free|Device|Get|Occupancy|Launch(?:Cooperative)?Kernel\b)\w*)")
+_HIP_LAUNCH = re.compile(r"\bhipLaunchKernelGGL\s*\(")
+_HIP_TEMPLATE = re.compile(r"^HIP_KERNEL_NAME\s*(?=\()")
 
 
 @dataclass(frozen=True)
@@ -101,3 +104,18 @@ def _launches_by_a_call(code: str, kernel: str) -> Iterator[HostLaunch]:
         arguments = tuple(re.sub(r"^(?:\([^()]*\)\s*)?&\s*", "", one) for one in addresses)
         template = re.search(r"<[^<>]*>(?=[\s)]*$)", given[0])
         yield _launch(code, call.start(), template, given[1:3] + given[4:5], arguments)
+
+
+def in_cuda(text: str) -> str:
+    """Host code in HIP with the names that CUDA has, each line where it was: it says the same in another way."""
+    text = _IN_HIP.sub("cuda", text)
+    for found in reversed([*_HIP_LAUNCH.finditer(text)]):
+        end = closing(text, found.end() - 1, "()")
+        given = split_list(text[found.end() : end - 1])
+        if len(given) < 5:
+            continue
+        kernel = unwrapped(_HIP_TEMPLATE.sub("", given[0]))
+        launch = f"{kernel}<<<{', '.join(given[1:5])}>>>({', '.join(given[5:])})"
+        lost = text.count("\n", found.start(), end) - launch.count("\n")
+        text = text[: found.start()] + launch + "\n" * lost + text[end:]
+    return text

@@ -14,8 +14,7 @@ from tui_tuner.problem.draft.device_words import local_headers, words_of_device
 from tui_tuner.problem.draft.drafted import DraftedLaunch
 from tui_tuner.problem.draft.drafted_block import TILE, DraftedBlock
 from tui_tuner.problem.draft.guesses import AXES, extents_around, is_flag_alone, size_names
-from tui_tuner.problem.draft.hip import in_cuda
-from tui_tuner.problem.draft.host_launches import HostLaunch, is_chosen, launches
+from tui_tuner.problem.draft.host_launches import HostLaunch, in_cuda, is_chosen, launches
 from tui_tuner.problem.draft.host_objects import Supposed
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.host_promises import drawn_in, is_power, local_memory, most_threads, multiples_in
