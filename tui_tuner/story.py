@@ -128,6 +128,7 @@ class KernelStory:
         self._is_record = False
         self._given: events.BaselineMeasured | None = None
         self._best: Evaluation | None = None
+        self._measured: dict[float, Evaluation] = {}
         self._library: LibraryTime | None = None
 
     def line(self, event: events.Event) -> str | None:
@@ -153,12 +154,10 @@ class KernelStory:
         if self._given is not None and self._given.given.timing is not None:
             given = self._given.given.timing.median if event.times is None else event.times[0]
             lines.append(f"as given  {time_words(given, self._unit)}")
-        if event.times is not None and not event.confirmed:
-            lines.append(f"best      {time_words(event.times[1], self._unit)}")
-        elif self._best is not None and event.times is not None:
-            best = self._best
-            share = roofline_words(best.share)
-            lines.append(f"best      {time_words(event.times[1], self._unit)}{share}, {_values(best.configuration)}")
+        best = self._best if event.confirmed or event.times is None else self._measured.get(event.times[1])
+        if event.times is not None and (best is not None or not event.confirmed):
+            known = f"{roofline_words(best.share)}, {_values(best.configuration)}" if best is not None else ""
+            lines.append(f"best      {time_words(event.times[1], self._unit)}{known}")
         if event.speedup is not None:
             nothing_faster = event.confirmed and self._best is None  # what is not yet compared is no one's best
             how = how_timed(confirmed=event.confirmed, is_record=self._is_record, nothing_faster=nothing_faster)
@@ -182,6 +181,7 @@ class KernelStory:
         evaluation = event.evaluation
         head = f"#{event.number} {_values(evaluation.configuration)}"
         if evaluation.timing is not None:
+            self._measured.setdefault(evaluation.timing.median, evaluation)
             return f"{head}: {time_words(evaluation.timing.median, self._unit)}"
         failure = evaluation.failure
         return head if failure is None else f"{head}: {failure.kind}: {failure.message}"

@@ -207,6 +207,11 @@ def test_a_best_that_was_interrupted_before_it_was_told_is_not_nothing() -> None
         "best      1.184 ms",
         "speed-up  29.30x [28.20, 30.30], not yet timed in turns on fresh data",
     ]
+    story = KernelStory()
+    for event in STORY:
+        story.line(event)
+    measured = last.model_copy(update={"times": (8.0, 4.0)})
+    assert story.result(measured)[1] == "best      4 ms, tile=2"
     nothing = last.model_copy(update={"speedup": (1.0, 1.0, 1.0), "times": None, "confirmed": True})
     assert KernelStory().result(nothing)[-1].endswith("nothing faster was found")
 
