@@ -44,6 +44,18 @@ def test_headers_of_curand_do_no_harm_where_nothing_of_it_is_used(emulator: Benc
     assert emulator.compile(source, "k").ok
 
 
+def test_what_the_host_code_of_headers_names_of_cublas_does_no_harm(emulator: Bench) -> None:
+    source = (
+        "#include <cublas_v2.h>\n#include <cublasLt.h>\ncublasHandle_t handle;\nstatic cublasComputeType_t type;\n"
+        "inline void check(cublasStatus_t status) { if (status != CUBLAS_STATUS_SUCCESS) abort(); }\n"
+        "void start() { check(cublasCreate(&handle)); check(cublasSetMathMode(handle, CUBLAS_TF32_TENSOR_OP_MATH)); }\n"
+        "void begin() { cublasLtHandle_t light; check(cublasLtCreate(&light)); type = CUBLAS_COMPUTE_32F_FAST_TF32; }\n"
+        "int most(cudaDeviceProp device) { return device.maxThreadsPerMultiProcessor + device.l2CacheSize; }\n"
+        "__global__ void k(half* x) { x[threadIdx.x] = __float2half(1); }\n"
+    )
+    assert emulator.compile(source, "k").ok
+
+
 def test_ptx_in_comments_and_strings_is_no_ptx() -> None:
     source = '// asm("x");\nconst char* s = "asm";\n__global__ void k() {}\n'
     assert rewritten(source) == source

@@ -12,6 +12,8 @@ struct cudaDeviceProp {
     char name[256];
     size_t totalGlobalMem, sharedMemPerBlock;
     int regsPerBlock, warpSize, maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3], clockRate, major, minor, multiProcessorCount;
+    int maxThreadsPerMultiProcessor, regsPerMultiprocessor, l2CacheSize, memoryBusWidth;
+    size_t totalConstMem, sharedMemPerMultiprocessor, sharedMemPerBlockOptin;
 };
 
 extern "C" __attribute__((weak)) const char *cudaGetErrorString(cudaError_t error);
