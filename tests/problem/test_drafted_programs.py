@@ -831,3 +831,56 @@ def test_templates_that_call_each_other_with_what_they_leave_open_are_left_open(
     )
     problem, _, _ = drafted_of(tmp_path, source)
     assert problem.kernel.name == "k<float>"
+
+
+IN_A_TYPE_OF_A_HEADER = """
+#include "real.h"
+__global__ void twice(real *y, const real *x, real by, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = by * x[i];
+}
+int main()
+{
+    int n = 1 << 16;
+    real *y, *x;
+    cudaMalloc(&y, n * sizeof(real));
+    cudaMalloc(&x, n * sizeof(real));
+    twice<<<(n + 255) / 256, 256>>>(y, x, 2, n);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "dtype"), [("", "float32"), ("#define WIDE\n", "float64"), ("#define WIDE\n#undef WIDE\n", "float32")]
+)
+def test_types_that_a_header_names_are_known_as_the_macros_before_it_choose(tmp_path, first, dtype):
+    (tmp_path / "real.h").write_text(
+        "#ifndef REAL_H\n#define REAL_H\n#if defined(WIDE)\ntypedef double real;\n#else\ntypedef float real;\n#endif\n"
+        "#endif\n"
+    )
+    _, text, arguments = drafted_of(tmp_path, first + IN_A_TYPE_OF_A_HEADER)
+    assert {arguments[name].dtype for name in ("y", "x", "by")} == {dtype}
+    assert f'dtype = "{dtype}"  # a guess' not in text
+
+
+def test_a_macro_of_nothing_that_the_device_asks_for_is_no_number(tmp_path):
+    source = "#define WIDE\n#if defined(WIDE)\ntypedef double real;\n#else\ntypedef float real;\n#endif\n"
+    source += IN_A_TYPE_OF_A_HEADER.replace('#include "real.h"', "")
+    _, _, arguments = drafted_of(tmp_path, source)
+    assert arguments["y"].dtype == "float64"
+
+
+def test_threads_that_a_multiprocessor_holds_are_a_usual_number(tmp_path):
+    problem, _, _ = drafted_of(
+        tmp_path,
+        "__global__ void sum(float *to, const float *from, int n)\n{\n"
+        "    int first = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "    for (int i = first; i < n; i += blockDim.x * gridDim.x) to[i] += from[i];\n"
+        "}\nint main()\n{\n    int n = 1 << 20;\n    float *to, *from;\n    cudaDeviceProp of;\n"
+        "    cudaGetDeviceProperties(&of, 0);\n"
+        "    cudaMalloc(&to, n * sizeof(float));\n    cudaMalloc(&from, n * sizeof(float));\n"
+        "    int blocks = of.maxThreadsPerMultiProcessor * of.multiProcessorCount / 256;\n"
+        "    sum<<<blocks, 256>>>(to, from, n);\n}\n",
+    )
+    assert [*problem.sizes] == ["n"]

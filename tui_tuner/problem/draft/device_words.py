@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from pathlib import Path
 
 from tui_tuner.problem.host_code import device_code, is_header
 from tui_tuner.problem.signature import KernelSignature
-from tui_tuner.problem.syntax import code_only
+from tui_tuner.problem.syntax import active_source, code_only
 
 _LOCAL = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 _STATED = re.compile(
@@ -30,6 +31,22 @@ def local_headers(source: str, file: Path) -> list[Path]:
     around = _around(file)
     names = _LOCAL.findall(device_code(source, tuple(around)))
     return [place / name for name in names if (place := _place_of(name, around)) is not None]
+
+
+def text_of_headers(source: str, file: Path, defined: Collection[str] = ()) -> str:
+    """The code of the headers of its project that a file includes, as far as a build that defines these macros sees it.
+
+    What the file defines before it includes one counts too, as in `#define USE_DOUBLE` and `#include "real.h"`.
+    """
+    parts: list[str] = []
+    for header in local_headers(source, file):
+        place = re.search(rf"#[ \t]*include[ \t]*\"[^\"\n]*{re.escape(header.name)}\"", source)
+        before = code_only(source[: place.start()]) if place else ""
+        known = {*defined}
+        for word, name in re.findall(r"^[ \t]*#[ \t]*(define|undef)[ \t]+(\w+)", before, re.MULTILINE):
+            (known.add if word == "define" else known.discard)(name)
+        parts.append(code_only(active_source(header.read_text("utf-8", "replace"), known)))
+    return "\n".join(parts)
 
 
 def header_directories(source: str, file: Path) -> list[Path]:
@@ -70,7 +87,7 @@ def _place_of(name: str, directories: list[Path]) -> Path | None:
 def words_of_device(source: str, file: Path, signature: KernelSignature) -> frozenset[str]:
     """The words of the device's code, and of the macros and constants that it reads; names of arguments are none."""
     code = device_code(code_only(source), tuple(header_directories(source, file)))
-    stated = {one["name"] or one["constant"]: one["text"] or one["value"] for one in _STATED.finditer(code)}
+    stated = {one["name"] or one["constant"]: one["text"] or one["value"] or "" for one in _STATED.finditer(code)}
     words = {*re.findall(r"\w+", _STATED.sub("", _ASKED.sub("", code)))}
     while more := {word for name in stated.keys() & words for word in re.findall(r"\w+", stated[name])} - words:
         words |= more

@@ -7,6 +7,8 @@ import re
 _OF_DEVICES = {
     "maxThreadsPerBlock": 1024,
     "warpSize": 32,
+    "maxThreadsPerMultiProcessor": 2048,
+    "cudaDevAttrMaxThreadsPerMultiProcessor": 2048,
     "multiProcessorCount": 128,
     "cudaDevAttrMultiProcessorCount": 128,
     "maxGridSize[0]": 2**31 - 1,

@@ -12,7 +12,7 @@ from tui_tuner.problem.c_types import type_words
 from tui_tuner.problem.check_arguments import why_not_passable
 from tui_tuner.problem.draft.argument_text import Draft
 from tui_tuner.problem.draft.constants import DraftedConstant, drafted_constants
-from tui_tuner.problem.draft.device_words import header_directories, local_headers
+from tui_tuner.problem.draft.device_words import header_directories, local_headers, text_of_headers
 from tui_tuner.problem.draft.drafted import DraftedLaunch
 from tui_tuner.problem.draft.guesses import (
     dimensions,
@@ -75,7 +75,7 @@ def scaffold(
         signature = find_kernel(source, language, name)
     except ProblemError as error:
         raise ProblemError(error.message, hint=error.hint, file=source_path) from None
-    code = "\n".join(code_only(text) for text in (source, *map(text_of, local_headers(source, source_path))))
+    code = f"{code_only(source)}\n{text_of_headers(source, source_path, built.macros)}"
     signature = understood(signature, source, code, language, name.removeprefix(signature.name))
     read = None
     if COMPILED_LANGUAGES[language].has_blocks:

@@ -33,10 +33,25 @@ def understood(
         template: the arguments that stand for the template's parameters, as in "<float, 16>"; empty for none.
     """
     given = dict(zip(map(name_in, signature.template), split_list(template[1:-1]), strict=False))
-    called = _with_lists(with_called(signature, source))
+    called = _with_types_of_headers(_with_lists(with_called(signature, source)), code, language)
     pointed = _with_pointed(_with_members(called, code, language), code, language)
     typed = _with_casts(pointed, code, language, given)
     return _with_bits(_with_members(typed, code, language), code_only(source))
+
+
+def _with_types_of_headers(signature: KernelSignature, code: str, language: Language) -> KernelSignature:
+    """The kernel whose arrays and scalars have the types that names stand for which only its headers give."""
+    aliases = type_aliases(code)
+
+    def with_type(parameter: KernelParameter) -> KernelParameter:
+        words = type_words(parameter.type_text)
+        is_open = parameter.dtype is None and parameter.members is None and parameter.type_text.count("*") < 2
+        if not is_open or "&" in parameter.type_text or len(words) != 1 or words[0] not in aliases:
+            return parameter
+        dtype, width = dtype_of(words[0], language, aliases)
+        return parameter if dtype is None else replace(parameter, dtype=dtype, width=width)
+
+    return replace(signature, parameters=tuple(map(with_type, signature.parameters)))
 
 
 def _with_lists(signature: KernelSignature) -> KernelSignature:

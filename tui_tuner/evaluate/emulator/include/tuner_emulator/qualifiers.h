@@ -2,6 +2,8 @@
 #pragma once
 
 #define __CUDACC__ 1
+#define __CUDACC_VER_MAJOR__ 12
+#define __CUDACC_VER_MINOR__ 0
 #define __CUDA_ARCH__ 700
 
 #define __global__
