@@ -482,6 +482,38 @@ def test_what_running_a_draft_says_amends_it(problem, reason, amendments):
     assert amended_for(Amendments(), reason, problem) == amendments
 
 
+PRODUCT = """
+__global__ void product(int m, int n, int k, const float *a, const float *b, float *c)
+{
+    __shared__ float as[256], bs[256];
+    const int column = threadIdx.x % 16, row = threadIdx.x / 16;
+    a += blockIdx.y * 16 * k;
+    b += blockIdx.x * 16;
+    c += blockIdx.y * 16 * n + blockIdx.x * 16;
+    float sum = 0;
+    for (int at = 0; at < k; at += 16, a += 16, b += 16 * n) {
+        as[row * 16 + column] = a[row * k + column];
+        bs[row * 16 + column] = b[row * n + column];
+        __syncthreads();
+        for (int i = 0; i < 16; i++) sum += as[row * 16 + i] * bs[i * 16 + column];
+        __syncthreads();
+    }
+    c[row * n + column] = sum;
+}
+void run(int m, int n, int k, const float *a, const float *b, float *c)
+{
+    product<<<dim3((n + 15) / 16, (m + 15) / 16), 256>>>(m, n, k, a, b, c);
+}
+"""
+
+
+def test_arrays_that_pointers_walk_through_are_grown_by_how_long_their_rows_are(tmp_path):
+    file = tmp_path / "product.cu"
+    file.write_text(PRODUCT)
+    shapes = {one.name: one.shape for one in drafted(file).problem.arguments}
+    assert (shapes["a"], shapes["b"], shapes["c"]) == (["m * k"], ["n * k"], ["n * m"])
+
+
 def test_arrays_that_are_large_already_are_not_grown_for_an_index_that_is_wrong(problem):
     large = problem.model_copy(update={"sizes": {"n": 4096, "m": 4096}})
     before = "touched memory 9 bytes before the start of argument 1 (block"

@@ -125,6 +125,8 @@ def _grown(argument: Argument, beyond: int, problem: Problem) -> str | None:
     elements = math.prod(shape_of(argument, sizes))
     needed = elements + beyond // _width(argument) + 1
     extents = [name for name, value in sizes.items() if value >= 8]
+    rows, across = _stated_of(argument, problem)
+    stated = rows & {*extents}
     products = [names for degree in (1, 2, 3, 4) for names in combinations_with_replacement(extents, degree)]
     choices = {
         " * ".join(([str(times)] if times > 1 else []) + list(names)): (len(set(names)) < len(names), times, names)
@@ -134,7 +136,39 @@ def _grown(argument: Argument, beyond: int, problem: Problem) -> str | None:
     choices |= {str(times * elements): (True, times, ()) for times in (2, 3, 4, 8)}
     values = {text: value for text in choices if (value := _elements(text, sizes)) is not None}
     enough = [text for text, value in values.items() if max(needed, elements + 1) <= value <= _MOST_GROWN * needed]
-    return min(enough, key=lambda text: (choices[text][0], values[text], len(text)), default=None)
+    plain = {
+        text
+        for text, (is_power, times, names) in choices.items()
+        if stated and not is_power and times == 1 and len(names) == 2 and stated <= {*names}
+    }
+    enough += [text for text in plain & values.keys() if needed <= values[text] <= _MOST_ELEMENTS_ALIKE]
+
+    def order(text: str) -> tuple[bool, bool, int, int, int]:
+        missing = len(across - {*choices[text][2]}) if text in plain else 0
+        return text not in plain, choices[text][0], values[text], missing, len(text)
+
+    return min(enough, key=order, default=None)
+
+
+def _stated_of(argument: Argument, problem: Problem) -> tuple[set[str], set[str]]:
+    """The sizes by which the kernel multiplies where it says what it touches of an array, and those its blocks cover.
+
+    As N is in `b[row * N + column]` and in `b += steps * N`, which is how long a row is; and M, which the grid divides
+    along y, in `a += blockIdx.y * 16 * K`.
+    """
+    kernel = find_kernel(problem.source_text, problem.language, problem.kernel.name)
+    name = re.escape(argument.name)
+    said = " ".join(re.findall(rf"\b{name}\s*(?:\[[^][]*\]|\+=[^,;]*[,;)])", kernel.body))
+    blocks = dict(re.findall(r"\b(\w+)\s*=\s*blockIdx\s*\.\s*([xyz])\s*;", kernel.body))
+    axes = {*re.findall(r"\bblockIdx\s*\.\s*([xyz])", said), *(blocks[one] for one in blocks if _names(one, said))}
+    across = {text for axis, text in zip("xyz", problem.launch.problem_size, strict=False) if axis in axes}
+    meant = {one.name: one.value for one in problem.arguments if isinstance(one.value, str)}
+    factors = [*re.findall(r"\*\s*([A-Za-z_]\w*)\b", said), *re.findall(r"\b([A-Za-z_]\w*)\s*\*", said)]
+    return {meant[one] for one in factors if one in meant}, {name for name in problem.sizes if name in across}
+
+
+def _names(name: str, text: str) -> bool:
+    return re.search(rf"\b{name}\b", text) is not None
 
 
 def _elements(text: str, sizes: Mapping[str, int]) -> int | None:
