@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations_with_replacement
+from typing import NamedTuple
 
 from tui_tuner.evaluate.trials import is_late
 from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words
@@ -114,10 +115,27 @@ def _all_grown(made: Amendments, argument: Argument, problem: Problem) -> Amendm
     return replace(made, shapes={**made.shapes, **{name: text for name, text in grown.items() if text}})
 
 
+class _Product(NamedTuple):
+    """A product of sizes, times a number."""
+
+    times: int
+    names: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        numbers = [str(self.times)] if self.times > 1 or not self.names else []
+        return " * ".join([*numbers, *self.names])
+
+    @property
+    def is_of_rows(self) -> bool:
+        return self.times == 1 and len(self.names) == len({*self.names}) == 2
+
+
 def _grown(argument: Argument, beyond: int, problem: Problem) -> str | None:
     """The least product of sizes, times a small number, that holds what was touched behind an array.
 
-    Of an array behind a list of addresses nothing is known: what is beside one part may be another.
+    Before all others are so many rows of the length that the kernel's text says. Of an array behind a list of addresses
+    nothing is known: what is beside one part may be another.
     """
     if argument.addresses:
         return None
@@ -125,29 +143,22 @@ def _grown(argument: Argument, beyond: int, problem: Problem) -> str | None:
     elements = math.prod(shape_of(argument, sizes))
     needed = elements + beyond // _width(argument) + 1
     extents = [name for name, value in sizes.items() if value >= 8]
-    rows, across = _stated_of(argument, problem)
-    stated = rows & {*extents}
-    products = [names for degree in (1, 2, 3, 4) for names in combinations_with_replacement(extents, degree)]
-    choices = {
-        " * ".join(([str(times)] if times > 1 else []) + list(names)): (len(set(names)) < len(names), times, names)
-        for names in products
-        for times in (1, 2, 3, 4, 8)
-    }
-    choices |= {str(times * elements): (True, times, ()) for times in (2, 3, 4, 8)}
-    values = {text: value for text in choices if (value := _elements(text, sizes)) is not None}
-    enough = [text for text, value in values.items() if max(needed, elements + 1) <= value <= _MOST_GROWN * needed]
-    plain = {
-        text
-        for text, (is_power, times, names) in choices.items()
-        if stated and not is_power and times == 1 and len(names) == 2 and stated <= {*names}
-    }
-    enough += [text for text in plain & values.keys() if needed <= values[text] <= _MOST_ELEMENTS_ALIKE]
+    several = [names for degree in (1, 2, 3, 4) for names in combinations_with_replacement(extents, degree)]
+    products = [_Product(times, names) for names in several for times in (1, 2, 3, 4, 8)]
+    products += [_Product(times * elements, ()) for times in (2, 3, 4, 8)]
+    values = {one: value for one in products if (value := _elements(one.text, sizes)) is not None}
+    lengths, across = _stated_of(argument, problem)
+    lengths &= {*extents}
+    of_rows = {one for one in values if one.is_of_rows and lengths and lengths <= {*one.names}}
+    most = {one: _MOST_ELEMENTS_ALIKE if one in of_rows else _MOST_GROWN * needed for one in values}
 
-    def order(text: str) -> tuple[bool, bool, int, int, int]:
-        missing = len(across - {*choices[text][2]}) if text in plain else 0
-        return text not in plain, choices[text][0], values[text], missing, len(text)
+    def order(one: _Product) -> tuple[bool, bool, int, int, int]:
+        repeats = len({*one.names}) < len(one.names) or not one.names
+        uncovered = len(across - {*one.names}) if one in of_rows else 0
+        return one not in of_rows, repeats, values[one], uncovered, len(one.text)
 
-    return min(enough, key=order, default=None)
+    enough = [one for one, value in values.items() if needed <= value <= most[one]]
+    return min(enough, key=order).text if enough else None
 
 
 def _stated_of(argument: Argument, problem: Problem) -> tuple[set[str], set[str]]:
