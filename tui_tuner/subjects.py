@@ -184,7 +184,7 @@ def room_for_file(file: Path) -> KernelRoom | None:
     return next((room for room in KERNEL_ROOMS if room.suffix == file.suffix), None)
 
 
-_COMPILED = (".cu", ".cl", ".c", ".cpp")
+_COMPILED = (".cu", ".cuh", ".h", ".hpp", ".inl", ".cl", ".c", ".cpp")
 """Endings of kernels that are compiled; the package of problems, which knows more of them, is not loaded here."""
 
 

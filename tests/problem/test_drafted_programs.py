@@ -884,3 +884,17 @@ def test_threads_that_a_multiprocessor_holds_are_a_usual_number(tmp_path):
         "    sum<<<blocks, 256>>>(to, from, n);\n}\n",
     )
     assert [*problem.sizes] == ["n"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [("uint4", "n // 16"), ("typedef uint4 packed; packed", "n // 16"), ("using packed = short2; packed", "n // 4")],
+)
+def test_bytes_of_vectors_and_of_names_for_them_are_told(tmp_path, kind, value):
+    named, _, kind = kind.rpartition(" ")
+    source = (
+        f"{named}\n__global__ void k({kind} *to, unsigned count) {{ {ONE} if (i < count) to[i].x = 1; }}\n"
+        f"void run({kind} *to, unsigned n) {{ k<<<(n / sizeof({kind}) + 63) / 64, 64>>>(to, n / sizeof({kind})); }}"
+    )
+    _, text, arguments = drafted_of(tmp_path, source)
+    assert arguments["count"].value == value, text

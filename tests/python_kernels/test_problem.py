@@ -157,6 +157,7 @@ def test_a_triton_configuration_is_written_as_the_file_would_have_it():
         ("a/kernel.py", ("a/kernel.py", None)),
         ("a/kernel.py:matmul", ("a/kernel.py", "matmul")),
         ("kernel.cu", ("kernel.cu", None)),
+        ("a/kernel.cuh:scale", ("a/kernel.cuh", "scale")),
         ("odd:name.cu", ("odd:name.cu", None)),
         ("kernel.py:not a name", ("kernel.py:not a name", None)),
     ],

@@ -13,6 +13,7 @@ from tui_tuner.problem.draft.host_launches import HostLaunch
 from tui_tuner.problem.draft.host_memory import named
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.worked_out import names, with_numbers
+from tui_tuner.problem.dtypes import dtype_named
 from tui_tuner.problem.signature import KernelSignature, find_kernel
 from tui_tuner.problem.structures import structures
 from tui_tuner.problem.syntax import name_in, split_list
@@ -156,9 +157,16 @@ def _arrays(name: str) -> re.Pattern[str]:
 
 
 def with_structures(node: ast.expr, code: str) -> ast.expr:
-    """Arithmetic with the bytes of the structures of code as numbers."""
+    """Arithmetic with the bytes of the structures of code, and of what its names for types stand for, as numbers."""
     asked = [name for name in names(node) if name.startswith(SIZEOF)]
-    known = {name: fields_of(name.removeprefix(SIZEOF), code, "cuda") for name in asked}
-    return with_numbers(
-        node, {name: structure_bytes(fields) for name, fields in known.items() if isinstance(fields, tuple)}
-    )
+    aliases = type_aliases(code) if asked else {}
+    found: dict[str, int] = {}
+    for name in asked:
+        kind = name.removeprefix(SIZEOF)
+        fields = fields_of(kind, code, "cuda")
+        dtype, width = dtype_of(kind, "cuda", aliases)
+        if isinstance(fields, tuple):
+            found[name] = structure_bytes(fields)
+        elif dtype is not None:
+            found[name] = width * dtype_named(dtype).itemsize
+    return with_numbers(node, found)
