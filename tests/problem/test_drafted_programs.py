@@ -898,3 +898,20 @@ def test_bytes_of_vectors_and_of_names_for_them_are_told(tmp_path, kind, value):
     )
     _, text, arguments = drafted_of(tmp_path, source)
     assert arguments["count"].value == value, text
+
+
+def test_threads_of_a_list_that_the_kernel_is_passed_are_those_of_its_block(tmp_path):
+    problem, text, arguments = drafted_of(
+        tmp_path,
+        "__global__ void rows(float *to, const float *from, int n, int threads)\n{\n    float sum = 0;\n"
+        "    for (int i = threadIdx.x; i < n; i += threads) sum += from[blockIdx.x * n + i];\n"
+        "    atomicAdd(&to[blockIdx.x], sum);\n}\n"
+        "void run(float *to, const float *from, int m, int n, const int threads)\n{\n"
+        "    rows<<<m, threads>>>(to, from, n, threads);\n}\n"
+        "int main()\n{\n    int m = 512, n = 1024, tried[] = {32, 64, 128};\n    float *to, *from;\n"
+        "    cudaMalloc(&to, m * sizeof(float));\n    cudaMalloc(&from, m * n * sizeof(float));\n"
+        "    for (int j = 0; j < 3; j++) { int threads = tried[j]; run(to, from, m, n, threads); }\n}\n",
+    )
+    assert (problem.launch.block_size, arguments["threads"].value) == (["256"], 256)
+    assert "value = 256  # a guess: check" in text
+    assert not problem.tunables

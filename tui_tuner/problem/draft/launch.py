@@ -12,7 +12,7 @@ from pathlib import Path
 from tui_tuner.problem.draft.c_expressions import NotArithmetic
 from tui_tuner.problem.draft.device_words import local_headers, words_of_device
 from tui_tuner.problem.draft.drafted import DraftedLaunch
-from tui_tuner.problem.draft.drafted_block import TILE, DraftedBlock
+from tui_tuner.problem.draft.drafted_block import TILE, DraftedBlock, suppose_block
 from tui_tuner.problem.draft.guesses import AXES, extents_around, is_flag_alone, size_names
 from tui_tuner.problem.draft.host_launches import HostLaunch, in_cuda, is_chosen, launches
 from tui_tuner.problem.draft.host_objects import Supposed
@@ -107,6 +107,7 @@ class _Drafting:
     """Makes of a launch that was read what a problem file says, with so many dimensions of blocks."""
 
     def __init__(self, reading: LaunchReading, dimensions: int) -> None:
+        suppose_block(reading)
         self._reading = reading
         self._program = reading.program
         self._signature = reading.signature
