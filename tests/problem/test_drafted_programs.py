@@ -752,6 +752,40 @@ def test_an_extent_of_a_tensor_stays_the_multiple_that_is_asserted(tmp_path):
     assert [one["n"] % 48 for one in sizes] == [0] * len(sizes)
 
 
+def test_the_half_of_a_number_that_nobody_says_is_a_size(tmp_path):
+    source = """
+__global__ void step(float *to, const float *from, int stride) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    to[i] = from[i] + from[i + stride];
+}
+void run(float *data, int m, int log2n) {
+    int n = 1 << log2n;
+    for (; log2n > 10; log2n--, n >>= 1) step<<<dim3((1 << log2n) / 512, m), 256>>>(data, data, n / 2);
+}
+"""
+    problem, _, arguments = drafted_of(tmp_path, source)
+    assert (arguments["stride"].value, problem.sizes["stride"] > 64) == ("stride", True)
+
+
+def test_an_exponent_is_a_small_number_at_all_sizes(tmp_path):
+    source = """
+__global__ void rows(float *to, const float *from, int log2n) {
+    extern __shared__ float row[];
+    const int n = 1 << log2n;
+    for (int i = threadIdx.x; i < n; i += blockDim.x) row[i] = from[blockIdx.x * n + i];
+    __syncthreads();
+    for (int i = threadIdx.x; i < n; i += blockDim.x) to[blockIdx.x * n + i] = row[n - 1 - i];
+}
+void run(float *to, const float *from, int m, int log2n) {
+    int n = 1 << log2n;
+    rows<<<m, 256, n * sizeof(float)>>>(to, from, log2n);
+}
+"""
+    problem, _, _ = drafted_of(tmp_path, source)
+    sizes = [problem.sizes, *(test.sizes for test in problem.tests), problem.on_emulator().sizes]
+    assert [one["log2n"] for one in sizes] == [10] * len(sizes)
+
+
 def test_what_threads_count_the_half_of_is_even_where_the_kernel_halves_it(tmp_path):
     source = """
 __global__ void k(float *to, const float *from, int rows, int width) {

@@ -312,7 +312,10 @@ class _Drafting:
                 renamed.setdefault(node.id, own)
             value = with_numbers(ast.parse(self._in_numbers(node), mode="eval").body, others)
             if whole and isinstance(value, ast.Constant) and isinstance(value.value, int | float):
-                values[name] = value.value
+                is_divided = any(isinstance(one, ast.FloorDiv) for one in ast.walk(node))
+                is_part = is_divided and None in map(self._roots.get, names(node))
+                if value.value or not is_part:  # half of the 1 that is taken for what nobody says
+                    values[name] = value.value
             elif whole and names(value) <= used.keys():
                 values[name] = ast.unparse(value)
             elif not whole and (number := self._fraction(node)) is not None and math.isfinite(number):

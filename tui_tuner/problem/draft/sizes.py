@@ -40,6 +40,7 @@ _FEWEST = 8
 """A size that is set apart from another is no smaller than about that."""
 _USUAL_ROW = 64
 """What is taken for the elements of a row, where the threads count the elements of all."""
+_USUAL_EXPONENT = 10
 _USUAL_FILTER = 9
 """What is taken for the extent of a filter, which no array is as long as."""
 
@@ -162,12 +163,13 @@ def _usual(launch: DraftedLaunch, signature: KernelSignature) -> tuple[dict[str,
     divided = " ".join([*launch.keys.get("problem_size", ()), *launch.shapes.values()])
     few |= {name: 1 for name in guessed if _OF_STEPS.fullmatch(name) and re.search(rf"//.*\b{name}\b", divided)}
     few = {**dict.fromkeys(_rows_within(launch, guessed, signature), _USUAL_ROW), **few}
-    guessed -= few.keys()
+    exponents = _exponents(launch)
+    guessed -= few.keys() | exponents
     timed |= dict.fromkeys(guessed, _USUAL.get(_degree(launch, guessed, timed), 128))
     timed |= few
     timed |= {rows: timed[one] // OF_EACH for rows, one in _divided(launch, guessed, signature).items()}
     bounds = {name for name, number in launch.sizes.items() if number is None} & {*map(str, launch.values.values())}
-    timed |= dict.fromkeys(bounds - extents, _USUAL[2])
+    timed |= dict.fromkeys(bounds - extents, _USUAL[2]) | dict.fromkeys(exponents, _USUAL_EXPONENT)
     _make_room(launch, timed)
     shared = str(launch.keys.get("shared_memory", ""))
     others = timed.keys() - re.findall(r"\w+", shared)
@@ -177,6 +179,13 @@ def _usual(launch: DraftedLaunch, signature: KernelSignature) -> tuple[dict[str,
     while _is_large(launch, timed, math.inf, most) and _halved(launch, timed, launch.stated):
         pass
     return timed, guessed
+
+
+def _exponents(launch: DraftedLaunch) -> set[str]:
+    """The sizes of which nothing is known but that something is as large as two to their power."""
+    said = [*launch.keys.values(), *launch.shapes.values(), *launch.values.values()]
+    found = re.findall(r"\b2 \*\* (\w+)", " ".join(map(str, said)))
+    return {name for name in found if launch.sizes.get(name, 0) is None}
 
 
 def _rows_within(launch: DraftedLaunch, guessed: Collection[str], signature: KernelSignature) -> list[str]:
