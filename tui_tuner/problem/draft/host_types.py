@@ -156,7 +156,7 @@ def _arrays(name: str) -> re.Pattern[str]:
     )
 
 
-def with_bytes_of_types(node: ast.expr, code: str) -> ast.expr:
+def with_type_bytes(node: ast.expr, code: str) -> ast.expr:
     """Arithmetic with the bytes of the structures of code, and of what its names for types stand for, as numbers."""
     asked = [name for name in names(node) if name.startswith(SIZEOF)]
     aliases = type_aliases(code) if asked else {}

@@ -22,7 +22,7 @@ from tui_tuner.problem.draft.host_loops import is_of_some_steps
 from tui_tuner.problem.draft.host_members import elements_of
 from tui_tuner.problem.draft.host_memory import HostMemory
 from tui_tuner.problem.draft.host_program import HostProgram
-from tui_tuner.problem.draft.host_types import with_bytes_of_types
+from tui_tuner.problem.draft.host_types import with_type_bytes
 from tui_tuner.problem.draft.opencl_options import BuildMacro
 from tui_tuner.problem.draft.worked_out import (
     chosen,
@@ -105,9 +105,7 @@ class LaunchReading:
         Raises:
             NotArithmetic: it cannot be read.
         """
-        return readable(
-            with_bytes_of_types(self.program.resolved(text, place, self.known), self.program.code), self.roots
-        )
+        return readable(with_type_bytes(self.program.resolved(text, place, self.known), self.program.code), self.roots)
 
     def known(self, name: str, place: int) -> ast.expr | None:
         """What a name at a place stands for: a size, the block, or what is made of them."""
