@@ -299,8 +299,8 @@ def _shape(parameter: KernelParameter, draft: Draft) -> tuple[list[str], str]:
     in_blocks = launch is not None and launch.keys.get("grid_div_x") == ["1"] and of_sizes
     if launch is not None and "problem_size" in launch.keys and not in_blocks:
         elements = " * ".join(as_factor(launch.in_elements(one), "*") for one in launch.keys["problem_size"])
-    extent_of = partial(extent_of_parts, parameter=parameter, signature=draft.signature)
-    return array_shape(draft.signature, parameter, elements, extent_of), CHECK
+    *before, last = array_shape(draft.signature, parameter, elements)
+    return [*before, extent_of_parts(last, parameter, draft.signature)], CHECK
 
 
 def _parts(parameter: KernelParameter, draft: Draft) -> str:

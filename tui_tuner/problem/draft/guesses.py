@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Callable
 from typing import NamedTuple
 
 from tui_tuner.problem.draft.c_expressions import NotArithmetic, arithmetic
@@ -30,6 +29,8 @@ SMALL = 32
 """A size below is no extent, or cannot be halved."""
 TOLD_APART = re.compile(r"\bthreadIdx\b|\bget_(?:global|local|group)_id\b")
 """What a kernel says whose threads do different things."""
+BEFORE_ELEMENT = r"(?:\(\s*(?:\w+\s+)*\w+\s*\)\s*|\w+_cast\s*<[^<>]*>\s*\(\s*|__ldg\s*\(\s*&\s*)?"
+"""What may stand before an element that a name is set to."""
 _CAST = r"(?:[(&\s]|\(\s*(?:const\s+)?(?:\w+\s+)*\w+\s*\*+\s*\)|\w+_cast\s*<[^<>]*>)*"
 _TEMPLATE_ARGUMENTS = {"typename": OPEN_TYPE, "class": OPEN_TYPE, "bool": "true"}
 
@@ -57,22 +58,15 @@ def size_names(signature: KernelSignature) -> list[str]:
     return [name for name in names if name and why_no_size(name) is None] or ["n"]
 
 
-def array_shape(
-    signature: KernelSignature, parameter: KernelParameter, elements: str, extent_of: Callable[[str], str]
-) -> list[str]:
+def array_shape(signature: KernelSignature, parameter: KernelParameter, elements: str) -> list[str]:
     """An array of as many elements, else over the sizes, with one extent for each dimension or size, three at most.
 
     Args:
         elements: as an expression; empty where that is not known.
-        extent_of: what is made of the last extent.
     """
     names = size_names(signature)
     axes = _degree(parameter, signature) if len(names) == 1 else _array_axes(signature)
-    shape = [elements] if elements else [names[min(axis, len(names) - 1)] for axis in range(axes)]
-    shape[-1] = extent_of(shape[-1])
-    if parameter.width > 1:
-        shape[-1] = f"{parameter.width} * {as_factor(shape[-1], '*')}"
-    return shape
+    return [elements] if elements else [names[min(axis, len(names) - 1)] for axis in range(axes)]
 
 
 def as_factor(text: str, behind: object) -> str:

@@ -236,15 +236,14 @@ class _Script:
         space = tuned_space(self._values, words, items, call.lineno)
         if space is not None:
             self.spaces[bare] = space
-        if items and (space is None or "problem_size" not in space.keys):
+        if space is not None and "problem_size" in space.keys:  # as many as a tunable says
+            items = ["1"] * len(items)
+        if items:
             self._emit(call.lineno, " ".join(self._enqueued(name, items, [], passed)))
-        elif items:  # as many as a tunable says
-            self._emit(call.lineno, " ".join(self._enqueued(name, ["1"] * len(items), [], passed)))
 
     def _constants(self, node: ast.expr | None, line: int) -> None:
         table = None if node is None else self._values.meant(node)
         for key, value in zip(table.keys, table.values, strict=True) if isinstance(table, ast.Dict) else ():
             name = None if key is None else self._values.value(key)
             if isinstance(name, str) and (made := self._values.array(value)):
-                bytes_of = f"{made.size}"
-                self._emit(line, f"cudaMemcpyToSymbol({name}, {self._operand(value, line, 99)}, {bytes_of});")
+                self._emit(line, f"cudaMemcpyToSymbol({name}, {self._operand(value, line, 99)}, {made.size});")

@@ -7,13 +7,11 @@ import re
 from collections.abc import Sequence
 
 from tui_tuner.problem.draft.c_expressions import NotArithmetic, arithmetic
-from tui_tuner.problem.draft.guesses import as_factor, is_written
+from tui_tuner.problem.draft.guesses import BEFORE_ELEMENT, as_factor, is_written
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
 
 OF_EACH = 8
 """What is taken for the number of elements between two offsets."""
-CAST = r"(?:\(\s*(?:\w+\s+)*\w+\s*\)\s*|\w+_cast\s*<[^<>]*>\s*\(\s*|__ldg\s*\(\s*&\s*)?"
-"""What may stand before an element that a name is set to."""
 
 
 def arrays_of_offsets(signature: KernelSignature) -> list[str]:
@@ -82,7 +80,7 @@ def _gone_through(name: str, body: str, arrays: Sequence[str]) -> list[str]:
 def _gone_on_from(name: str, body: str, arrays: Sequence[str]) -> list[str]:
     """The arrays of which elements are counted from a number on, where its difference to the next is taken."""
     plain = re.escape(name)
-    held = re.findall(rf"\b(\w+)\s*=(?!=)\s*{CAST}{plain}\s*\[\s*([^][]+?)\s*\]\s*(?=[;,)])", body)
+    held = re.findall(rf"\b(\w+)\s*=(?!=)\s*{BEFORE_ELEMENT}{plain}\s*\[\s*([^][]+?)\s*\]\s*(?=[;,)])", body)
     is_end = re.compile(r"\+\s*1$")
     begins = "|".join(
         [*(one for one, at in held if not is_end.search(at)), rf"{plain}\s*\[(?![^][]*\+\s*1\s*\])[^][]*\]"]
@@ -95,9 +93,10 @@ def _gone_on_from(name: str, body: str, arrays: Sequence[str]) -> list[str]:
 
 
 def extent_of_parts(extent: str, parameter: KernelParameter, signature: KernelSignature) -> str:
-    """An extent with one more for offsets, and with several for each of what they divide."""
+    """An extent with one more for offsets, with several for each of what they divide, and in numbers for a vector."""
     offsets = arrays_of_offsets(signature)
     if parameter.name in offsets:
-        return f"{extent} + 1"
-    is_divided = any(parameter.name in divided_by(one, signature) for one in offsets)
-    return f"{OF_EACH} * {as_factor(extent, '*')}" if is_divided else extent
+        extent += " + 1"
+    elif any(parameter.name in divided_by(one, signature) for one in offsets):
+        extent = f"{OF_EACH} * {as_factor(extent, '*')}"
+    return extent if parameter.width == 1 else f"{parameter.width} * {as_factor(extent, '*')}"

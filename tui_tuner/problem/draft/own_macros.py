@@ -13,6 +13,7 @@ _DEFAULT = re.compile(
     r"^[ \t]*#[ \t]*ifndef[ \t]+(\w+)[ \t]*\n[ \t]*#[ \t]*define[ \t]+\1[ \t]+\(?(\d{1,6})\)?[ \t]*$", re.MULTILINE
 )
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\r?\n|[^\n])*", re.MULTILINE)
+_ASKED = re.compile(r"^[ \t]*#[ \t]*(?:el)?if[ \t]+([^\n]*)", re.MULTILINE)
 _FACTORS = (4, 2)
 
 
@@ -22,15 +23,11 @@ def macros_for_builds(source: str, signature: KernelSignature, language: Languag
     One that says how long an array is that the kernel is given is none.
     """
     code = code_only(source)
-    used = {*re.findall(r"\w+", _DIRECTIVE.sub("", code)), *re.findall(r"\w+", " ".join(_asked(code)))}
+    used = {*re.findall(r"\w+", " ".join([_DIRECTIVE.sub("", code), *_ASKED.findall(code)]))}
     taken = {signature.name, *(one.name for one in signature.parameters)}
     taken |= {word for one in signature.parameters for word in re.findall(r"\w+", one.type_text)}
     found = {name: int(number) for name, number in _DEFAULT.findall(code) if name in used - taken}
     return {name: _values(own) for name, own in found.items() if why_no_tunable(name, language) is None}
-
-
-def _asked(code: str) -> list[str]:
-    return re.findall(r"^[ \t]*#[ \t]*(?:el)?if[ \t]+([^\n]*)", code, re.MULTILINE)
 
 
 def _values(own: int) -> list[int]:

@@ -9,8 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from tui_tuner.problem.draft.c_expressions import NotArithmetic, arithmetic
 from tui_tuner.problem.draft.drafted import DraftedLaunch
-from tui_tuner.problem.draft.guesses import AXES, as_factor, size_names, where_used
-from tui_tuner.problem.draft.offsets import CAST
+from tui_tuner.problem.draft.guesses import AXES, BEFORE_ELEMENT, as_factor, size_names, where_used
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
 
 Sum = Counter[tuple[str, ...]]
@@ -95,7 +94,7 @@ def places_said(
 def _read_where_said(name: str, signature: KernelSignature) -> Iterator[tuple[KernelParameter, tuple[str, ...]]]:
     """The arrays that are read where elements of another say, and what these are multiplied by there."""
     body, element = signature.body, rf"\b{re.escape(name)}\s*{_INDEX}"
-    held = re.findall(rf"\b(\w+)\s*=(?!=)\s*{CAST}{element}[\s)]*;", body)
+    held = re.findall(rf"\b(\w+)\s*=(?!=)\s*{BEFORE_ELEMENT}{element}[\s)]*;", body)
     alone = [one for one in held if len(re.findall(rf"\b{one}\s*(?:[-+*/|&^]|<<|>>)?=(?!=)", body)) == 1]
     said = re.compile("|".join([element, *(rf"(?<![.>])\b{word}\b" for word in alone)]))
     made = {one: f"({text})" for one, text in _set_once(body).items() if one not in alone and said.search(text)}

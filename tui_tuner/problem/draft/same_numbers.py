@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Mapping
 
-from tui_tuner.problem.draft.worked_out import names, renamed_node
+from tui_tuner.problem.draft.worked_out import names, replaced
 
 _LARGE = 64
 """What is written twice from here on is hardly so by chance."""
@@ -36,7 +36,7 @@ class SameNumbers:
         """An extent by the sizes that the kernel is passed, as far as it is made of others with numbers of theirs."""
         others = names(node) & self._roots.keys() - self._passed - self._counted - {*self._fixed}
         found = {name: self._one_of(self._passed, self._roots[name]) for name in others}
-        return renamed_node(node, {name: other for name, other in found.items() if other})
+        return replaced(node, {name: ast.Name(other) for name, other in found.items() if other})
 
     def in_scalar(self, node: ast.expr, shapes: Collection[ast.expr]) -> ast.expr:
         """A number that is passed by the size of it that arrays and threads are made of."""

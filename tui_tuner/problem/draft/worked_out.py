@@ -121,20 +121,15 @@ def without_factor(node: ast.expr, by: ast.expr) -> ast.expr | None:
 
 def with_numbers(node: ast.expr, numbers: Mapping[str, int]) -> ast.expr:
     """The same with numbers for some of its names."""
-
-    class Numbers(ast.NodeTransformer):
-        def visit_Name(self, node: ast.Name) -> ast.expr:
-            return ast.Constant(numbers[node.id]) if node.id in numbers else node
-
-    return folded(Numbers().visit(copy.deepcopy(node)))
+    return folded(replaced(node, {name: ast.Constant(number) for name, number in numbers.items()}))
 
 
-def renamed_node(node: ast.expr, others: Mapping[str, str]) -> ast.expr:
-    """The same with other names for some of its names."""
+def replaced(node: ast.expr, others: Mapping[str, ast.expr]) -> ast.expr:
+    """The same with others in the place of some of its names."""
 
     class Others(ast.NodeTransformer):
         def visit_Name(self, node: ast.Name) -> ast.expr:
-            return ast.Name(others.get(node.id, node.id))
+            return others.get(node.id, node)
 
     result: ast.expr = Others().visit(copy.deepcopy(node))
     return result
