@@ -197,7 +197,10 @@ def test_headers_are_found_from_where_a_project_names_them(tmp_path):
 
 @pytest.mark.parametrize(
     ("header", "hint"),
-    [("theirs.h", "put the header beside the kernel"), ("cudnn.h", "use a CUDA GPU, or keep the header and what")],
+    [
+        ("theirs.h", "put the header beside the kernel"),
+        ("cudnn_of_nobody.h", "use a CUDA GPU, or keep the header and what"),
+    ],
 )
 def test_a_header_that_another_lacks_is_named(tmp_path, header, hint):
     (tmp_path / "ours.h").write_text(f'#include "{header}"\n#define FIRST 0\n')

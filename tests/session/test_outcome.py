@@ -315,7 +315,7 @@ def test_arrays_that_no_memory_holds_are_refused_before_they_are_filled(tmp_path
     run = new_run(tmp_path)
     run.journal.close()
     problem = run.problem.model_copy(update={"sizes": {"n": 2**44}})
-    with pytest.raises(ProblemError, match=r"its arrays take 131072.0 GiB at the timed size, this machine has "):
+    with pytest.raises(ProblemError, match=r"its arrays take 131072.0 GiB at the timed size, there are "):
         asyncio.run(check_given(problem, [], None, None))  # type: ignore[arg-type]  # it comes to neither
 
 

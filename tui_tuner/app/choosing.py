@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +23,7 @@ from tui_tuner.llm.streams import BackoffPolicy, RetryingBackend
 from tui_tuner.memory import KeptReplies, Memory
 from tui_tuner.memory.sessions import Database
 from tui_tuner.problem.model import Problem
+from tui_tuner.processes.limits import usable_cores
 from tui_tuner.search import MODEL_METHODS
 from tui_tuner.session.run_directory import RunDirectory
 from tui_tuner.session_options import SessionOptions
@@ -227,7 +227,7 @@ def in_run(backend: Backend | None, run: RunDirectory, settings: Settings) -> Ba
 
 def builds_at_once(settings: Settings) -> int:
     """How many, as the user set it or one a core."""
-    return settings.build.jobs or os.cpu_count() or 1
+    return settings.build.jobs or usable_cores()
 
 
 def local_options(options: SessionOptions, builds: Path, log: Path, settings: Settings) -> LocalOptions:

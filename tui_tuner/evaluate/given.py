@@ -19,12 +19,12 @@ from tui_tuner.evaluate.runner.protocol import (
 )
 from tui_tuner.evaluate.runner.supervisor import RunnerDied
 from tui_tuner.evaluate.site import Place
-from tui_tuner.problem.blocks import memory_bytes
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.check_inputs import faults_of_test
 from tui_tuner.problem.inputs import array_bytes, label_of
 from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.problem.model import Configuration, Problem, Test
+from tui_tuner.processes.limits import usable_memory
 
 MakeExecutable = Callable[[Candidate, Configuration, Problem], Awaitable[Failure | tuple[Build, Executable | None]]]
 """Builds a configuration with its launches at every test of a problem, or says why that is not possible."""
@@ -80,9 +80,9 @@ def _refuse_beyond_memory(problem: Problem) -> None:
     Raises:
         ProblemError: inputs and expected outputs are larger than the memory of this machine.
     """
-    needed, there = array_bytes(problem, {}), memory_bytes()
+    needed, there = array_bytes(problem, {}), usable_memory()
     if needed > there:
-        message = f"its arrays take {needed / 2**30:.1f} GiB at the timed size, this machine has {there / 2**30:.1f}"
+        message = f"its arrays take {needed / 2**30:.1f} GiB at the timed size, there are {there / 2**30:.1f} here"
         raise ProblemError(message, hint="choose smaller [sizes]", file=problem.directory / problem.kernel.source)
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 
 from tui_tuner.cli.flags import factor, positive
+from tui_tuner.processes.limits import usable_cores
 from tui_tuner.search import DEFAULT_METHOD, MODEL_METHODS
 
 RANDOM = "random"
@@ -23,7 +23,7 @@ def add_bench_search(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--evaluations", type=positive, default=200, metavar="N", help="of a run (default 200)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the first run; the next has the next one")
     parser.add_argument("--llm", metavar="PROVIDER[:MODEL]", help=f"the model of {' and '.join(MODEL_METHODS)}")
-    parser.add_argument("--jobs", type=positive, default=os.cpu_count() or 1, metavar="N", help="runs at once")
+    parser.add_argument("--jobs", type=positive, default=usable_cores(), metavar="N", help="runs at once")
     parser.add_argument("--runs", type=Path, metavar="DIR", help="keep a model's sessions here, and go on with them")
     parser.add_argument("--output", choices=("text", "json"), default="text", help="default text")
     parser.set_defaults(command=_bench_search)

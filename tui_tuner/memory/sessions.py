@@ -65,9 +65,9 @@ class RememberedSessions:
         """
         with self._database.reading() as connection:
             rows = connection.execute(
-                "SELECT id, substr(content, 1, ?) FROM sessions WHERE ?2 IS NULL OR times = ?2"
-                " ORDER BY id DESC LIMIT ?",
-                (_LARGEST, times, _MOST),
+                "SELECT id, substr(content, 1, :largest) FROM sessions WHERE :times IS NULL OR times = :times"
+                " ORDER BY id DESC LIMIT :most",
+                {"largest": _LARGEST, "times": times, "most": _MOST},
             ).fetchall()
         return [StoredEntry(id_, _read(content)) for id_, content in rows]
 

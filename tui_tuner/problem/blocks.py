@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 
 import numpy as np
+
+from tui_tuner.processes.limits import usable_cores
 
 BLOCK = 2**19
 """Elements that one generator draws; several are at work at once, and how many changes nothing."""
@@ -15,15 +16,10 @@ MOST_THREADS = 16
 _kept: list[ThreadPoolExecutor] = []
 
 
-def memory_bytes() -> int:
-    """All of the memory of this machine."""
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-
-
 def keep_threads() -> None:
     """Let threads stay from now on, in a process that never forks: to start them takes as long as what they do."""
     if not _kept:
-        _kept.append(ThreadPoolExecutor(min(len(os.sched_getaffinity(0)), MOST_THREADS)))
+        _kept.append(ThreadPoolExecutor(min(usable_cores(), MOST_THREADS)))
 
 
 def in_threads(work: Callable[[int], object], count: int) -> None:
@@ -31,7 +27,7 @@ def in_threads(work: Callable[[int], object], count: int) -> None:
 
     No thread stays, unless `keep_threads` said so. The work does not call this itself.
     """
-    threads = min(count, len(os.sched_getaffinity(0)), MOST_THREADS)
+    threads = min(count, usable_cores(), MOST_THREADS)
     if threads <= 1:
         for number in range(count):
             work(number)

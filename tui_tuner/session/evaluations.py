@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import os
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from tui_tuner.format import configuration_words
 from tui_tuner.journal.recall import Recall
 from tui_tuner.problem.candidate import Candidate, Configured, baseline
 from tui_tuner.problem.model import Configuration, Problem
+from tui_tuner.processes.limits import usable_cores
 from tui_tuner.search.client import KnownTimes, SearchClient
 from tui_tuner.session import events
 from tui_tuner.session.budget import Budget
@@ -94,7 +94,7 @@ class JournaledSearch:
         return True
 
 
-BUILDING = os.cpu_count() or 1
+BUILDING = usable_cores()
 """As many builds at once as there are cores, or as the evaluator says, of several devices, if that is more."""
 WAITING = 2
 """And so many for each device that are at work there or wait for it."""

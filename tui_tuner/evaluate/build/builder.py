@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import json
 import math
-import os
 import re
 import shutil
 import signal
@@ -36,6 +35,7 @@ from tui_tuner.evaluate.sandbox.run import Policy, run_confined
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.host_code import device_code
 from tui_tuner.problem.model import Configuration, Language
+from tui_tuner.processes.limits import usable_cores
 
 BUILD_TIMEOUT_S = 60.0
 
@@ -78,7 +78,7 @@ class Builder:
         self._language = language
         self._timeout_s = timeout_s
         self._kept = kept
-        self._slots = asyncio.Semaphore(jobs or os.cpu_count() or 1)
+        self._slots = asyncio.Semaphore(jobs or usable_cores())
         self._sharing = asyncio.Lock()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._out_of_time: dict[str, Build] = {}

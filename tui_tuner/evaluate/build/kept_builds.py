@@ -18,6 +18,7 @@ from pydantic import BaseModel, Field, ValidationError
 from tui_tuner.evaluate.build.compilers import Recipe
 from tui_tuner.evaluate.build.surroundings import Surroundings
 from tui_tuner.evaluate.results import Build, Failure, FailureKind
+from tui_tuner.processes.limits import usable_cores
 
 MIB = 2**20
 
@@ -159,7 +160,7 @@ def _checksum(content: bytes) -> bytes:
 
 _WORK = "work-"
 _MOST_BYTES = 2**28
-_ALWAYS_KEPT = 8 * max(8, os.cpu_count() or 1)
+_ALWAYS_KEPT = 8 * max(8, usable_cores())
 """More builds than evaluations are under way at once: what is about to be loaded is not removed."""
 
 

@@ -23,6 +23,7 @@ from tui_tuner.evaluate.results import DeviceInfo
 from tui_tuner.evaluate.runner.protocol import DeviceAnswer
 from tui_tuner.evaluate.site import OtherPlace, Tools
 from tui_tuner.problem.model import Problem
+from tui_tuner.processes.limits import usable_cores
 
 _RESOURCES = {"cuda": "GPU", "emulator": "emulator"}
 """Kind of device to what Ray calls it, the preferred one first."""
@@ -119,7 +120,7 @@ class RayCluster:
             if address:
                 hint = "is `ray start --head` running there, with its client server on that port?"
                 raise DeviceError(f"no cluster answers at {address}: {error}", hint=hint) from error
-            cores = len(os.sched_getaffinity(0))
+            cores = usable_cores()
             ray.init(address="local", resources={"emulator": cores}, include_dashboard=False, **quiet)
         # Ray 2 prints what becomes of workers to standard output, which is data here, and offers no switch for it.
         setattr(import_module("ray._private.worker"), "print_to_stdstream", _say_nothing)  # noqa: B010 - it is no name of ours

@@ -20,19 +20,19 @@ from typing import TypeVar
 import numpy as np
 
 from tui_tuner.evaluate.devices.base import KernelArgument
-from tui_tuner.problem.blocks import memory_bytes
 from tui_tuner.problem.dtypes import dtype_named, is_floating
 from tui_tuner.problem.expressions import evaluate
 from tui_tuner.problem.inputs import array_bytes, call_reference, fill_of, make_arguments
 from tui_tuner.problem.model import Problem, Test
 from tui_tuner.problem.textures import ALL_BUT_NOISE, STRUCTURED, Texture, occurring, textured
+from tui_tuner.processes.limits import usable_memory
 
 QUICK_REFERENCE_S, PATIENT_REFERENCE_S = 1.0, 60.0
 """A reference that would take longer at the timed size is not called there; and where there is a doubt."""
 
 MOST_BYTES = 8 * 2**30
 """Of the arrays at the timed size that are kept, on the host and on the device."""
-AHEAD_BYTES = min(MOST_BYTES // 2, memory_bytes() // 16)
+AHEAD_BYTES = min(MOST_BYTES // 2, usable_memory() // 16)
 """Of the arrays at a size that are made ahead of when they are asked for."""
 _REST = tuple(texture for texture in ALL_BUT_NOISE if texture not in STRUCTURED)
 
