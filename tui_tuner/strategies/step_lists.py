@@ -64,6 +64,7 @@ def load_steps(file: Path) -> list[TuningStep]:
     return _steps(read_text(file), file)
 
 
+@cache
 def default_steps() -> list[TuningStep]:
     """The steps that are taken where nobody gives any."""
     return _steps(_ours(_DEFAULT), Path(_DEFAULT))
