@@ -46,7 +46,7 @@ class BuildSettings(_Section):
     """How kernels are built.
 
     Attributes:
-        jobs: builds at once, None for one a core.
+        jobs: builds at once, None for one a core of those that affinity and a container leave.
         nvcc: path of the CUDA compiler, which then builds everything; None to look for it, and for NVRTC.
         cache_mb: size of the builds that are kept for later runs, MiB; 0 keeps none.
         sanitizers: tools that watch what a kernel does to memory before it is accepted; none to leave that out.
