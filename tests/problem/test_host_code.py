@@ -10,9 +10,10 @@ from tui_tuner.app.assumptions import assumptions
 from tui_tuner.app.named import problem_of
 from tui_tuner.problem.draft.c_expressions import UNREAD, NotArithmetic, arithmetic
 from tui_tuner.problem.draft.constants import constants_of_host
+from tui_tuner.problem.draft.device_words import header_directories
 from tui_tuner.problem.draft.guesses import dimensions
 from tui_tuner.problem.draft.launch import drafted_launch
-from tui_tuner.problem.host_code import device_code, missing_headers
+from tui_tuner.problem.host_code import device_code, missing_headers, without_climbing
 from tui_tuner.problem.signature import find_kernel
 from tui_tuner.problem.syntax import without_own_values
 
@@ -445,3 +446,34 @@ def test_of_several_kernels_the_one_that_does_most_is_taken_and_the_others_told(
     assert (written.problem.kernel.name, written.alternatives) == ("b", ("a",))
     assert "for another: tuner-tui two.cu:NAME, as in a" in "\n".join(assumptions(written))
     assert problem_of(tmp_path / "two.cu:a").problem.kernel.name == "a"
+
+
+UP = '#include "../real.h"\n__global__ void k(real *x, int n) { x[0] = n; }\nvoid run() { k<<<1, 1>>>(0, 1); }\n'
+
+
+def test_a_header_above_is_included_as_its_directory_has_it(tmp_path: Path) -> None:
+    inner = tmp_path / "csrc" / "cuda"
+    inner.mkdir(parents=True)
+    (tmp_path / "csrc" / "real.h").write_text("typedef float real;\n")
+    assert '#include "real.h"' in device_code(UP, (inner, tmp_path / "csrc"))
+    assert "include" not in device_code(UP, (inner,))  # it cannot be read, and is left out as others that are nowhere
+
+    (inner / "real.h").write_text("typedef double real;\n")
+    assert '#include "../real.h"' in without_climbing(UP, (inner, tmp_path / "csrc"))  # the name alone is another's
+    (tmp_path / "csrc" / "real.h").unlink()
+    assert '#include "real.h"' in without_climbing(UP, (inner, tmp_path / "csrc"))
+
+
+def test_headers_above_that_headers_include_give_their_directory(tmp_path: Path) -> None:
+    inner = tmp_path / "csrc" / "cuda"
+    inner.mkdir(parents=True)
+    (tmp_path / "csrc" / "real.h").write_text("typedef float real;\n")
+    (inner / "k.h").write_text('#include "../real.h"\n')
+    file = inner / "k.cu"
+    for names, expected in (
+        (["k.h"], [inner, tmp_path / "csrc"]),
+        (["../real.h"], [tmp_path / "csrc"]),
+        (["../none.h"], []),
+    ):
+        included = "".join(f'#include "{name}"\n' for name in names)
+        assert header_directories(UP.replace('#include "../real.h"\n', included), file) == expected

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -74,6 +75,7 @@ _NUMBA = re.compile(
 _NAMED_FILE = re.compile(r"""["'](?P<file>[\w./-]+\.(?:cu|cl|c|cc|cpp))["']""")
 _OF_PYTHON = re.compile(r"^\s*(?:import|from)\s+(?:triton|helion)\b", re.MULTILINE)
 _HIP = re.compile(r"#[ \t]*include[ \t]*[<\"]hip/|\bhip[A-Z]\w+\s*\(")
+_UP = re.compile(r"(?:\.\.?/)*\.\./")
 _MARK = re.compile(r"[{};]")
 _MAIN = re.compile(r"\bmain\s*\(")
 
@@ -95,6 +97,7 @@ def device_code(source: str, directories: tuple[Path, ...] = (), kernel: str = "
         kernel: the only one that is wanted; others that nothing on the device names are left out too, and headers that
             only they need.
     """
+    source = without_climbing(source, directories)
     code = code_only(source)
     if not has_host_code(code):
         return source
@@ -109,6 +112,26 @@ def device_code(source: str, directories: tuple[Path, ...] = (), kernel: str = "
         source = _INCLUDE.sub(lambda found: _without(found, idle), source)
         source = _INCLUDE.sub(lambda found: _of_host(found, directories, words), source)
     return _INCLUDE.sub(lambda found: _kept(found, directories), source)
+
+
+def without_climbing(source: str, directories: Sequence[Path]) -> str:
+    """The source with headers named as one of the directories has them, `"../real.h"` as `"real.h"`.
+
+    A source is built elsewhere than where it stands. What goes up to a header that is in none of them stays.
+    """
+
+    def named(include: re.Match[str]) -> str:
+        up = _UP.match(include["quoted"] or "")
+        if up is None:
+            return include.group()
+        name = include["quoted"][up.end() :]
+        found = next((one / name for one in directories if is_header(one / name)), None)
+        meant = (Path(os.path.normpath(one / include["quoted"])) for one in directories)
+        if found is None or next(filter(Path.is_file, meant), found) != found:
+            return include.group()
+        return include.group().replace(include["quoted"], name)
+
+    return _INCLUDE.sub(named, source) if "../" in source else source
 
 
 def _blanked(source: str, parts: Iterator[tuple[int, int]]) -> str:

@@ -33,7 +33,7 @@ from tui_tuner.evaluate.sandbox.launcher import ResourceLimits
 from tui_tuner.evaluate.sandbox.process import CommandResult
 from tui_tuner.evaluate.sandbox.run import Policy, run_confined
 from tui_tuner.problem.candidate import Candidate
-from tui_tuner.problem.host_code import device_code
+from tui_tuner.problem.host_code import device_code, without_climbing
 from tui_tuner.problem.model import Configuration, Language
 from tui_tuner.processes.limits import usable_cores
 
@@ -110,9 +110,12 @@ class Builder:
 
     async def _recipe(self, candidate: Candidate, configuration: Configuration, options: Sequence[str]) -> Recipe:
         """How to build the configuration; what the source does not use is not defined, so as to be built once."""
+        directories = include_paths(options)
         if self._language == "cuda":
-            source = device_code(candidate.source, include_paths(options), candidate.kernel)
-            candidate = candidate.model_copy(update={"source": source})
+            source = device_code(candidate.source, directories, candidate.kernel)
+        else:
+            source = without_climbing(candidate.source, directories)
+        candidate = candidate.model_copy(update={"source": source})
         failure = refuse(candidate.source, self._language)
         if failure is not None:
             raise BuildRefusal(failure)

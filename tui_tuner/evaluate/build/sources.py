@@ -121,7 +121,10 @@ def _file(what: str, argument: str) -> str | None:
     if path.startswith(("/", "~")) or path[1:2] == ":":
         return f"{what} of an absolute path is not allowed: include headers of the toolkit by name"
     if ".." in path.split("/"):
-        return f"{what} of a path with '..' is not allowed: put what you need of it into the source"
+        return (
+            f"{what} of a path with '..' is only allowed to a header in one of the user's include directories: "
+            "put what you need of it into the source"
+        )
     return None
 
 

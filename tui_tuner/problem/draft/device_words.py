@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection
 from pathlib import Path
@@ -60,12 +61,14 @@ def header_directories(source: str, file: Path) -> list[Path]:
     seen = {name for _, name in waiting}
     while waiting:
         includer, name = waiting.pop()
-        header = includer.parent / name
+        header = Path(os.path.normpath(includer.parent.resolve() / name))
         if includer == file or not is_header(header):
             if (place := _place_of(name, around)) is None:
                 continue
             found.append(place)
             header = place / name
+        elif ".." in Path(name).parts:
+            found += [one for one in around if header.is_relative_to(one)][:1]
         more = dict.fromkeys(_LOCAL.findall(header.read_text("utf-8", "replace"))) if len(seen) < _MOST_HEADERS else ()
         waiting += [(header, one) for one in more if one not in seen]
         seen.update(more)

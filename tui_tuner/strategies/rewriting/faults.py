@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tui_tuner.errors import ProblemError
+from tui_tuner.evaluate.build.compilers import include_paths
 from tui_tuner.evaluate.build.sources import refuse
 from tui_tuner.problem.candidate import Candidate, geometry
 from tui_tuner.problem.contradiction import why_empty
 from tui_tuner.problem.expressions import ExpressionError, check_expression
+from tui_tuner.problem.host_code import without_climbing
 from tui_tuner.problem.inputs import test_sizes
 from tui_tuner.problem.signature import find_kernel, same_signature
 from tui_tuner.problem.tunables import why_no_tunable
@@ -80,7 +82,8 @@ def _candidate_faults(reply: RewriteReply, candidate: Candidate, context: Rewrit
 
 def _code_faults(reply: RewriteReply, context: RewriteContext) -> Iterator[str]:
     problem = context.problem
-    refused = refuse(reply.code, problem.language)
+    code = without_climbing(reply.code, include_paths(problem.kernel.compiler_options))
+    refused = refuse(code, problem.language)
     if refused is not None:
         yield f"code: {refused.message}"
         return
