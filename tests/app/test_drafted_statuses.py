@@ -66,6 +66,40 @@ def test_an_output_that_holds_one_value_and_is_no_status_ends_a_draft(tmp_path: 
         held(tmp_path / "roots.cu", constant)
 
 
+SEARCH = """\
+__global__ void spread(bool *front, bool *next, bool *seen, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n && next[i]) {
+        front[i] = true;
+        seen[i] = true;
+        next[i] = false;
+    }
+}
+int main()
+{
+    int n = 5000;
+    bool *front, *next, *seen;
+    cudaMalloc(&front, n);
+    cudaMalloc(&next, n);
+    cudaMalloc(&seen, n);
+    spread<<<(n + 127) / 128, 128>>>(front, next, seen, n);
+}
+"""
+
+
+def test_flags_of_every_element_that_are_cleared_do_not_end_a_draft(tmp_path: Path) -> None:
+    problem = held(tmp_path / "spread.cu", SEARCH).problem
+    assert {one.name: one.one_value for one in problem.arguments if one.output} == {
+        "front": False,
+        "next": True,
+        "seen": False,
+    }
+    lone = SEARCH.replace("front[i] = true;", "").replace("seen[i] = true;", "")
+    with pytest.raises(ProblemError, match="would pass the check of 'next'"):
+        held(tmp_path / "lone.cu", lone)
+
+
 def test_an_output_of_every_problem_depends_on_the_inputs(tmp_path: Path) -> None:
     written = held(tmp_path / "roots.cu", ROOTS.replace("CLEAR", "info[i] = 0;"))
     every = written.text.replace("output = true  # the text writes it\n\n", "output = true\none_value = true\n\n")

@@ -577,6 +577,54 @@ def test_a_draft_that_holds_only_since_its_arrays_were_grown_and_that_computes_n
     assert "'wall', or function = \"make_wall\" makes it" in error.value.hint
 
 
+def test_a_launch_that_nobody_states_and_that_leaves_no_numbers_in_next_to_all_elements_is_refused(tmp_path):
+    file = tmp_path / "rows.cu"
+    text = "__global__ void k(float *to, const float *from, int m, int n)\n{ to[blockIdx.x * n] = from[blockIdx.x]; }\n"
+    host = "int main() { int n = 64, r = 128; float *a, *b; k<<<r, 32>>>(a, b, r, n); }\n"
+    trial = TrialResult(None, hardly_changed={"to": (3, 8192)}, no_numbers=frozenset({"to"}))
+    file.write_text(text)
+    with pytest.raises(ProblemError, match=r"a launch changes 3 of 8192 elements of 'to'") as error:
+        asyncio.run(Amending(file, problem_of(file), Told(trial, trial, trial, trial)).held())
+    assert "[launch] says how many threads run" in error.value.hint
+    file.write_text(text + host)
+    assert asyncio.run(Amending(file, problem_of(file), Told(trial, trial, trial, trial)).held())
+
+
+FLOYD = """\
+__global__ void relax(float *ways, int n, int k)
+{
+    int r = blockIdx.y * blockDim.y + threadIdx.y, c = blockIdx.x * blockDim.x + threadIdx.x;
+    if (r < n && c < n) ways[r * n + c] = fminf(ways[r * n + c], ways[r * n + k] + ways[k * n + c]);
+}
+void solve(float *ways, int n)
+{
+    for (int k = 0; k < n; k++) relax<<<dim3((n + 15) / 16, (n + 15) / 16), dim3(16, 16)>>>(ways, n, k);
+}
+"""
+
+
+def test_ways_that_are_made_shorter_in_their_place_are_none_of_them_negative(tmp_path):
+    file = tmp_path / "ways.cu"
+    file.write_text(FLOYD)
+    (ways,) = [one for one in drafted(file).problem.arguments if one.name == "ways"]
+    assert ways.fill == "uniform"
+
+
+def test_a_kernel_that_races_is_tried_without_negative_numbers(tmp_path):
+    file = tmp_path / "ways.cu"
+    file.write_text(
+        "__global__ void k(float *to, const float *from, int n)\n{\n"
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) to[i] = from[i] + from[n - 1 - i];\n}\n"
+        "int main() { int n = 8192; float *a, *b; cudaMalloc(&a, n * 4); cudaMalloc(&b, n * 4);"
+        " k<<<n / 64, 64>>>(a, b, n); }\n"
+    )
+    well, racing = TrialResult(None), TrialResult("the kernel as given is not even right against itself: at n=95")
+    written = asyncio.run(Amending(file, problem_of(file), Told(well, racing, well, well)).held())
+    assert 'fill = "uniform"' in written.text
+    with pytest.raises(ProblemError, match="not even right against itself"):
+        asyncio.run(Amending(file, problem_of(file), Told(racing, racing)).held())
+
+
 def test_scalars_that_are_guesses_are_named_where_a_draft_does_not_hold(tmp_path):
     file = tmp_path / "turned.cu"
     file.write_text(
@@ -589,7 +637,7 @@ def test_scalars_that_are_guesses_are_named_where_a_draft_does_not_hold(tmp_path
     )
     racing = TrialResult("the kernel as given is not even right against itself: at n=8192: to[0] is 1, expected 2")
     with pytest.raises(ProblemError, match="not even right against itself") as error:
-        asyncio.run(Amending(file, problem_of(file), Told(racing)).held())
+        asyncio.run(Amending(file, problem_of(file), Told(racing, racing)).held())
     assert "that bits is 1 is a guess: give it the value that the host passes" in error.value.hint
 
 
@@ -598,6 +646,9 @@ class Told:
 
     long_s = 1.0
     where = "the emulator"
+
+    async def doublings(self, problem, doubled):
+        return 0, 0.0
 
     def __init__(self, *outcomes):
         self._outcomes = iter(outcomes)

@@ -12,14 +12,22 @@ from pathlib import Path
 from threading import Thread
 from typing import TypeVar
 
-from tui_tuner.app.needed import MOST_HALVINGS, NOT_FINITE, amended_for, for_headers, guessed_scalars, needed
+from tui_tuner.app.needed import (
+    MOST_HALVINGS,
+    NOT_FINITE,
+    RACY,
+    amended_for,
+    assigned,
+    for_headers,
+    guessed_scalars,
+    needed,
+    unfilled,
+)
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.build.compilers import include_paths
 from tui_tuner.evaluate.given import with_name_of
 from tui_tuner.evaluate.trials import TrialResult, Trials, is_late
 from tui_tuner.format import time_words
-from tui_tuner.problem.draft.constants import constants_of_host
-from tui_tuner.problem.draft.guesses import is_written
 from tui_tuner.problem.draft.problem_file import NO_AMENDMENTS, scaffold, text_of
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts
 from tui_tuner.problem.draft.sizes import Amendments, Tested
@@ -120,6 +128,10 @@ class Amending:
     def _init(self) -> str:
         return init_command(self._file, self._kernel, self._first.host)
 
+    @property
+    def _is_launched(self) -> bool:
+        return "# as the host launches it" in self._first.text
+
     async def held(self) -> Written:
         """The draft that holds, with sizes that suit the session's GPU, if it has one.
 
@@ -217,6 +229,9 @@ class Amending:
                 trial = replace(trial, reason=f"at {where} elements of '{lost[0]}' are no number")
             if trial.reason is None and trial.hardly_changed and self._before is not None:
                 raise self._refused(self._before)  # what is larger now is of no use, and nearly nothing was computed
+            if trial.reason is None and trial.hardly_changed and trial.no_numbers and not self._is_launched:
+                name, (changed, of) = next(iter(trial.hardly_changed.items()))
+                raise self._refused(replace(trial, reason=f"a launch changes {changed} of {of} elements of '{name}'"))
             if trial.reason is None:
                 where = f"at {_sizes(problem.sizes)} and {_sizes(problem.tests[0].sizes)}"
                 doubts = self._said(problem, where, trial)
@@ -224,6 +239,9 @@ class Amending:
                     holds = "at these sizes and at half of them" if way == "half" else "at these sizes alone"
                     doubts += (f"it holds {holds}; at others: {reason}",)
                 return await self._with_tests(replace(trial_of, doubts=doubts))
+            if RACY in trial.reason and not self._made.positive:
+                reason = trial.reason
+                break
             reason = "" if way == "apart" else reason or trial.reason
         if is_late(reason):
             return replace(trial_of, doubts=(self._late(reason),))
@@ -263,19 +281,19 @@ class Amending:
         notices_reads = problem.language != "opencl"
         enough = "every array is large enough" if notices_reads else "it writes inside its arrays alone"
         said = f"run on {self._trials.where} as given {where}: {enough}, every output is written"
-        empty = _unfilled(problem)
+        empty = unfilled(problem)
         more = [f"constant memory that the host fills is all zeros here: {', '.join(empty)}"] if empty else []
         if self._made.filled:
             said = said.replace("every output is written", "what is written is what is compared")
             more.append(f"written in part, the rest keeps what it held: {', '.join(sorted(self._made.filled))}")
-        if self._first.host is not None and "# as the host launches it" not in self._first.text:
+        if self._first.host is not None and not self._is_launched:
             more.append(
                 f"{self._first.host.name} launches it nowhere that could be read, so what the host has is guessed"
             )
         if self._made.one_value:
             names = ", ".join(sorted(self._made.one_value))
             more.append(f"with these inputs it holds one value, and what else it could is not checked: {names}")
-        if aside := ", ".join(sorted(self._made.unwritten & _assigned(problem))):
+        if aside := ", ".join(sorted(self._made.unwritten & assigned(problem))):
             more.append(f"with these inputs nothing is written there, so it is to stay as it was, no output: {aside}")
         if self._made.whole:
             more.append("sizes are whole multiples of any block: with others it makes what is no number")
@@ -318,23 +336,11 @@ class Amending:
         hint = f"write the draft with: {self._init}, correct it, and start again: {needed(trial.reason or '', problem)}"
         hint += guessed_scalars(self._first.text)
         message = f"the problem drafted for {self._kernel}() does not hold: {trial.reason}"
-        empty = _unfilled(problem)
+        empty = unfilled(problem)
         if empty:
             message += f"; the host fills constant memory, which is all zeros here: {', '.join(empty)}"
             hint = f"give {empty[0]} its values where it is declared, or make it an argument of the kernel"
         return ProblemError(message, hint=hint, file=self._file, line=self._line)
-
-
-def _assigned(problem: Problem) -> set[str]:
-    """The arguments that the kernel's text writes."""
-    kernel = find_kernel(problem.source_text, problem.language, problem.kernel.name)
-    return {one.name for one in kernel.parameters if is_written(one.name, kernel)}
-
-
-def _unfilled(problem: Problem) -> list[str]:
-    """Constant memory that the host fills and a launch here does not."""
-    filled = {argument.name for argument in problem.arguments if argument.constant}
-    return [name for name in constants_of_host(problem.source_text) if name not in filled]
 
 
 def _sizes(sizes: Mapping[str, int]) -> str:

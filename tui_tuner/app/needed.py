@@ -12,6 +12,7 @@ from typing import NamedTuple
 from tui_tuner.evaluate.trials import is_late
 from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words
 from tui_tuner.problem.draft.argument_text import CHECK
+from tui_tuner.problem.draft.constants import constants_of_host
 from tui_tuner.problem.draft.guesses import is_written
 from tui_tuner.problem.draft.sizes import Amendments
 from tui_tuner.problem.dtypes import dtype_named, is_floating
@@ -47,6 +48,7 @@ _OUTSIDE = (
 """What is said of a kernel that touches what is no argument's."""
 _UNWRITTEN = re.compile(r"leaves \d+ of \d+ elements of '(\w+)' unwritten")
 _TOO_MUCH_SHARED = re.compile(r"bytes of shared memory a block, the device has")
+RACY = "not even right against itself"
 NOT_FINITE = re.compile(r"no element of '(\w+)' is a finite number")
 
 
@@ -65,7 +67,7 @@ def amended_for(made: Amendments, reason: str, problem: Problem) -> Amendments |
         return replace(made, filled=made.filled | {found[1]})
     if found := _NOTHING.search(reason):
         return _without(found[1], made, problem)
-    if NOT_FINITE.search(reason) and not made.positive:
+    if (NOT_FINITE.search(reason) or RACY in reason) and not made.positive:
         return replace(made, positive=True)
     halvings = 1 if _TOO_MUCH_SHARED.search(reason) else 2 if is_late(reason) else 0
     if halvings and problem.sizes and made.halvings < MOST_HALVINGS:
@@ -77,13 +79,20 @@ def _without(name: str, made: Amendments, problem: Problem) -> Amendments | None
     """The amendments for an output that holds one value, or what it held before; None where that is no draft.
 
     A status that is written where something went wrong is no output where nothing does, and stays as it was. One that
-    is cleared is one still.
+    is cleared is one still, and so is a flag of each element, as of those that a search has seen.
     """
     if name in made.filled and (_is_status(name, problem) or not _is_written(name, problem)):
         return replace(made, filled=made.filled - {name}, unwritten=made.unwritten | {name})
-    if name not in made.filled and _is_status(name, problem):
+    if name not in made.filled and (_is_status(name, problem) or _is_flag(name, problem)):
         return replace(made, one_value=made.one_value | {name})
     return None
+
+
+def _is_flag(name: str, problem: Problem) -> bool:
+    """Whether an output of whole numbers is only set to numbers that the text names, and there is another output."""
+    others = [one for one in problem.arguments if one.output and not one.one_value and one.name != name]
+    own = next(one for one in problem.arguments if one.name == name)
+    return bool(others and _lines_that_set(name, problem)) and not is_floating(dtype_named(own.dtype))
 
 
 def _is_status(name: str, problem: Problem) -> bool:
@@ -204,7 +213,7 @@ def needed(reason: str, problem: Problem) -> str:
     nothing = _NOTHING.search(reason)
     if nothing is not None:
         return _of_constant(nothing[1], problem)
-    if "not even right against itself" in reason:
+    if RACY in reason:
         return (
             "two runs of it differ: its threads race, as where threads of a warp read what others of it write with no "
             "__syncwarp() between, it reads shared memory that nobody wrote, or the sizes are none that it can do"
@@ -256,21 +265,38 @@ def _may_say_where(one: Argument) -> bool:
 
 def _of_constant(name: str, problem: Problem) -> str:
     """Of an output that holds one value once the kernel has run, as a flag does that it always clears."""
-    element = rf"(?:\*\s*{name}|\b{name}\s*\[(?:[^][;=]|\[[^][;=]*\])*\])"
-    written = re.compile(rf"{element}\s*=(?!=)\s*(true|false|[-\d.]+f?)\s*;")
-    code = code_only(problem.source_text)
-    kernel = find_kernel(problem.source_text, problem.language, problem.kernel.name)
-    begins = max(0, code.find(kernel.body))
-    lines = [
-        f"line {code.count(chr(10), 0, begins + one.start()) + 1} sets it to {one[1]}"
-        for one in list(written.finditer(kernel.body))[:_MOST_LINES]
-    ]
+    lines = _lines_that_set(name, problem)
     if not lines:
         return f"fill, low and high say what inputs hold: with these '{name}' holds one value, or what it held before"
     return (
         f"'{name}' is a flag ({', '.join(lines)}) that holds one value once the kernel has run, whatever it computes: "
         "set it in a kernel of its own, and take it as const here"
     )
+
+
+def _lines_that_set(name: str, problem: Problem) -> list[str]:
+    """The first lines that set an element of an output to a number that stands there, and to which, in words."""
+    element = rf"(?:\*\s*{name}|\b{name}\s*\[(?:[^][;=]|\[[^][;=]*\])*\])"
+    written = re.compile(rf"{element}\s*=(?!=)\s*(true|false|[-\d.]+f?)\s*;")
+    code = code_only(problem.source_text)
+    kernel = find_kernel(problem.source_text, problem.language, problem.kernel.name)
+    begins = max(0, code.find(kernel.body))
+    return [
+        f"line {code.count(chr(10), 0, begins + one.start()) + 1} sets it to {one[1]}"
+        for one in list(written.finditer(kernel.body))[:_MOST_LINES]
+    ]
+
+
+def assigned(problem: Problem) -> set[str]:
+    """The arguments that the kernel's text writes."""
+    kernel = find_kernel(problem.source_text, problem.language, problem.kernel.name)
+    return {one.name for one in kernel.parameters if is_written(one.name, kernel)}
+
+
+def unfilled(problem: Problem) -> list[str]:
+    """Constant memory that the host fills and a launch here does not."""
+    filled = {argument.name for argument in problem.arguments if argument.constant}
+    return [name for name in constants_of_host(problem.source_text) if name not in filled]
 
 
 def _of_several_types(problem: Problem) -> Iterator[str]:

@@ -36,9 +36,8 @@ def cores_left(mount: Path, groups: Path) -> int:
     """
     least = _NO_LIMIT
     for group in _groups(mount, groups, "cpu"):
-        quota = _words(group / "cpu.max") or [
-            word for name in ("cpu.cfs_quota_us", "cpu.cfs_period_us") for word in _words(group / name)
-        ]
+        first_version = " ".join(_text(group / name) for name in ("cpu.cfs_quota_us", "cpu.cfs_period_us"))
+        quota = (_text(group / "cpu.max") or first_version).split()
         if len(quota) > 1 and quota[0].isdecimal():  # no quota is `max`, or -1
             least = min(least, max(1, -(-int(quota[0]) // int(quota[1]))))
     return least
@@ -48,13 +47,13 @@ def cores_left(mount: Path, groups: Path) -> int:
 def memory_left(mount: Path, groups: Path) -> int:
     """The least limit of memory among the groups of this process, bytes; more than any machine has if there is none."""
     files = ("memory.max", "memory.limit_in_bytes")
-    found = [_words(group / name) for group in _groups(mount, groups, "memory") for name in files]
+    found = [_text(group / name).split() for group in _groups(mount, groups, "memory") for name in files]
     return min((int(words[0]) for words in found if words and words[0].isdecimal()), default=_NO_LIMIT)
 
 
 def _groups(mount: Path, groups: Path, controller: str) -> Iterator[Path]:
     """The directories of the groups that this process is in, and of those around them, as far as they can be seen."""
-    for line in groups.read_text("utf-8").splitlines() if groups.is_file() else ():
+    for line in _text(groups).splitlines():
         _, controllers, group = line.split(":", 2)
         if controllers and controller not in controllers.split(","):
             continue
@@ -62,7 +61,8 @@ def _groups(mount: Path, groups: Path, controller: str) -> Iterator[Path]:
         yield from (top / part for part in (Path(group.strip("/")), *Path(group.strip("/")).parents))
 
 
-def _words(file: Path) -> list[str]:
+def _text(file: Path) -> str:
+    """What a file says; nothing where there is none, or where a confined process may not read it."""
     with suppress(OSError):
-        return file.read_text("utf-8").split()
-    return []
+        return file.read_text("utf-8")
+    return ""

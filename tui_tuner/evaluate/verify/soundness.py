@@ -59,9 +59,9 @@ def refuse_weak(
                 f"at {label} no element of '{name}' is a finite number",
                 hint="an output that the kernel also reads needs `fill` in its [[arguments]]",
             )
-        constants = [0.0]
-        if flat.size >= CONSTANT_NEEDS and is_floating(flat.dtype):
-            constants.append(float(np.mean(flat)))
+        constants = [0]
+        if flat.size >= CONSTANT_NEEDS:
+            constants.append(np.mean(flat) if is_floating(flat.dtype) else flat[0])
         fakes = [np.broadcast_to(np.asarray(constant, flat.dtype), flat.shape) for constant in constants]
         for fake in (*fakes, np.asarray(arguments[index]).reshape(-1)):
             if _would_pass(fake, flat, bounds[index]):

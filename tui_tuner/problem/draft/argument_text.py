@@ -19,6 +19,7 @@ from tui_tuner.problem.draft.guesses import (
     counts_blocks,
     dimensions,
     is_asked_alone,
+    is_crossed,
     is_taken_by_digits,
     is_written,
     marks_of,
@@ -126,7 +127,7 @@ def _array(parameter: KernelParameter, written: Mapping[str, bool], draft: Draft
         if proposed is not None and (in_part or written[parameter.name]):
             yield from proposed.lines()
         elif in_part or written[parameter.name]:
-            yield f'fill = "{_fill(parameter, draft)}"  # {why}: its content before each launch'
+            yield f'fill = "{_fill(parameter, draft, changed=True)}"  # {why}: its content before each launch'
             yield from _marks(parameter, draft)
     elif draft.launch is not None and parameter.name in draft.launch.drawn:
         low, high = draft.launch.drawn[parameter.name]
@@ -340,7 +341,8 @@ def _valued(key: str, name: str, dtype: str | None, draft: Draft) -> tuple[str, 
     return usual if is_float else "1", CHECK
 
 
-def _fill(parameter: KernelParameter, draft: Draft) -> str:
+def _fill(parameter: KernelParameter, draft: Draft, *, changed: bool = False) -> str:
     if parameter.dtype is not None and not is_floating(dtype_named(parameter.dtype)):
         return "integers"
-    return "uniform" if draft.amendments.positive else "normal"
+    crossed = changed and is_crossed(parameter.name, draft.signature)  # lengths of ways are never negative
+    return "uniform" if crossed or draft.amendments.positive else "normal"

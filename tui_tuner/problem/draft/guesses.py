@@ -187,6 +187,11 @@ def _element(name: str) -> str:
     return rf"\b{re.escape(name or '?')}\s*\[(?:[^][;]|\[[^][;]*\])*\]"
 
 
+def is_crossed(name: str, signature: KernelSignature) -> bool:
+    """Whether the text names elements of an array at several places, as its own and those of a row that all read."""
+    return len({re.sub(r"\s", "", one) for one in re.findall(_element(name), signature.body)}) > 1
+
+
 def is_asked_alone(name: str, signature: KernelSignature) -> bool:
     """Whether the kernel only asks whether elements of an array are zero, as in `if (!solid[i]) return;`."""
     return _is_asked(_element(name), name, signature.body)
