@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import inspect
 import shutil
 import signal
@@ -107,7 +108,7 @@ async def test_a_command_that_fails_goes_back_to_the_screen_as_long_as_there_is_
 ) -> None:
     seen: list[FailedChoice | None] = []
 
-    async def choose(_directory: Path, before: FailedChoice | None) -> list[str]:
+    async def choose(_directory: Path, before: FailedChoice | None, _theme: str | None) -> list[str]:
         seen.append(before)
         return words if before is None else []
 
@@ -116,14 +117,35 @@ async def test_a_command_that_fails_goes_back_to_the_screen_as_long_as_there_is_
     monkeypatch.setattr(FrontEnd, "has_terminal", has_terminal)
     if not has_terminal:
         with pytest.raises(JournalError):
-            await session_commands._start()
+            await session_commands._start(None)
         return
-    assert await session_commands._start() == 0
+    assert await session_commands._start(None) == 0
     first, second = seen
     assert first is None
     assert second is not None
     assert second.words == words
     assert "gone" in str(second.fault)
+
+
+@pytest.mark.parametrize("words", [["--theme", "tuner-light"], ["--theme=tuner-light"]])
+def test_a_theme_alone_is_that_of_the_start_screen_and_of_what_is_chosen_there(
+    monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    seen: list[str | None] = []
+
+    async def choose(_directory: Path, before: FailedChoice | None, theme: str | None) -> list[str]:
+        seen.append(theme)
+        return ["replay", "run"] if before is None and len(seen) == 1 else []
+
+    async def replay(chosen: argparse.Namespace) -> int:
+        seen.append(chosen.theme)
+        raise JournalError("gone")
+
+    monkeypatch.setattr(showing, "chosen_command", choose)
+    monkeypatch.setattr(session_commands, "replay", replay)
+    monkeypatch.setattr(FrontEnd, "has_terminal", True)
+    assert main(words) == 0
+    assert seen == ["tuner-light"] * 3
 
 
 @pytest.mark.parametrize("command", ["attach", "watch"])

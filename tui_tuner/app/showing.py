@@ -210,11 +210,12 @@ def _keys_placed() -> Iterator[None]:
         raise SettingsError(error.message, hint=error.hint, file=place.file, line=place.line) from None
 
 
-async def chosen_command(directory: Path, before: FailedChoice | None = None) -> list[str]:
+async def chosen_command(directory: Path, before: FailedChoice | None = None, theme: str | None = None) -> list[str]:
     """Let the user choose on the start screen: the words of a command line, none where they leave.
 
     Args:
         before: what was chosen before and came to nothing.
+        theme: of the screen, None for that of the settings.
 
     Raises:
         SettingsError: the settings cannot be used.
@@ -223,7 +224,7 @@ async def chosen_command(directory: Path, before: FailedChoice | None = None) ->
     from tui_tuner.app.overview import files_in, start_world
     from tui_tuner.tui.start.start_app import StartApp
 
-    look, files = _look(None), files_in(directory)
+    look, files = _look(theme), files_in(directory)
     with _keys_placed():
         app = StartApp(files, lambda: start_world(directory, files), look["theme"], look.get("keymap"), before)
     words = await app.run_async()
@@ -235,12 +236,12 @@ async def chosen_command(directory: Path, before: FailedChoice | None = None) ->
     return words or []
 
 
-async def start(directory: Path, carry_out: Callable[[list[str]], Awaitable[int]]) -> int:
+async def start(directory: Path, carry_out: Callable[[list[str]], Awaitable[int]], theme: str | None = None) -> int:
     """Let the user choose on the start screen; where what they chose fails and a terminal is there, choose anew."""
     from tui_tuner.tui.start import FailedChoice
 
     before: FailedChoice | None = None
-    while words := await chosen_command(directory, before):
+    while words := await chosen_command(directory, before, theme):
         try:
             return await carry_out(words)
         except UserError as error:
@@ -305,8 +306,7 @@ async def _without_the_screen(app: TunerApp, starting: StartingSession, broken: 
     """Go on in lines with a session whose screen broke; a step that awaits the user is put to them in a line."""
     from tui_tuner.headless import AskInLines, Lines
 
-    told = f"the screen broke ({broken}); the session goes on without it; {logged(broken.cause)}"
-    say(f"tuner-tui: {told}")
+    say(f"tuner-tui: the screen broke ({broken}); the session goes on without it; {logged(broken.cause)}")
     lines = Lines(app.subject)
     signals = EndingSignals(starting.interrupt)
     try:

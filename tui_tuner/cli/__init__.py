@@ -329,7 +329,7 @@ class CommandLine:
         chosen, unknown = self._program.parse_known_args(words if named else [TUNE.name, *words])
         if unknown:
             parser.refuse(unknown)
-        chosen.bare = not words
+        chosen.bare = not words or (words[0].startswith("--theme") and len(words) == 2 - ("=" in words[0]))
         return chosen
 
 

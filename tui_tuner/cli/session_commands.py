@@ -88,7 +88,7 @@ async def tune(chosen: argparse.Namespace) -> int:
     """
     if chosen.kernel is None and not _is_recorded(chosen.device):
         if chosen.bare and front_end_of(chosen).has_terminal:
-            return await _start()
+            return await _start(chosen.theme)
         chosen.parser.error(
             "name a KERNEL, or a recording with --device recorded:FILE; `tuner-tui` alone asks what to tune"
         )
@@ -159,17 +159,18 @@ async def tune_all(chosen: argparse.Namespace) -> int:
     return code
 
 
-async def _start() -> int:
+async def _start(theme: str | None) -> int:
     """Let the user choose on the start screen, then carry out the command; where that fails, choose anew."""
     from tui_tuner.app.showing import start
 
     async def carry_out(words: list[str]) -> int:
         say(f"$ {shlex.join([PROGRAM, *words])}")
         chosen = CommandLine().parse(words)
+        chosen.theme = theme
         done: int = await chosen.command(chosen)
         return done
 
-    return await start(Path(), carry_out)
+    return await start(Path(), carry_out, theme)
 
 
 def _is_recorded(device: str | None) -> bool:
