@@ -27,7 +27,19 @@ async def test_the_keys_of_the_plan_do_nothing_in_another_pane_and_are_not_offer
         assert "x delete" not in screen_text(pilot.app)
         await pilot.press("2")
         await settled(pilot)
-        assert "n add  ⏎ open step  K up  J down  x delete  t thaw  c ask" in screen_text(pilot.app)
+        assert "n add  ⏎ open step  K up  J down  x delete  c ask" in screen_text(pilot.app)
+        await pilot.press("home")
+        await settled(pilot)
+        assert "n add  ⏎ open step  c ask" in screen_text(pilot.app)
+
+
+async def test_a_plan_without_a_step_says_so_and_offers_no_key_that_needs_one(started: Started) -> None:
+    async with started(ScriptedRun(scripted.opening()[:1], stays=True)) as pilot:
+        await pilot.press("2")
+        await settled(pilot)
+        lines = screen_text(pilot.app).splitlines()
+        assert "│ no step yet: what is tried stands here," in lines[2]
+        assert "n add  c ask" in lines[-1]
 
 
 @SIZES

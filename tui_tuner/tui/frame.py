@@ -27,7 +27,7 @@ class KeyLine(Widget):
     """The keys that act now, as many as fit; each can be clicked.
 
     Args:
-        words_of: what a key does now, in a word or two.
+        words_of: what a key does now, in a word or two; empty where that is nothing worth its place.
     """
 
     auto_links = False
@@ -50,13 +50,13 @@ class KeyLine(Widget):
         shown: dict[str, KeyEntry] = {}
         for active in self.app.screen.active_bindings.values():
             binding = active.binding
-            if not (binding.show and active.enabled):
+            words = self._words_of(binding)
+            if not (binding.show and active.enabled and words):
                 continue
             key = self.app.get_key_display(binding)
             before = shown.get(binding.action)
             if before is None or binding.key == _ESC or (before.name != _ESC and len(key) < len(before.key)):
                 action, rank = self._action(active.node, binding.action), _rank(binding)
-                words = self._words_of(binding)
                 words = words[:1].lower() + words[1:]
                 shown[binding.action] = KeyEntry(key, words, action, rank, binding.key, _place(binding))
         return sorted(_paired(shown.values()), key=_in_order)

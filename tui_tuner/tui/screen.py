@@ -308,6 +308,8 @@ class SessionScreen(AnsweringScreen):
 
     def _words_of(self, binding: Binding) -> str:
         """What a key does now: those that pause a session or play a replay do the one or the other."""
+        if binding.id in self._plan.in_vain:
+            return ""
         turned = {"play": "pause"} if self._moves else {"pause": "go on"}
         return turned.get(binding.id or "", binding.description)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from textual import on
@@ -186,6 +186,9 @@ class StepList(SelectableLines, LineList):
         return max(20, width)
 
 
+_NO_STEP = Content("no step yet: what is tried stands here, with what came of it")
+
+
 class PlanPane(Pane):
     """The steps, what the selected one is about, and the frozen tunables."""
 
@@ -213,6 +216,7 @@ thaw one to search it again.
 
     def __init__(self, view: SubjectView) -> None:
         super().__init__(2, "Plan")
+        self.add_class("-empty")
         self._view = view
         self.unused = frozenset() if view.plans else CHANGING
         self._view_model = ViewModel()
@@ -222,7 +226,7 @@ thaw one to search it again.
         """The list, the detail and the frozen tunables."""
         yield StepList()
         with VerticalScroll(id="step-detail", can_focus=False):
-            yield Paragraphs()
+            yield Paragraphs(_NO_STEP)
         yield FrozenTunablesLine()
 
     def focus_target(self) -> Widget:
@@ -255,9 +259,19 @@ thaw one to search it again.
         if self._list.draw(view_model.plan):
             self._show_detail()
 
+    @property
+    def in_vain(self) -> Set[str]:
+        """Names of keys that could now only say why they do nothing."""
+        step = self._list.selected
+        fixed = step is None or refusal(step) is not None
+        kept = {"add_step", *(["thaw"] if self._view_model.frozen else []), *([] if fixed else CHANGING - {"thaw"})}
+        return (CHANGING | {"edit_step"} if step is None else CHANGING) - kept
+
     @on(OptionList.OptionHighlighted)
     def _show_detail(self) -> None:
         step = self._list.selected
+        self.set_class(step is None, "-empty")
+        self.screen.refresh_bindings()
         if step is not None:
             detail = step_detail(step, self._rationales.get(step.id, ""), lines=self._view.lined_details)
             self.query_one("#step-detail Paragraphs", Paragraphs).show(detail)
