@@ -141,6 +141,13 @@ def test_the_status_line_says_what_is_done_and_what_is_spent_of_what_may_be() ->
     assert status_of(tuning, 10) == "step 2/4"
 
 
+def test_no_price_is_told_before_one_is_known_unless_there_is_a_limit() -> None:
+    begun = scripted.opening()
+    assert isinstance(begun[0], events.SessionStarted)
+    assert status_of(begun, 120).endswith("call 0/100 · $0.00 of 2.00")
+    assert status_of([begun[0].model_copy(update={"max_cost": None}), *begun[1:]], 120).endswith("call 0/100")
+
+
 def test_the_status_line_says_what_the_machine_does_and_that_it_does_nothing_more() -> None:
     of = {"candidate": scripted.TILES.id, "configuration": {"block_size_x": 32}}
     begun, done = scripted.evaluation(33, scripted.measured(scripted.TILES, 33, 0.1))

@@ -141,7 +141,7 @@ def _spent(view_model: ViewModel) -> list[Part]:
     of = "" if started.max_cost is None else f" of {started.max_cost:.2f}"
     if view_model.cost is None:  # many models run on the user's own machine, and have none
         return [(4, Content(calls)), *([(5, Content("price unknown"))] if of else [])]
-    return [(4, Content(calls)), (5, Content(f"${view_model.cost:.2f}{of}"))]
+    return [(4, Content(calls)), *([(5, Content(f"${view_model.cost:.2f}{of}"))] if view_model.cost or of else [])]
 
 
 def clock_words(view_model: ViewModel, elapsed: float) -> str:
@@ -223,7 +223,7 @@ def result_title(finished: SessionFinished) -> Content:
 def model_effort(finished: SessionFinished) -> str:
     """Calls of the model and their price."""
     fault = f"; was of no use: {in_line(finished.model_fault)}" if finished.model_fault else ""
-    return f"{counted(finished.model_calls, 'call')}, {cost(finished.cost)}{fault}"
+    return f"{counted(finished.model_calls, 'call')}{cost(finished.cost)}{fault}"
 
 
 def resume_command(started: SessionStarted | None) -> str:
