@@ -47,7 +47,7 @@ def test_a_question_to_the_model_is_under_way_until_it_is_answered_or_fails() ->
     def line() -> str:
         return fitting(status_parts(model, KernelView(), 108.0, None), Content(" · "), 200).plain
 
-    assert line().startswith("… model: your question 00:07, 0 tokens · … model: your question 00:06, 0 tokens · ")
+    assert line().startswith("… model: your question 00:07, no word yet · … model: your question 00:06, no word yet")
     model.apply(events.AnswerText(number=2, text="since " * 10, thinking="hm, " * 5))
     assert "your question 00:06, 20 tokens" in line()
     model.apply(events.AnswerReceived(number=2, text="since", tokens=20))

@@ -120,8 +120,8 @@ def _doing(view_model: ViewModel, elapsed: float, spin: float | None) -> list[Pa
     under_way = view_model.under_way
     for asked in filter(None, (under_way.asked, *under_way.questions.values())):
         sign = "…" if spin is None else _SPINNER[int(spin * _A_SECOND) % len(_SPINNER)]
-        tokens = thousands(asked.characters // _CHARACTERS)
-        words = f"model: {asked.purpose} {timer(elapsed - asked.since)}, {tokens} tokens"
+        tokens = f"{thousands(asked.characters // _CHARACTERS)} tokens" if asked.characters else "no word yet"
+        words = f"model: {asked.purpose} {timer(elapsed - asked.since)}, {tokens}"
         parts.append((0, Content.styled(f"{sign} ", "bold $text-primary") + one_line(words)))
     step = view_model.current_step
     if step is not None:
