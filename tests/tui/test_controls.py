@@ -62,6 +62,20 @@ async def test_what_is_chosen_in_the_dialog_is_told_and_esc_tells_nothing(starte
         assert notices(pilot.app)[-1].startswith("Taken")
 
 
+async def test_who_approves_all_is_told_so_and_is_asked_again_by_choosing_what_about(started: Started) -> None:
+    run = ScriptedRun([*scripted.opening(), *[scripted.PROPOSAL] * 2], stays=True)
+    async with started(run, size=(80, 24)) as pilot:
+        pilot.app._desk.approves_all = True
+        await pilot.press("m")
+        await settled(pilot)
+        assert "The session, which now asks you about nothing" in screen_text(pilot.app)
+        assert "ask me about plans, steps and kernels" in screen_text(pilot.app)
+        await pilot.press("G", "enter")
+        await settled(pilot)
+        assert run.told == [AskAbout(level=ApprovalLevel.ACCEPT)]
+        assert not pilot.app._desk.approves_all
+
+
 @pytest.mark.parametrize(
     ("choice", "wrong", "told", "right", "made"),
     [

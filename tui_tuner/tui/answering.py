@@ -10,7 +10,7 @@ from textual.events import Key
 from textual.getters import query_one
 from textual.screen import Screen
 
-from tui_tuner.session.controls import GoOn, Pause
+from tui_tuner.session.controls import AskAbout, GoOn, Pause
 from tui_tuner.session.plan import Instruction
 from tui_tuner.strategies.steps import Decision, Proposal, Remedy
 from tui_tuner.text import in_line
@@ -230,7 +230,10 @@ class AnsweringScreen(Screen[None]):
     async def action_control(self) -> None:
         """Choose what the session is to do."""
         if self.goes_on():
-            wanted = await self.app.push_screen_wait(ControlDialog(self.view_model, plans=self._view.plans))
+            asks = not self._desk.approves_all
+            wanted = await self.app.push_screen_wait(ControlDialog(self.view_model, plans=self._view.plans, asks=asks))
+            if isinstance(wanted, AskAbout):
+                self._desk.ask_again()
             if wanted is not None and self.send(wanted) and wanted.waits:
                 self.notify("Taken; it is in force from the session's next call or evaluation on.", markup=False)
 

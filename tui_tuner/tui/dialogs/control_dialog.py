@@ -42,14 +42,15 @@ class Choice:
     asked: str = ""
 
 
-def choices(view_model: ViewModel, *, plans: bool) -> list[Choice]:
+def choices(view_model: ViewModel, *, plans: bool, asks: bool = True) -> list[Choice]:
     """All that can be chosen now.
 
     Args:
         plans: see `tui_tuner.tui.subject.SubjectView`.
+        asks: whether the user is asked about anything; else they approved all that comes.
     """
     paused = view_model.paused
-    levels = [level for level in ApprovalLevel if level is not view_model.level]
+    levels = [level for level in ApprovalLevel if level is not view_model.level or not asks]
     levels = [level for level in levels if plans or level is not ApprovalLevel.ACCEPT]
     in_force = {} if view_model.started is None else view_model.started.model_dump(include=set(LIMITS))
     limits = "  ".join(f"{name} {example}" for name, (_, example) in _LIMITS.items())
@@ -142,10 +143,11 @@ class ControlDialog(Dialog[Instruction | None]):
         Binding("escape", "give_up", "Leave", tooltip="Leave the session as it is."),
     ]
 
-    def __init__(self, view_model: ViewModel, *, plans: bool) -> None:
+    def __init__(self, view_model: ViewModel, *, plans: bool, asks: bool = True) -> None:
         super().__init__()
-        self._choices = choices(view_model, plans=plans)
-        self._heading = f"The session, which now {_ABOUT[view_model.level].replace('ask me', 'asks you', 1)}"
+        self._choices = choices(view_model, plans=plans, asks=asks)
+        level = view_model.level if asks else ApprovalLevel.NOTHING
+        self._heading = f"The session, which now {_ABOUT[level].replace('ask me', 'asks you', 1)}"
         self._asks: Choice | None = None
 
     def compose(self) -> ComposeResult:
