@@ -28,6 +28,11 @@ def words(app: TunerApp) -> str:
     return app.session_screen.query_one(SayInput).value
 
 
+async def test_what_can_be_typed_stands_whole_in_the_narrowest_pane(started: Started) -> None:
+    async with started(ScriptedRun(scripted.running(), stays=True), size=(100, 30)) as pilot:
+        assert "you> ask, or /hint /try /stop" in screen_text(pilot.app)
+
+
 @SIZES
 async def test_words_are_told_with_enter_and_the_line_is_empty_again(started: Started, size: tuple[int, int]) -> None:
     run = ScriptedRun(scripted.running(), stays=True)
@@ -39,7 +44,7 @@ async def test_words_are_told_with_enter_and_the_line_is_empty_again(started: St
             assert run.told == [Ask(text=WORDS)], key
             assert words(pilot.app) == ""
             assert isinstance(pilot.app.focused, SayInput)
-            assert "a question, or /hint /try /stop" in screen_text(pilot.app)
+            assert "ask, or /hint /try /stop" in screen_text(pilot.app)
 
 
 async def test_what_is_told_appears_in_the_chat_when_the_session_has_it_and_not_before(started: Started) -> None:
@@ -321,7 +326,7 @@ async def test_what_does_not_stand_right_below_what_it_replies_to_says_what_that
         await pilot.press("4", "f")
         await settled(pilot)
         lines = [line.strip(" │▁▂▃▄▅▆▇█") for line in screen_text(pilot.app).splitlines()]
-    said = lines[lines.index("you> why so slow?") : lines.index("you> a question, or /hint /try /stop")]
+    said = lines[lines.index("you> why so slow?") : lines.index("you> ask, or /hint /try /stop")]
     assert [line for line in said if line and "token" not in line] == [
         "you> why so slow?",
         "you> and then?",

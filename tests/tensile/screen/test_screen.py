@@ -101,7 +101,7 @@ async def test_a_plan_without_steps_to_come_is_not_offered_to_be_changed(started
         assert pilot.app.screen is pilot.app.session_screen
         assert notices(pilot.app) == []
         assert "n add" not in shown
-        assert "a question, or /hint /stop" in shown
+        assert "ask, or /hint /stop" in shown
         await pilot.press("question_mark")
         await settled(pilot)
         assert "Add a step of your own" not in screen_text(pilot.app)

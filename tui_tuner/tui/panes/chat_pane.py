@@ -186,7 +186,7 @@ resumed.
         self._steers = ["/hint", *(["/try"] if view.plans else []), "/stop"]
         self._entries = ChatEntries(view)
         self._next: int | None = None
-        asked = f"a question, or {' '.join(self._steers)}"
+        asked = f"ask, or {' '.join(self._steers)}"
         self._say = SayInput(placeholder=asked, id="say", select_on_focus=False, compact=True)
         self._reason = ReasonInput(placeholder=_WHY, disabled=True, id="reason", select_on_focus=False, compact=True)
         self._lines: dict[ChatInput, EntryLine] = {
