@@ -159,6 +159,11 @@ async def test_an_expression_filters_and_one_that_is_none_is_told_beside_the_inp
         await pilot.press("slash", "enter")
         await settled(pilot)
         assert "Esc shows all" not in screen_text(pilot.app)
+        everything = table_text(pilot.app)
+        await pilot.press("slash", *"tile > 1")
+        await settled(pilot)
+        assert "unknown name 'tile'" in " ".join(screen_text(pilot.app).split())
+        assert table_text(pilot.app) == everything, "some contain the word that was typed first"
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)])

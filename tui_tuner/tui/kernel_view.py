@@ -202,8 +202,9 @@ class EvaluationContents(BenchmarkContents):
 
     def draw(self, view_model: ViewModel, text: str, order: RowOrder[EvaluationRow]) -> str:
         """The line below says how many rows are shown, and what the short names of tunables stand for."""
-        if text != self._filter.text and not self.fault(text):
-            self._filter = self._filter_of(view_model, text)
+        if text != self._filter.text and (not self.fault(text) or not self._filter.compares):
+            # of words that became an expression which is none, as of `tile < 3`, nothing is to be searched for
+            self._filter = self._filter_of(view_model, "" if self.fault(text) else text)
             self._rows = None
         rows = self._in_order(view_model, order)
         self._verdicts = {}

@@ -119,6 +119,11 @@ class RowFilter:
         name, sign, value = word.partition("=")
         return f"{self._short[name].lower()}={value}" if sign and name in self._short else word
 
+    @property
+    def compares(self) -> bool:
+        """Whether it is an expression."""
+        return self._expression is not None
+
     def takes(self, row: EvaluationRow, title: str) -> bool:
         """Whether a row is wanted; one that lacks a number which is compared is not."""
         if self._expression is None:
