@@ -98,6 +98,9 @@ async def test_a_row_shows_its_result_source_and_diff_to_copy_and_to_go_on_from(
         await pilot.press("p")
         await settled(pilot)
         assert run.told == [AddStep(title="Go on from Tile through shared memory", base=scripted.TILES.id)]
+        await pilot.press("G", "enter", "p")
+        await settled(pilot)
+        assert run.told[1:] == [AddStep(title="Go on from the kernel as given", base=scripted.BASELINE.id)]
 
 
 @pytest.mark.parametrize("replayed", [False, True])

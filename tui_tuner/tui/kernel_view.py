@@ -59,7 +59,7 @@ class KernelView(SubjectView):
         best, speedup = view_model.incumbent, view_model.speedup
         if best is None or speedup is None:
             return "as given: nothing is faster yet"
-        return f"incumbent {factor(speedup[0])}: {best.candidate.title}"
+        return f"incumbent {factor(speedup[0])}: {view_model.titles[best.candidate.id]}"
 
     def file_name(self, language: str) -> str:
         """With the ending of the language."""

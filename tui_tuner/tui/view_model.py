@@ -140,7 +140,8 @@ class ViewModel:
         match event:
             case events.SessionStarted():
                 self.started = event
-                self._know(event.baseline, "baseline")
+                self._know(event.baseline)
+                self.titles[event.baseline.id] = "as given"  # as it is called everywhere else
             case events.DeviceReady():
                 self.device, self.device_title = event.device, event.title
             case events.StepChanged():
@@ -232,8 +233,8 @@ class ViewModel:
         """Take an order over, where steps that it does not name stay at the end."""
         self.order = sorted(self.order, key=lambda number: order.index(number) if number in order else len(order))
 
-    def _know(self, source: Source, unnamed: str = "") -> None:
-        self.titles.setdefault(source.id, source.title or unnamed)
+    def _know(self, source: Source) -> None:
+        self.titles.setdefault(source.id, source.title)
         self.sources.setdefault(source.id, source)
 
     def _consider(self, review: UnderReview) -> None:

@@ -129,7 +129,7 @@ class RowDialog(Dialog[AddStep | None]):
     def action_propose(self) -> None:
         """Close with a step that starts from the source."""
         if self._source is not None:
-            title = plain(self._source.title or "the kernel as given").plain
+            title = "the kernel as given" if self._source == self._given else plain(self._source.title).plain
             self.dismiss(AddStep(title=f"Go on from {title}", base=self._source.id))
 
 
