@@ -180,3 +180,24 @@ async def test_the_form_breaks_lines_where_it_ends_once_it_has_its_width() -> No
     async with shown((80, 24)) as pilot:
         await pilot.app.push_screen(ProblemForm(Path("x.toml"), f"{line} {'z' * 20}\n"))
         assert await reached(lambda: line in screen_text(pilot.app)), screen_text(pilot.app)
+
+
+async def test_before_the_first_run_the_kernels_have_the_room_of_the_runs() -> None:
+    app = StartApp([GivenFile(Path(f"kernel{number}.cu")) for number in range(11)], look_at([]))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        shown = screen_text(app)
+        assert all(f"kernel{number}.cu" in shown for number in range(11))
+        assert app.query_one("#runs").size.height == 1
+        assert "You are asked" in shown, "what comes is told whole"
+        assert shown.splitlines()[-3].startswith(" $ tuner-tui kernel0.cu")
+
+
+async def test_the_last_line_says_how_a_picker_is_opened_and_left() -> None:
+    app = StartApp([GivenFile(Path("scale.cu"))], look_at([]))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.workers.wait_for_complete()
+        await pilot.press("tab")
+        await pilot.pause()
+        assert screen_text(app).splitlines()[-1].startswith(" ⏎ choose  esc to the kernels ")

@@ -36,6 +36,13 @@ class _Name(Input):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", "Take", tooltip="Take the model.")]
 
 
+class _Picker(Select[str]):
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "show_overlay", "choose", tooltip="Open the picker."),
+        Binding("escape", "app.leave_field", "to the kernels", tooltip="Leave the field."),
+    ]
+
+
 class _Limit(Input):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "app.leave_field", "to the kernels", tooltip="Leave the field."),
@@ -104,7 +111,7 @@ class How(Vertical):
         for name in PICKS:
             value = values.get(name, "auto")
             offered = _with(world.first.offered(name, self._file), value, last=_LAST.get(name))
-            picker = Select(offered, value=value, allow_blank=False, id=name, compact=True)
+            picker = _Picker(offered, value=value, allow_blank=False, id=name, compact=True)
             yield _field({"llm": "model"}.get(name, name), picker)
         for name, (label, empty) in _LABELS.items():
             limit = _Limit(values.get(name, ""), id=name, compact=True, placeholder=empty)

@@ -177,6 +177,7 @@ class StartApp(InTurn[list[str]]):
     def _list_runs(self) -> None:
         self._runs.show([] if self._world is None else self._world.runs())
         self.query_one("#what-comes").display = bool(self._files) and not self._runs.cards
+        self.screen_stack[0].set_class(not self._runs.cards, "-no-runs")
         self._show_command()
 
     # --- the command
