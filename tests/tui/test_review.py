@@ -248,3 +248,15 @@ def test_signs_that_are_two_cells_wide_keep_every_row_in_its_width_and_lose_noth
     widths = {row.cell_length for row in rows}
     assert len(widths) == 1
     assert columns is None or max(widths) <= columns
+
+
+async def test_what_awaited_the_user_when_the_driver_was_lost_can_still_be_read(started: Started) -> None:
+    lost = events.SessionFinished(
+        status="interrupted", reason="the process that drove it is gone", evaluations=31, model_calls=2
+    )
+    entries = [entry for entry in scripted.awaiting() if not isinstance(entry, Proposal)]
+    async with started(ScriptedRun([*entries, lost])) as pilot:
+        await pilot.press("escape")
+        await settled(pilot)
+        assert subtitle(pilot).endswith("not answered: Vectorised loads")
+        assert str(diff(pilot).query_one(Static).render()).count(" + ") > 3

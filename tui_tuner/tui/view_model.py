@@ -162,7 +162,8 @@ class ViewModel:
             case events.PairAsked() | events.PairCompared():
                 self.pairs[event.number] = event
             case events.SessionFinished():
-                self.finished, self.review = event, None
+                self.finished = event
+                self.review = self.review if event.status == "interrupted" else None  # it awaits whoever resumes it
                 self._let_go()
 
     def _controlled(self, event: events.Event) -> None:

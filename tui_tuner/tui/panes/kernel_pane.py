@@ -242,7 +242,8 @@ beside it; `{review}` shows all panes, and it again, `{facts}` goes there and ba
         """What the present view is about, and what it is in words."""
         view_model = self._view_model
         if self.view != "best" and view_model.review is not None:
-            return view_model.review.candidate, f"step {view_model.review.step}: {view_model.review.candidate.title}"
+            step = "not answered" if view_model.finished is not None else f"step {view_model.review.step}"
+            return view_model.review.candidate, f"{step}: {view_model.review.candidate.title}"
         if self.view == "source":
             return view_model.baseline, "as given"
         best = self._subject.best(view_model) or (view_model.baseline if self.view == "best" else None)
