@@ -40,9 +40,10 @@ def test_text_of_shipped_themes_stands_out_from_its_background(name: str) -> Non
         assert contrast(surface, Color.parse(colour)) >= 4.5
 
 
+@pytest.mark.parametrize("theme_name", ["tuner-dark", "tuner-light", "tuner-contrast"])
 @pytest.mark.parametrize("name", ["background", "surface", "panel"])
-def test_grounds_of_the_light_theme_are_grey_in_a_terminal_of_256_colours_too(name: str) -> None:
-    theme = load_themes([themes_directory()]).themes["tuner-light"]
+def test_grounds_are_grey_in_a_terminal_of_256_colours_too(theme_name: str, name: str) -> None:
+    theme = load_themes([themes_directory()]).themes[theme_name]
     shown = RichColor.parse(getattr(theme, name)).downgrade(ColorSystem.EIGHT_BIT).get_truecolor()
     assert shown.red == shown.green == shown.blue
 
