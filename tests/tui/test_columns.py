@@ -445,3 +445,16 @@ async def test_the_help_says_why_the_numbers_of_rows_go_further_than_what_is_cou
         await pilot.press("3", "question_mark")
         await settled(pilot)
         assert "1 is the kernel as given and is not counted" in " ".join(screen_text(pilot.app).split())
+
+
+async def test_a_chart_gives_way_to_rows_where_many_tunables_are_explained_below_the_table(started: Started) -> None:
+    values = {f"width_of_the_tile_{letter}_in_elements": 16 for letter in "abcdefghijkl"}
+    rows = [scripted.measured(scripted.TILES, number, 0.5).model_copy(update={"configuration": values | {"n": number}})
+            for number in range(1, 21)]  # fmt: skip
+    entries = [
+        *scripted.opening(),
+        *(event for number, row in enumerate(rows, 1) for event in scripted.evaluation(number, row)),
+    ]
+    async with started(ScriptedRun(entries, stays=True), size=(120, 36)) as pilot:
+        assert len(pilot.app.screen.query_one(ColumnTable).lines_in_view) >= 8
+        assert any("best so far" in line and " → " in line for line in screen_text(pilot.app).splitlines())

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from rich.cells import cell_len
 from textual import on, work
 from textual.app import ComposeResult
 from textual.content import Content
@@ -301,13 +302,22 @@ incumbent's) over its values, each with the number of its failures; equal height
     def _tell_below(self) -> None:
         """Tell of the table in the border below it; where that is too short, in lines over it."""
         words, below = one_line(self._words_below), self.query_one("#below-table", Static)
+        lines = self._lines_below
         below.display = words.cell_length > max(0, self.outer_size.width - _CORNERS)
         self.write_below("" if below.display else self._words_below)
         below.update(words)
+        if self._lines_below != lines:  # the chart makes room
+            self._draw_chart()
+
+    @property
+    def _lines_below(self) -> int:
+        """About so many lines stand below the table."""
+        below = self.query_one("#below-table", Static)
+        return -(-cell_len(self._words_below) // max(1, self.content_region.width)) if below.display else 0
 
     def _draw_chart(self) -> None:
         chart, name = self.query_one("#best-chart", Static), self._chart_name
-        height = 3 if self.size.height >= 14 else 1
+        height = 3 if self.size.height >= 14 and self.size.height - self._lines_below >= 12 else 1
         if name not in self._contents.curves:
             height = min(_TALLEST, self.size.height // 3 + 2)
         chart.styles.height = height
