@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from tui_tuner.evaluate.devices.cuda import CudaError
 from tui_tuner.evaluate.devices.cuda.backends import EventPair, LoadedFunction
 from tui_tuner.evaluate.devices.cuda.driver import Driver
-from tui_tuner.evaluate.devices.cuda.errors import CudaError
 from tui_tuner.evaluate.results import Resources
 
 GRANULARITY = 4096

@@ -1,6 +1,7 @@
 import pytest
 
-from tui_tuner.evaluate.devices.cuda.errors import CODES, CudaError, code_in, describe, fault, fault_of
+from tui_tuner.evaluate.devices.cuda import CODES, CudaError, describe
+from tui_tuner.evaluate.devices.cuda.errors import code_in, fault, fault_of
 from tui_tuner.evaluate.results import FailureKind
 
 FATAL = {

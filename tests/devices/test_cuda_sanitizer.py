@@ -15,11 +15,12 @@ from uuid import UUID
 import numpy as np
 import pytest
 
+from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.devices.base import CannotWatch, DeviceFault, WatchedLaunch
 from tui_tuner.evaluate.devices.choose import compiler_for
-from tui_tuner.evaluate.devices.cuda import driver, sanitizer
+from tui_tuner.evaluate.devices.cuda import CudaError, driver, sanitizer
 from tui_tuner.evaluate.devices.cuda.sanitizer import few_blocks, first_finding, first_in_a_warp, launch_under
-from tui_tuner.evaluate.devices.cuda.watched_launches import PlainDriver, launch_all
+from tui_tuner.evaluate.devices.cuda.watched_launches import launch_all
 from tui_tuner.evaluate.devices.kind import DeviceChoice
 from tui_tuner.evaluate.devices.probe import DeviceReport
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind
@@ -186,8 +187,8 @@ def test_without_the_toolkit_it_says_so(monkeypatch: pytest.MonkeyPatch, tmp_pat
         _launch("memcheck", tmp_path)
 
 
-class Library:
-    """The driver's library, with two devices and memory of this process; keeps what is launched.
+class Library(driver.Driver):
+    """The driver, with two devices and memory of this process; keeps what is launched.
 
     Attributes:
         launched: the numbers of each launch and of what was set for it.
@@ -202,6 +203,10 @@ class Library:
         self.given: list[list[int]] = []
         self.read: Callable[[int], object] = lambda _: None
 
+    def call(self, name: str, *arguments: Any) -> None:
+        if code := getattr(self, name)(*arguments):
+            raise CudaError(code, name)
+
     def __getattr__(self, name: str) -> Callable[..., int]:
         assert name in ("cuInit", "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent", "cuModuleLoadData", "cuCtxSynchronize")
         return lambda *_: 0
@@ -214,8 +219,8 @@ class Library:
         device._obj.value = ordinal
         return 0
 
-    def cuDeviceGetUuid_v2(self, number: Any, device: ctypes.c_int) -> int:
-        self.used = number.raw = bytes([device.value] * 16)
+    def cuDeviceGetUuid_v2(self, number: Any, device: int) -> int:
+        self.used = number.raw = bytes([device] * 16)
         return 0
 
     def cuModuleGetFunction(self, function: Any, module: object, symbol: bytes) -> int:
@@ -228,26 +233,26 @@ class Library:
         address._obj.value = self._memory(16)
         return 0
 
-    def cuMemAlloc_v2(self, address: Any, size: ctypes.c_size_t) -> int:
-        address._obj.value = self._memory(size.value)
+    def cuMemAlloc_v2(self, address: Any, size: int) -> int:
+        address._obj.value = self._memory(size)
         return 0
 
-    def cuMemcpyHtoD_v2(self, address: ctypes.c_uint64, content: bytes, size: ctypes.c_size_t) -> int:
-        ctypes.memmove(address.value, content, size.value)
+    def cuMemcpyHtoD_v2(self, address: int, content: bytes, size: int) -> int:
+        ctypes.memmove(address, content, size)
         return 0
 
-    def cuMemFree_v2(self, address: ctypes.c_uint64) -> int:
-        del self.blocks[address.value]
+    def cuMemFree_v2(self, address: int) -> int:
+        del self.blocks[address]
         return 0
 
-    def cuFuncSetAttribute(self, function: Any, attribute: int, value: int) -> int:
-        self.launched.append((function.value, attribute, value))
+    def cuFuncSetAttribute(self, function: int, attribute: int, value: int) -> int:
+        self.launched.append((function, attribute, value))
         return 0
 
-    def cuLaunchKernel(self, function: Any, *rest: Any) -> int:
+    def cuLaunchKernel(self, function: int, *rest: Any) -> int:
         *numbers, stream, slots, extra = rest
         assert (stream, extra) == (None, None)
-        self.launched.append((function.value, *numbers))
+        self.launched.append((function, *numbers))
         self.given.append([int.from_bytes(ctypes.string_at(one, 8), "little") for one in slots])
         self.read(self.given[-1][-1])
         return 0
@@ -265,7 +270,7 @@ def _launched(directory: Path, library: Library, launches: Sequence[WatchedLaunc
     """What the child does with launches that it is told."""
     (directory / "k.cubin").write_bytes(b"cubin")
     sanitizer.write_job(directory, directory / "k.cubin", "k", launches, SECOND, last_start_s)
-    launch_all(directory, PlainDriver(library))
+    launch_all(directory, library)
     assert library.used == bytes([1] * 16)
 
 
@@ -322,10 +327,10 @@ def test_the_child_fills_constant_memory_by_whichever_name_it_has(tmp_path: Path
 def test_the_child_ends_where_the_driver_fails(tmp_path: Path) -> None:
     library = Library()
     library.cuModuleGetFunction = lambda *_: 500  # type: ignore[method-assign]
-    with pytest.raises(SystemExit, match="cuModuleGetFunction: CUDA error 500"):
+    with pytest.raises(CudaError, match="cuModuleGetFunction: named symbol not found"):
         _launched(tmp_path, library, LAUNCHES)
-    with pytest.raises(SystemExit, match="no CUDA device"):
-        PlainDriver(library).use("gpu-0")
+    with pytest.raises(DeviceError, match="no CUDA device"):
+        library.ordinal("gpu-0")
 
 
 def test_racecheck_gets_the_two_smallest_launches_and_those_of_few_blocks() -> None:

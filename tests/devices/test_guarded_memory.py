@@ -6,8 +6,8 @@ from fake_cuda import GRANULARITY, FakeDriver
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tui_tuner.evaluate.devices.cuda import CudaError
 from tui_tuner.evaluate.devices.cuda.driver import AccessDescription, AllocationProperties
-from tui_tuner.evaluate.devices.cuda.errors import CudaError
 from tui_tuner.evaluate.devices.cuda.guarded_memory import GuardedMemory, page_layout
 from tui_tuner.evaluate.devices.guard_bands import BAND, PATTERN, Layout, band_layout, damage, pattern
 from tui_tuner.problem.dtypes import dtype_named

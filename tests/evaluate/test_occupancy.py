@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.devices.fake_cuda import FakeDriver
+from tui_tuner.evaluate.devices.cuda import CudaError
 from tui_tuner.evaluate.devices.cuda.driver import device_info
-from tui_tuner.evaluate.devices.cuda.errors import CudaError
 from tui_tuner.evaluate.profiling.occupancy import Occupancy, occupancy, waves
 from tui_tuner.evaluate.results import DeviceInfo, Resources
 

@@ -17,7 +17,8 @@ from tests.session.fakes import write_problem
 from tui_tuner.errors import machine_faults
 from tui_tuner.evaluate import local
 from tui_tuner.evaluate.build.builder import _refuse_machine_faults
-from tui_tuner.evaluate.devices.cuda.errors import CudaError, fault_of, fell_off
+from tui_tuner.evaluate.devices.cuda import CudaError
+from tui_tuner.evaluate.devices.cuda.errors import fault_of, fell_off
 from tui_tuner.evaluate.local import LocalEvaluator
 from tui_tuner.evaluate.results import Build, Evaluation, Failure, FailureKind, Timing
 from tui_tuner.evaluate.runner.protocol import (

@@ -59,7 +59,7 @@ class TorchLibrary:
     def on(self, choice: DeviceChoice, run: str) -> Iterator[None]:
         """Use a device, which no other run works on meanwhile."""
         driver = Driver()
-        ordinal = driver.ordinal_of(choice.uuid, choice.index)
+        ordinal = driver.ordinal(choice.uuid, choice.index)
         self._torch.cuda.set_device(ordinal)
         with DeviceLock(driver.uuid(driver.device(ordinal)), run).held(lambda _: None):
             yield

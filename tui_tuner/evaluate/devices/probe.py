@@ -15,8 +15,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tui_tuner.errors import DeviceError
+from tui_tuner.evaluate.devices.cuda import CudaError
 from tui_tuner.evaluate.devices.cuda.driver import Driver, architecture
-from tui_tuner.evaluate.devices.cuda.errors import CudaError
 from tui_tuner.processes import driver_environment
 from tui_tuner.processes.child import Program, running
 from tui_tuner.processes.server import own_program

@@ -11,6 +11,7 @@ import secrets
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import Any
 
 import numpy as np
 
@@ -75,7 +76,7 @@ class _Look:
     kernel: str
     begin: Sequence[int]
     elements: int
-    arguments: Sequence[ctypes._SimpleCData]  # type: ignore[type-arg]
+    arguments: Sequence[Any]
 
 
 class Checks:
@@ -137,7 +138,7 @@ class Checks:
         for index, (address, nbytes) in enumerate(arrays):
             key = ctypes.c_uint64((self._key + (index + 1) * _NEXT_KEY) % 2**64)
             arguments = (ctypes.c_uint64(address), ctypes.c_uint64(nbytes), key, number)
-            self._driver.launch(self._function("digest"), self._blocks_for(-(-nbytes // 8)), THREADS, arguments, stream)
+            self._launch("digest", -(-nbytes // 8), arguments, stream)
 
     def digests(self, count: int) -> list[int]:
         """The digests of a batch, once all of it has ended."""
@@ -173,20 +174,17 @@ class Checks:
             self._driver.upload(self._numbers, numbers)
             for row, place in enumerate(places):
                 look, result = looks[place], ctypes.c_uint64(self._numbers + row * numbers.strides[0])
-                function, blocks = self._function(look.kernel), self._blocks_for(look.elements)
-                self._driver.launch(function, blocks, THREADS, (*look.arguments, result))
+                self._launch(look.kernel, look.elements, (*look.arguments, result))
             self._driver.download(numbers, self._numbers)
             for place, found in zip(places, numbers.tolist(), strict=True):
                 seen[place] = found
         return seen
 
-    def _blocks_for(self, elements: int) -> int:
-        return max(1, min(self._blocks, -(-elements // THREADS)))
-
-    def _function(self, name: str) -> int:
-        if name not in self._functions:
-            self._functions[name] = self._driver.function(self._module, name)
-        return self._functions[name]
+    def _launch(self, kernel: str, elements: int, arguments: Sequence[Any], stream: int | None = None) -> None:
+        if kernel not in self._functions:
+            self._functions[kernel] = self._driver.function(self._module, kernel)
+        blocks = max(1, min(self._blocks, -(-elements // THREADS)))
+        self._driver.launch(self._functions[kernel], (blocks, 1, 1, THREADS, 1, 1, 0), arguments, stream)
 
     def _room(self, nbytes: int) -> int:
         """Scratch memory that is empty between checks."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import statistics
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -25,10 +24,11 @@ from tui_tuner.evaluate.devices.base import (
     WatchedLaunch,
 )
 from tui_tuner.evaluate.devices.constants import constant_mismatch, constant_symbols
+from tui_tuner.evaluate.devices.cuda import CudaError
 from tui_tuner.evaluate.devices.cuda.backends import LoadedFunction, Opaque, by_value, open_backend
 from tui_tuner.evaluate.devices.cuda.checks import Checks, kernel_for
 from tui_tuner.evaluate.devices.cuda.driver import Driver, device_info
-from tui_tuner.evaluate.devices.cuda.errors import CudaError, fault_of, fell_off, not_taken
+from tui_tuner.evaluate.devices.cuda.errors import fault_of, fell_off, not_taken
 from tui_tuner.evaluate.devices.cuda.guarded_memory import GuardedDeviceArray, GuardedMemory
 from tui_tuner.evaluate.devices.cuda.sanitizer import launch_under
 from tui_tuner.evaluate.devices.cuda.timing import BATCH, CudaTimer, open_clock
@@ -75,7 +75,7 @@ class CudaDevice(Device):
     def __init__(self, ordinal: int = 0, backend: str = "auto", uuid: str = "") -> None:
         self._driver = Driver()
         self._transfers = Transfers(self._driver)
-        ordinal = self._driver.ordinal_of(uuid, ordinal)
+        ordinal = self._driver.ordinal(uuid, ordinal)
         device = self._driver.device(ordinal)
         self.unit = self._driver.uuid(device)
         visible = [self._driver.device(number) for number in range(self._driver.device_count())]
@@ -109,7 +109,7 @@ class CudaDevice(Device):
 
     def unload(self, kernel: LoadedKernel) -> None:
         """Unload the module; on a lost context there is nothing to unload."""
-        with contextlib.suppress(CudaError):
+        with suppress(CudaError):
             self._backend.unload(kernel.handle)
 
     def allocate(
@@ -172,7 +172,7 @@ class CudaDevice(Device):
     def pin(self, expected: np.ndarray) -> None:
         """Lock its pages, so that it is copied at the full speed of the bus; it goes on without where that fails."""
         if self._checks is not None and expected.flags.c_contiguous and expected.nbytes:
-            with contextlib.suppress(CudaError):
+            with suppress(CudaError):
                 self._transfers.pin(expected)
 
     def compare(self, buffers: Buffers, index: int, expected: np.ndarray, allowed: Bound) -> Verdict:
@@ -212,13 +212,13 @@ class CudaDevice(Device):
     def free(self, buffers: Buffers) -> None:
         """Give the memory back; on a lost context it goes with the process."""
         record: DeviceArrays = buffers.handle
-        with contextlib.suppress(CudaError):
+        with suppress(CudaError):
             self._driver.synchronize()  # memory that a queued copy reads must not be unmapped
         for array in record.arrays.values():
-            with contextlib.suppress(CudaError):
+            with suppress(CudaError):
                 array.release()
         for address in record.pristine.values():
-            with contextlib.suppress(CudaError):
+            with suppress(CudaError):
                 self._driver.free(address)
         record.arrays.clear()
         record.pristine.clear()

@@ -1,7 +1,8 @@
 """The CUDA driver's library through ctypes: memory, waiting, attributes, what it tells about a device.
 
 It works in the context that is current in the calling thread. Every call returns its own error code, which
-matters: kernel_tuner 1.5 drops the codes that cuda-python returns from launches and waits.
+matters: kernel_tuner 1.5 drops the codes that cuda-python returns from launches and waits. Standard library only, since
+what runs under compute-sanitizer loads it (`watched_launches.py`).
 """
 
 from __future__ import annotations
@@ -9,65 +10,60 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_ubyte, c_uint, c_uint64, c_ushort, c_void_p
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-import numpy as np
-
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.devices.cuda.errors import CudaError
-from tui_tuner.evaluate.results import DeviceInfo
+from tui_tuner.evaluate.devices.cuda import CudaError
 
-MAX_THREADS_PER_BLOCK = 1
-MAX_SHARED_MEMORY_PER_BLOCK = 8
-WARP_SIZE = 10
-CLOCK_RATE = 13
-MULTIPROCESSOR_COUNT = 16
-L2_CACHE_SIZE = 38
-MAX_THREADS_PER_MULTIPROCESSOR = 39
-COMPUTE_CAPABILITY_MAJOR = 75
-COMPUTE_CAPABILITY_MINOR = 76
-MAX_SHARED_MEMORY_PER_MULTIPROCESSOR = 81
-MAX_REGISTERS_PER_MULTIPROCESSOR = 82
-MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97
-MAX_BLOCKS_PER_MULTIPROCESSOR = 106
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tui_tuner.evaluate.results import DeviceInfo
+
+_CAPABILITY_MAJOR, _CAPABILITY_MINOR, _CLOCK_KHZ = 75, 76, 13
+_LIMITS = {
+    "multiprocessors": 16,
+    "max_threads_per_block": 1,
+    "warp_size": 10,
+    "registers_per_multiprocessor": 82,
+    "shared_bytes": 8,
+    "shared_bytes_optin": 97,
+    "shared_bytes_per_multiprocessor": 81,
+    "l2_bytes": 38,
+}
+"""Fields of `DeviceInfo` to attributes of a device (CUdevice_attribute)."""
+_NEWER_LIMITS = {"max_threads_per_multiprocessor": 39, "max_blocks_per_multiprocessor": 106}
+"""Those that an older driver does not tell."""
+_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
 
 
 def architecture(driver: Driver, device: int) -> str:
     """The device's architecture as nvcc names it, "sm_90"."""
-    major, minor = (driver.attribute(device, at) for at in (COMPUTE_CAPABILITY_MAJOR, COMPUTE_CAPABILITY_MINOR))
+    major, minor = (driver.attribute(device, at) for at in (_CAPABILITY_MAJOR, _CAPABILITY_MINOR))
     return f"sm_{major}{minor}"
 
 
 def device_info(driver: Driver, device: int, backend: str) -> DeviceInfo:
     """The device's limits; without measured ceilings and without a compiler."""
-
-    def read(number: int) -> int:
-        return driver.attribute(device, number)
+    from tui_tuner.evaluate.results import DeviceInfo
 
     def told(number: int) -> int | None:
         try:
-            return read(number) or None
+            return driver.attribute(device, number) or None
         except CudaError:  # a driver older than the attribute
             return None
 
+    limits: dict[str, Any] = {name: driver.attribute(device, number) for name, number in _LIMITS.items()}
+    limits |= {name: told(number) for name, number in _NEWER_LIMITS.items()}
     return DeviceInfo(
         kind="cuda",
         name=driver.device_name(device),
         backend=backend,
         architecture=architecture(driver, device),
-        multiprocessors=read(MULTIPROCESSOR_COUNT),
-        max_threads_per_block=read(MAX_THREADS_PER_BLOCK),
-        max_threads_per_multiprocessor=told(MAX_THREADS_PER_MULTIPROCESSOR),
-        max_blocks_per_multiprocessor=told(MAX_BLOCKS_PER_MULTIPROCESSOR),
-        warp_size=read(WARP_SIZE),
-        registers_per_multiprocessor=read(MAX_REGISTERS_PER_MULTIPROCESSOR),
-        shared_bytes=read(MAX_SHARED_MEMORY_PER_BLOCK),
-        shared_bytes_optin=read(MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
-        shared_bytes_per_multiprocessor=read(MAX_SHARED_MEMORY_PER_MULTIPROCESSOR),
-        l2_bytes=read(L2_CACHE_SIZE),
         memory_bytes=driver.total_memory(device),
-        clock_mhz=read(CLOCK_RATE) / 1000,
+        clock_mhz=driver.attribute(device, _CLOCK_KHZ) / 1000,
+        **limits,
     )
 
 
@@ -215,20 +211,14 @@ class Driver:
         self.call("cuDeviceGetUuid_v2", number, device)
         return f"gpu-{UUID(bytes=number.raw)}"
 
-    def ordinal_of(self, uuid: str, ordinal: int) -> int:
-        """The number of a device: by its UUID where that is known, which counts for more than its number.
-
-        Raises:
-            DeviceError: it is not among the visible ones.
-        """
-        return self.ordinal(uuid) if uuid else ordinal
-
-    def ordinal(self, uuid: str) -> int:
-        """The number of a device among the visible ones.
+    def ordinal(self, uuid: str, otherwise: int = 0) -> int:
+        """The number of a device among the visible ones: by its UUID where that is known, which counts for more.
 
         Raises:
             DeviceError: it is not among them.
         """
+        if not uuid:
+            return otherwise
         for ordinal in range(self.device_count()):
             if self.uuid(self.device(ordinal))[4:] == uuid[4:]:  # an instance of a GPU is called mig-
                 return ordinal
@@ -287,6 +277,10 @@ class Driver:
         """Copy a contiguous host array to the device."""
         self.call("cuMemcpyHtoD_v2", address, array.ctypes.data, array.nbytes)
 
+    def upload_bytes(self, address: int, content: bytes) -> None:
+        """Copy bytes to the device."""
+        self.call("cuMemcpyHtoD_v2", address, content, len(content))
+
     def download(self, array: np.ndarray, address: int) -> None:
         """Fill a contiguous host array from the device."""
         self.call("cuMemcpyDtoH_v2", array.ctypes.data, address, array.nbytes)
@@ -342,9 +336,15 @@ class Driver:
             raise
         return address.value, size.value
 
-    def launch(
-        self, function: int, blocks: int, threads: int, arguments: Sequence[Any], stream: int | None = None
-    ) -> None:
-        """Queue a function with arguments of ctypes on a stream; without one behind what uploads and fills queued."""
+    def allow_shared(self, function: int, nbytes: int) -> None:
+        """Let a function ask for so much dynamic shared memory, bytes."""
+        self.call("cuFuncSetAttribute", function, _MAX_DYNAMIC_SHARED_SIZE_BYTES, nbytes)
+
+    def launch(self, function: int, shape: Sequence[int], arguments: Sequence[Any], stream: int | None = None) -> None:
+        """Queue a function with arguments of ctypes on a stream; without one behind what uploads and fills queued.
+
+        Args:
+            shape: grid, block and bytes of dynamic shared memory, 7 numbers.
+        """
         pointers = (c_void_p * len(arguments))(*(ctypes.addressof(argument) for argument in arguments))
-        self.call("cuLaunchKernel", function, blocks, 1, 1, threads, 1, 1, 0, stream, pointers, None)
+        self.call("cuLaunchKernel", function, *shape, stream, pointers, None)

@@ -3,75 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tui_tuner.errors import DeviceError, DeviceLost, MachineError
 from tui_tuner.evaluate.devices.base import DeviceFault
+from tui_tuner.evaluate.devices.cuda import CODES, CudaError, describe
 from tui_tuner.evaluate.results import FailureKind
 
-
-class CudaError(Exception):
-    """A call of the driver that failed.
-
-    Args:
-        code: the CUresult.
-        call: the function that returned it.
-    """
-
-    def __init__(self, code: int, call: str) -> None:
-        super().__init__(f"{call}: {describe(code)}")
-        self.code = code
-        self.call = call
-
-
-@dataclass(frozen=True)
-class CudaCode:
-    """A CUresult: its name without the prefix CUDA_ERROR_, the driver's words for it, and what it means here."""
-
-    name: str
-    text: str
-    kind: FailureKind = FailureKind.LAUNCH
-    fatal: bool = False
-
-
 _OUT_OF_MEMORY = 2
-CRASH, ILLEGAL = FailureKind.CRASH, FailureKind.ILLEGAL_ACCESS
-
-CODES: dict[int, CudaCode] = {
-    1: CudaCode("INVALID_VALUE", "invalid argument"),
-    _OUT_OF_MEMORY: CudaCode("OUT_OF_MEMORY", "out of memory"),
-    4: CudaCode("DEINITIALIZED", "driver shutting down", CRASH, fatal=True),
-    46: CudaCode("DEVICE_UNAVAILABLE", "CUDA-capable device(s) is/are busy or unavailable", CRASH, fatal=True),
-    100: CudaCode("NO_DEVICE", "no CUDA-capable device is detected", CRASH, fatal=True),
-    200: CudaCode("INVALID_IMAGE", "device kernel image is invalid"),
-    201: CudaCode("INVALID_CONTEXT", "invalid device context", CRASH, fatal=True),
-    209: CudaCode("NO_BINARY_FOR_GPU", "no kernel image is available for execution on the device"),
-    214: CudaCode("ECC_UNCORRECTABLE", "uncorrectable ECC error encountered", CRASH, fatal=True),
-    218: CudaCode("INVALID_PTX", "a PTX JIT compilation failed"),
-    220: CudaCode("NVLINK_UNCORRECTABLE", "uncorrectable NVLink error detected", CRASH, fatal=True),
-    226: CudaCode("CONTAINED", "contained hardware error", CRASH, fatal=True),
-    400: CudaCode("INVALID_HANDLE", "invalid resource handle"),
-    500: CudaCode("NOT_FOUND", "named symbol not found"),
-    700: CudaCode("ILLEGAL_ADDRESS", "an illegal memory access was encountered", ILLEGAL, fatal=True),
-    701: CudaCode("LAUNCH_OUT_OF_RESOURCES", "too many resources requested for launch"),
-    702: CudaCode("LAUNCH_TIMEOUT", "the launch timed out and was terminated", FailureKind.TIMEOUT, fatal=True),
-    709: CudaCode("CONTEXT_IS_DESTROYED", "context is destroyed", CRASH, fatal=True),
-    710: CudaCode("ASSERT", "device-side assert triggered", CRASH, fatal=True),
-    714: CudaCode("HARDWARE_STACK_ERROR", "hardware stack error", CRASH, fatal=True),
-    715: CudaCode("ILLEGAL_INSTRUCTION", "an illegal instruction was encountered", CRASH, fatal=True),
-    716: CudaCode("MISALIGNED_ADDRESS", "misaligned address", ILLEGAL, fatal=True),
-    717: CudaCode(
-        "INVALID_ADDRESS_SPACE",
-        "operation not supported on global/shared address space",
-        ILLEGAL,
-        fatal=True,
-    ),
-    718: CudaCode("INVALID_PC", "invalid program counter", CRASH, fatal=True),
-    719: CudaCode("LAUNCH_FAILED", "unspecified launch failure", CRASH, fatal=True),
-    720: CudaCode("COOPERATIVE_LAUNCH_TOO_LARGE", "too many blocks in cooperative launch"),
-    721: CudaCode("TENSOR_MEMORY_LEAK", "tensor memory not completely freed", CRASH, fatal=True),
-    999: CudaCode("UNKNOWN", "unknown error", CRASH, fatal=True),
+FATAL: dict[int, FailureKind] = {
+    **dict.fromkeys((4, 46, 100, 201, 214, 220, 226, 709, 710, 714, 715, 718, 719, 721, 999), FailureKind.CRASH),
+    **dict.fromkeys((700, 716, 717), FailureKind.ILLEGAL_ACCESS),
+    702: FailureKind.TIMEOUT,
 }
+"""Codes that stay with the context, and what they mean of a kernel; of the others of `CODES` a launch is refused."""
 
 
 _RESUME = "nothing that was measured is lost"
@@ -120,12 +64,6 @@ def not_taken(error: CudaError | DeviceError, others: Sequence[str]) -> DeviceEr
     return gone or (error if isinstance(error, DeviceError) else DeviceError(f"the GPU cannot be used: {error}"))
 
 
-def describe(code: int) -> str:
-    """A code in words, with its name for whoever looks it up."""
-    known = CODES.get(code)
-    return f"CUDA error {code}" if known is None else f"{known.text} (CUDA_ERROR_{known.name})"
-
-
 def code_in(message: str) -> int | None:
     """The code that the message of a package is about: by its name, else by the driver's words.
 
@@ -139,8 +77,8 @@ def code_in(message: str) -> int | None:
 
 def fault(code: int) -> DeviceFault:
     """The fault that a code stands for; a code nobody knows leaves no trust in the context."""
-    known = CODES.get(code, CudaCode("", "", CRASH, fatal=True))
-    return DeviceFault(known.kind, describe(code), fatal=known.fatal)
+    kind = FATAL.get(code, FailureKind.LAUNCH if code in CODES else FailureKind.CRASH)
+    return DeviceFault(kind, describe(code), fatal=code in FATAL or code not in CODES)
 
 
 def fault_of(error: Exception, sticky: int) -> DeviceFault | DeviceLost:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from tui_tuner.evaluate.devices.cuda import CudaError
 from tui_tuner.evaluate.devices.cuda.driver import Driver
-from tui_tuner.evaluate.devices.cuda.errors import CudaError
 from tui_tuner.problem.blocks import in_blocks
 
 PIECE = 2**24

@@ -74,7 +74,6 @@ def _module(name: str) -> ModuleType:
 SHARED_SIZE_BYTES = 1
 LOCAL_SIZE_BYTES = 3
 NUM_REGS = 4
-MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
 
 
 Opaque = Any
@@ -177,8 +176,3 @@ def function_resources(driver: Driver, function: int) -> Resources:
         shared_bytes=driver.function_attribute(function, SHARED_SIZE_BYTES),
         local_bytes=driver.function_attribute(function, LOCAL_SIZE_BYTES),
     )
-
-
-def allow_function_shared(driver: Driver, function: int, nbytes: int) -> None:
-    """Let a loaded function (a CUfunction) ask for so much dynamic shared memory, bytes."""
-    driver.call("cuFuncSetAttribute", function, MAX_DYNAMIC_SHARED_SIZE_BYTES, nbytes)

@@ -10,13 +10,7 @@ import kernel_tuner.backends.cupy
 import numpy as np
 from kernel_tuner.backends.cupy import CupyFunctions
 
-from tui_tuner.evaluate.devices.cuda.backends import (
-    EventPair,
-    LoadedFunction,
-    Opaque,
-    allow_function_shared,
-    function_resources,
-)
+from tui_tuner.evaluate.devices.cuda.backends import EventPair, LoadedFunction, Opaque, function_resources
 from tui_tuner.evaluate.devices.cuda.driver import Driver
 
 # CuPy (14.2) ends a device's number at its first zero byte, which one GPU in sixteen has; kernel_tuner wants all 16.
@@ -50,7 +44,7 @@ class CupyBackend(CupyFunctions):  # type: ignore[misc]  # kernel_tuner is untyp
 
     def allow_shared(self, loaded: LoadedFunction, nbytes: int) -> None:
         """Set the function's limit of dynamic shared memory."""
-        allow_function_shared(self._library, int(loaded.function.ptr), nbytes)
+        self._library.allow_shared(int(loaded.function.ptr), nbytes)
 
     def pointer(self, address: int) -> Opaque:
         """An address is passed by value like any 64-bit scalar."""

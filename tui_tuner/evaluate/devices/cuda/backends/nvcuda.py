@@ -9,15 +9,9 @@ import numpy as np
 from cuda.bindings import driver
 from kernel_tuner.backends.nvcuda import CudaFunctions
 
-from tui_tuner.evaluate.devices.cuda.backends import (
-    EventPair,
-    LoadedFunction,
-    Opaque,
-    allow_function_shared,
-    function_resources,
-)
+from tui_tuner.evaluate.devices.cuda import CudaError
+from tui_tuner.evaluate.devices.cuda.backends import EventPair, LoadedFunction, Opaque, function_resources
 from tui_tuner.evaluate.devices.cuda.driver import Driver
-from tui_tuner.evaluate.devices.cuda.errors import CudaError
 
 
 class NvcudaBackend(CudaFunctions):  # type: ignore[misc]  # kernel_tuner is untyped
@@ -52,7 +46,7 @@ class NvcudaBackend(CudaFunctions):  # type: ignore[misc]  # kernel_tuner is unt
 
     def allow_shared(self, loaded: LoadedFunction, nbytes: int) -> None:
         """Set the function's limit of dynamic shared memory."""
-        allow_function_shared(self._library, int(loaded.function), nbytes)
+        self._library.allow_shared(int(loaded.function), nbytes)
 
     def pointer(self, address: int) -> Opaque:
         """The type that marks device addresses in `run_kernel`."""
