@@ -16,7 +16,7 @@ from tui_tuner.errors import UserError
 from tui_tuner.evaluate.build.builder import Builder
 from tui_tuner.evaluate.build.compilers.gnu import CCompiler
 from tui_tuner.evaluate.build.sources import refuse
-from tui_tuner.evaluate.devices.native.report import LaunchStatus, SharedReport
+from tui_tuner.evaluate.devices.native.protocol import LaunchStatus, SharedReport
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.runner.supervisor import RunnerProcess
 from tui_tuner.evaluate.sandbox.confinement import abi_version

@@ -13,6 +13,7 @@ from typing import cast
 import numpy as np
 
 from tui_tuner.errors import DeviceError
+from tui_tuner.evaluate.devices import constant_mismatch, constant_symbols
 from tui_tuner.evaluate.devices.base import (
     Buffers,
     ClockSample,
@@ -23,7 +24,6 @@ from tui_tuner.evaluate.devices.base import (
     LoadedKernel,
     WatchedLaunch,
 )
-from tui_tuner.evaluate.devices.constants import constant_mismatch, constant_symbols
 from tui_tuner.evaluate.devices.cuda import CudaError
 from tui_tuner.evaluate.devices.cuda.backends import LoadedFunction, Opaque, by_value, open_backend
 from tui_tuner.evaluate.devices.cuda.checks import Checks, kernel_for

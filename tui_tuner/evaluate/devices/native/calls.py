@@ -6,9 +6,8 @@ import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from tui_tuner.evaluate.devices.constants import constant_mismatch
-from tui_tuner.evaluate.devices.native.report import MESSAGE_BYTES, LaunchReport
-from tui_tuner.evaluate.devices.native.task import CType, Launch, Memory, Place, Scalar
+from tui_tuner.evaluate.devices import constant_mismatch
+from tui_tuner.evaluate.devices.native.protocol import MESSAGE_BYTES, CType, Launch, LaunchReport, Memory, Place, Scalar
 
 Call = Callable[[], int]
 """Launches once and returns a `LaunchStatus`."""

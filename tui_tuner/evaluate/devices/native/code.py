@@ -11,7 +11,7 @@ import numpy as np
 from tui_tuner.evaluate.devices.base import DeviceFault
 from tui_tuner.evaluate.devices.native.calls import described
 from tui_tuner.evaluate.devices.native.memory import SharedArray, SharedMemory
-from tui_tuner.evaluate.devices.native.task import Launch, Scalar
+from tui_tuner.evaluate.devices.native.protocol import Launch, Scalar
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.by_value import as_ctypes
 from tui_tuner.problem.candidate import Geometry

@@ -36,8 +36,8 @@ from tui_tuner.evaluate.devices.kind import ALL
 from tui_tuner.evaluate.devices.native.code import NativeArguments, NativeCode, NativeLaunch
 from tui_tuner.evaluate.devices.native.executors import Executor, KeptExecutors, executor_server
 from tui_tuner.evaluate.devices.native.memory import SharedArray, SharedMemory
+from tui_tuner.evaluate.devices.native.protocol import Task
 from tui_tuner.evaluate.devices.native.races import BlockTrace, RestoredArrays, lost_between, pairs_of_blocks
-from tui_tuner.evaluate.devices.native.task import Task
 from tui_tuner.evaluate.devices.native.verdict import check_end, checked_times
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind, Resources
 from tui_tuner.problem.candidate import Geometry

@@ -18,8 +18,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from tui_tuner.evaluate.devices.native.calls import MappedLaunch, bound, constants_in
-from tui_tuner.evaluate.devices.native.report import LaunchStatus, SharedReport
-from tui_tuner.evaluate.devices.native.task import Memory, Task, receive
+from tui_tuner.evaluate.devices.native.protocol import LaunchStatus, Memory, SharedReport, Task, receive
 from tui_tuner.evaluate.sandbox.confinement import confine, leave_network, refuse_processes
 from tui_tuner.evaluate.sandbox.launcher import ResourceLimits, apply_limits
 from tui_tuner.processes import fork_server

@@ -15,8 +15,7 @@ from typing import Any
 
 from tui_tuner.evaluate.devices.native.executor_process import DONE, GO
 from tui_tuner.evaluate.devices.native.memory import SharedMemory
-from tui_tuner.evaluate.devices.native.report import SharedReport
-from tui_tuner.evaluate.devices.native.task import Task, send
+from tui_tuner.evaluate.devices.native.protocol import SharedReport, Task, send
 from tui_tuner.processes import driver_environment
 from tui_tuner.processes.server import Forked, ServerProcess
 

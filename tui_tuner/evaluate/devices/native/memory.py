@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from tui_tuner.evaluate.devices.native.task import Memory, Place
+from tui_tuner.evaluate.devices.native.protocol import Memory, Place
 from tui_tuner.problem.placement import ADDRESS_BYTES, addresses_of_parts
 
 _PAGE = mmap.PAGESIZE

@@ -17,7 +17,7 @@ import numpy as np
 from tui_tuner.evaluate.devices.base import DeviceFault
 from tui_tuner.evaluate.devices.native.code import NativeArguments
 from tui_tuner.evaluate.devices.native.memory import SharedArray
-from tui_tuner.evaluate.devices.native.report import AtomicsNote
+from tui_tuner.evaluate.devices.native.protocol import AtomicsNote
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.candidate import Geometry
 

@@ -11,7 +11,7 @@ from tui_tuner.evaluate.devices.base import DeviceFault
 from tui_tuner.evaluate.devices.native.code import NativeLaunch
 from tui_tuner.evaluate.devices.native.executors import ExecutorExit
 from tui_tuner.evaluate.devices.native.memory import SharedArray
-from tui_tuner.evaluate.devices.native.report import FaultNote, LaunchStatus
+from tui_tuner.evaluate.devices.native.protocol import FaultNote, LaunchStatus
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.processes import signal_name
 
