@@ -13,7 +13,6 @@ from tui_tuner.evaluate.devices.base import DeviceFault
 from tui_tuner.evaluate.given import kept_tests
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.runner.protocol import RehearsalAnswer
-from tui_tuner.evaluate.runner.rehearsal import Rehearsal
 from tui_tuner.evaluate.runner.workbench import Workbench
 from tui_tuner.problem.load import load_problem
 from tui_tuner.problem.model import InputFill, Problem, Test
@@ -33,8 +32,8 @@ def problem_in(directory: Path, reference: str | None = None) -> Problem:
 
 def rehearsed(problem: Problem, kernel: Any, test: Test = ODD) -> RehearsalAnswer:
     device = NumpyDevice(given=kernel)
-    rehearsal = Rehearsal(device, problem.with_tests([test, test]), lambda *_: None)
-    outcome = rehearsal.run(executable("given"))
+    bench = Workbench(device, problem.with_tests([test, test]), lambda *_: None)
+    outcome = bench.rehearse(executable("given"))
     assert device.alive == 0
     return outcome
 

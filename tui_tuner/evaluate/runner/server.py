@@ -52,7 +52,6 @@ from tui_tuner.evaluate.runner.protocol import (
     receive,
     send,
 )
-from tui_tuner.evaluate.runner.rehearsal import Rehearsal
 from tui_tuner.evaluate.runner.workbench import Workbench
 from tui_tuner.evaluate.toolkit import ORDERCHECK
 from tui_tuner.evaluate.verify import LaunchData
@@ -147,8 +146,8 @@ class Runner:
             case CeilingsRequest():
                 return self._measure_ceilings(request)
             case RehearsalRequest():
-                rehearsal = Rehearsal(self._opened, request.problem, self._say)
-                return rehearsal.run(request.baseline, is_timed=request.is_timed)
+                workbench = Workbench(self._opened, request.problem, self._say)
+                return workbench.rehearse(request.baseline, is_timed=request.is_timed)
             case PreparationRequest():
                 self._workbench = self._workbench_for(request)
                 return self._workbench.prepare(request.baseline)

@@ -10,14 +10,8 @@ from statistics import median
 
 import numpy as np
 
-from tui_tuner.evaluate.devices.base import (
-    Buffers,
-    Device,
-    DeviceFault,
-    Inspection,
-    KernelArgument,
-    LoadedKernel,
-)
+from tui_tuner.errors import ProblemError
+from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, Inspection, KernelArgument, LoadedKernel
 from tui_tuner.evaluate.measure.timing import CPU_PATIENCE, Cooling, Patience, measure
 from tui_tuner.evaluate.results import Comparison, FailureKind, Timing
 from tui_tuner.evaluate.runner.checked_launches import (
@@ -36,12 +30,14 @@ from tui_tuner.evaluate.runner.protocol import (
     EvaluationAnswer,
     Executable,
     LaunchShape,
+    RehearsalAnswer,
     SayPhase,
 )
 from tui_tuner.evaluate.toolkit import ORDERCHECK
 from tui_tuner.evaluate.verify import LaunchData, with_leftovers
 from tui_tuner.evaluate.verify.datasets import DataSets
 from tui_tuner.evaluate.verify.drafts import BESIDE, Drafts
+from tui_tuner.problem.dtypes import is_floating
 from tui_tuner.problem.inputs import poisoned
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.placement import placement_of
@@ -55,6 +51,10 @@ DOUBTED = 2
 """How often a time of the kernel as given that cannot be true is taken again."""
 WARM_FACTOR, WARM_LAUNCHES = 2, 5
 """Arrays of more than so many L2 caches are not in it anyway when a launch begins."""
+REHEARSAL_LIMIT_S = 10.0
+"""Time limit of a launch at a test that is proposed: every candidate would run there."""
+FEW_LAUNCHES, FEW = 3, 64
+"""A launch that changes less than one in so many elements of an output may be one of too few threads."""
 
 
 class Workbench:
@@ -130,11 +130,41 @@ class Workbench:
         for index in range(len(self._problem.tests) + (not self._drafts.in_doubt)):
             self._drafts.announce_pair(index, self._textures_at(index))
 
+    def rehearse(self, baseline: Executable, *, is_timed: bool = False) -> RehearsalAnswer:
+        """Whether the kernel as given, treated like a candidate, holds tests that nobody has run; nothing is kept."""
+        self._baseline = baseline
+        self._launches.limit_s = self._launches.given_limit_s = REHEARSAL_LIMIT_S
+        no_numbers: set[str] = set()
+        launch_ms = None
+        hardly_changed: dict[str, tuple[int, int]] = {}
+        try:
+            for index in range(len(self._problem.tests)):
+                with self._launches.loaded(baseline) as kernel:
+                    self._launches.verify(kernel, fresh := self._fresh(index), baseline)
+                for place, expected in fresh[0].expected.items():
+                    name = self._problem.arguments[place].name
+                    if is_floating(expected.dtype) and np.isnan(expected).any():
+                        no_numbers.add(name)
+                    changed = int(np.count_nonzero(expected != fresh[0].arguments[place]))
+                    if changed * FEW < expected.size:
+                        hardly_changed[name] = changed, expected.size
+            if is_timed:
+                with self._launches.loaded(baseline) as kernel, self._launches.buffers(fresh[0]) as buffers:
+                    geometry = baseline.shapes[fresh[0].index].geometry
+                    launch_ms = min(self._device.time(kernel, buffers, geometry, FEW_LAUNCHES, REHEARSAL_LIMIT_S))
+        except DeviceFault as fault:
+            return RehearsalAnswer(reason=f"{fault.kind}: {fault.message}", fatal=fault.fatal)
+        except ResultMismatch as wrong:
+            return RehearsalAnswer(reason=f"the kernel as given is not even right against itself: {wrong}")
+        except ProblemError as error:
+            return RehearsalAnswer(reason=error.message)
+        except MemoryError:
+            return RehearsalAnswer(reason="its arrays do not fit in memory")
+        return RehearsalAnswer(no_numbers=sorted(no_numbers), hardly_changed=hardly_changed, launch_ms=launch_ms)
+
     def evaluate(self, executable: Executable, best_ms: float | None) -> EvaluationAnswer:
         """Verify at every test, then at the timed size, then time."""
         start = time.perf_counter()
-        verified = start
-        error = 0.0
         try:
             with self._launches.loaded(executable) as kernel:
                 error = self._launches.verify(kernel, self._tests, executable)
