@@ -121,7 +121,7 @@ def abi_version() -> int:
     return max(0, int(_libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(_QUERY_VERSION))))
 
 
-def confine(*, read: Sequence[Path | str], write: Sequence[Path | str] = (), network: bool = False) -> Confinement:
+def confine(*, read: Sequence[Path | str], write: Sequence[Path | str] = ()) -> Confinement:
     """Confine the calling thread and all that it starts; call it in a child, after fork and before exec.
 
     Every path not named is out of reach. Nothing undoes it.
@@ -129,7 +129,6 @@ def confine(*, read: Sequence[Path | str], write: Sequence[Path | str] = (), net
     Args:
         read: directories and files that may be read and executed.
         write: directories and files that may be read and written, device nodes included; not executed.
-        network: whether TCP stays allowed.
 
     Raises:
         OSError: the kernel knows Landlock and refused the rules.
@@ -138,7 +137,7 @@ def confine(*, read: Sequence[Path | str], write: Sequence[Path | str] = (), net
     if abi == 0:
         return Confinement(0, False, ())
     rights = (1 << _KNOWN_RIGHTS.get(abi, 16)) - 1
-    refuse_tcp = abi >= 4 and not network
+    refuse_tcp = abi >= 4
     attributes = _RulesetAttributes(
         rights, _TCP_BIND_CONNECT if refuse_tcp else 0, _SCOPE_ABSTRACT_UNIX_SIGNAL if abi >= 6 else 0
     )
@@ -197,45 +196,26 @@ _CLONE_THREAD = 0x10000
 
 _MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _CALLS = {
-    "x86_64": {
-        "clone": 56,
-        "fork": 57,
-        "vfork": 58,
-        "clone3": 435,
-        "execve": 59,
-        "execveat": 322,
-        "setpgid": 109,
-        "setsid": 112,
-        "kill": 62,
-        "tgkill": 234,
-        "rt_sigqueueinfo": 129,
-        "rt_tgsigqueueinfo": 297,
-        "prlimit64": 302,
-        "tkill": 200,
-        "pidfd_open": 434,
-        "ptrace": 101,
-        "process_vm_readv": 310,
-        "process_vm_writev": 311,
-    },
-    "aarch64": {
-        "clone": 220,
-        "clone3": 435,
-        "execve": 221,
-        "execveat": 281,
-        "setpgid": 154,
-        "setsid": 157,
-        "kill": 129,
-        "tgkill": 131,
-        "rt_sigqueueinfo": 138,
-        "rt_tgsigqueueinfo": 240,
-        "prlimit64": 261,
-        "tkill": 130,
-        "pidfd_open": 434,
-        "ptrace": 117,
-        "process_vm_readv": 270,
-        "process_vm_writev": 271,
-    },
+    "clone": (56, 220),
+    "fork": (57, None),
+    "vfork": (58, None),
+    "clone3": (435, 435),
+    "execve": (59, 221),
+    "execveat": (322, 281),
+    "setpgid": (109, 154),
+    "setsid": (112, 157),
+    "kill": (62, 129),
+    "tgkill": (234, 131),
+    "rt_sigqueueinfo": (129, 138),
+    "rt_tgsigqueueinfo": (297, 240),
+    "prlimit64": (302, 261),
+    "tkill": (200, 130),
+    "pidfd_open": (434, 434),
+    "ptrace": (101, 117),
+    "process_vm_readv": (310, 270),
+    "process_vm_writev": (311, 271),
 }
+"""Numbers of calls on each of the machines in their order, None where one has no such call."""
 _ON_ITSELF = ("kill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "prlimit64")
 """Calls whose first argument is a process: its own, or 0 for itself or its group, which it is alone in."""
 _ON_OTHERS = ("tkill", "pidfd_open", "ptrace", "process_vm_readv", "process_vm_writev")
@@ -255,7 +235,7 @@ def refuse_processes(*, threads: bool) -> bool:
     Returns:
         Whether it is so from now on; some kernels and machines have no filters.
     """
-    calls = _CALLS.get(os.uname().machine, {})
+    calls = _calls_here()
     program: list[_Instruction] = []
     if threads and "clone" in calls:
         # Flags of clone3 stand in memory, where a filter cannot look: the C library then falls back on clone.
@@ -268,7 +248,15 @@ def refuse_processes(*, threads: bool) -> bool:
 
 def stay_in_group() -> bool:
     """Let this process and all that it starts never leave its process group; whether it is so from now on."""
-    return _install(_refusing(_CALLS.get(os.uname().machine, {}), ["setsid", "setpgid"], errno.EPERM))
+    return _install(_refusing(_calls_here(), ["setsid", "setpgid"], errno.EPERM))
+
+
+def _calls_here() -> dict[str, int]:
+    """The numbers of calls on this machine; none where it is another."""
+    if (machine := os.uname().machine) not in _MACHINES:
+        return {}
+    column = [*_MACHINES].index(machine)
+    return {name: number for name, numbers in _CALLS.items() if (number := numbers[column]) is not None}
 
 
 def _returns(what: int) -> _Instruction:
