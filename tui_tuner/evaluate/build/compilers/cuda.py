@@ -86,9 +86,9 @@ class Nvcc:
     @classmethod
     def _at(cls, program: Path, architecture: str, packages: Path | None) -> Nvcc:
         for variant in (f"{architecture}a", architecture):
-            here = _HERE.search(_run(program, "--dryrun", "-cubin", f"-arch={variant}", SOURCE))
+            here = _HERE.search("".join(_printed(program, "--dryrun", "-cubin", f"-arch={variant}", SOURCE)))
             if here is not None:
-                release = _RELEASE.search(_run(program, "--version"))
+                release = _RELEASE.search("".join(_printed(program, "--version")))
                 version = release[1] if release else "of unknown version"
                 real = Path(here[1]).resolve() / "nvcc"
                 sooner = None
@@ -180,13 +180,13 @@ def _instantiation(kernel: str) -> str:
     return f'#include "{SOURCE}"\nstatic auto* const tuned_instance = &{kernel};\n'
 
 
-def _run(*command: Path | str) -> str:
-    """What a program of the toolkit prints; nothing where it fails."""
+def _printed(*command: Path | str, limit_s: float = 30) -> tuple[str, str]:
+    """What a program of the toolkit, or our own with NVRTC, prints on either stream; nothing where it fails."""
     try:
-        done = run_program([*map(str, command)], environment=environment_without_keys(), limit_s=30)
+        done = run_program([*map(str, command)], environment=environment_without_keys(), limit_s=limit_s)
     except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout + done.stderr if done.returncode == 0 else ""
+        return "", ""
+    return (done.stdout, done.stderr) if done.returncode == 0 else ("", "")
 
 
 def _foreign_host_compiler() -> Path | None:
@@ -196,8 +196,6 @@ def _foreign_host_compiler() -> Path | None:
         return None
     return Path(found)
 
-
-NVRTC_SOURCE, NVRTC_ARTIFACT = "kernel.cu", "kernel.cubin"
 
 _CHILD = Path(nvrtc_child.__file__).resolve()
 _FIRST_WITH_VARIANT = 90
@@ -232,8 +230,9 @@ class Nvrtc:
         Raises:
             DeviceError: there is none, or it cannot build for this architecture.
         """
-        packages = _packages()
-        said = "" if packages is None else _ask(packages)
+        packages, said = _packages(), ""
+        if packages is not None:  # asked in a child so that this process loads no CUDA
+            said, _ = _printed(sys.executable, "-I", _CHILD, packages, "--version", limit_s=60)
         if packages is None or not said:
             raise DeviceError("no NVRTC for this Python", hint=_NVRTC_HINT)
         version, *architectures = said.split()
@@ -246,26 +245,18 @@ class Nvrtc:
     def recipe(self, candidate: Candidate, configuration: Configuration, options: Sequence[str]) -> Recipe:
         """Compile to a cubin in a Python of ours that is confined like any compiler."""
         candidate, options = with_late_warps(candidate, options)
+        kernel = in_namespaces(checked_name(candidate.kernel), candidate.source)
         command = (
-            *(sys.executable, "-I", str(_CHILD), str(self.packages), self.release),
-            *(
-                in_namespaces(checked_name(candidate.kernel), candidate.source),
-                NVRTC_SOURCE,
-                NVRTC_ARTIFACT,
-                "--",
-                f"-arch={self.architecture}",
-                "-std=c++17",
-                "-w",
-                "--ptxas-options=-v",
-            ),
+            *(sys.executable, "-I", str(_CHILD), str(self.packages), self.release, kernel, SOURCE, ARTIFACT, "--"),
+            *(f"-arch={self.architecture}", "-std=c++17", "-w", "--ptxas-options=-v"),
             *(*macros(configuration), *(f"-I{path}" for path in self.includes), *options),
         )
         python = (Path(sys.prefix), Path(sys.base_prefix), self.packages, _CHILD)
         read = (*python, *self.includes, *include_paths(options))
         made_with = (_CHILD, *_libraries(self.packages), *self.includes)
         warm = _script(self.packages)
-        files, headers = {NVRTC_SOURCE: candidate.source}, Headers(self.includes)
-        return Recipe(files, command, NVRTC_ARTIFACT, read, made_with=made_with, headers=headers, warm=warm)
+        files, headers = {SOURCE: candidate.source}, Headers(self.includes)
+        return Recipe(files, command, ARTIFACT, read, made_with=made_with, headers=headers, warm=warm)
 
     def symbol(self, candidate: Candidate, log: str) -> str:
         """The kernel's mangled name, as NVRTC told it."""
@@ -299,27 +290,19 @@ def _packages() -> Path | None:
     return Path(spec.submodule_search_locations[0]).parents[1]
 
 
-def _ask(packages: Path) -> str:
-    """Version and architectures, asked in a child so that this process loads no CUDA; nothing where it fails."""
-    command = (sys.executable, "-I", str(_CHILD), str(packages), "--version")
-    try:
-        done = run_program(command, environment=environment_without_keys(), limit_s=60)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout if done.returncode == 0 else ""
-
-
 @cache
 def _libraries(packages: Path) -> tuple[Path, ...]:
     """NVRTC itself: of packages beside ours, of CUDA_HOME, of /usr/local/cuda."""
-    toolkit = Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"))
-    return (*sorted(packages.glob("nvidia/*/lib/libnvrtc*")), *sorted(toolkit.glob("lib64/libnvrtc*")))
+    return (*sorted(packages.glob("nvidia/*/lib/libnvrtc*")), *sorted(_toolkit().glob("lib64/libnvrtc*")))
 
 
 def _includes(packages: Path) -> tuple[Path, ...]:
     """Directories of the toolkit's headers: of packages beside ours, of CUDA_HOME, of /usr/local/cuda."""
-    toolkits = [Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "include")]
-    for include in [*sorted(packages.glob("nvidia/*/include")), *toolkits]:
+    for include in [*sorted(packages.glob("nvidia/*/include")), _toolkit() / "include"]:
         if Path(include, "cuda_fp16.h").is_file():
             return tuple(path for path in (include, include / "cccl") if path.is_dir())
     return ()
+
+
+def _toolkit() -> Path:
+    return Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"))
