@@ -17,6 +17,7 @@ from pathlib import Path
 from threading import Lock
 
 from tui_tuner.evaluate.build.compilers import Recipe, include_paths
+from tui_tuner.evaluate.build.compilers.gnu import cpu_line
 from tui_tuner.resources import __version__
 
 MAX_FILES = 10_000
@@ -86,47 +87,37 @@ def _all_beneath(paths: Iterable[Path]) -> Iterator[_Stamp]:
     for path in paths:
         yield _stamp(path, changed=True)
         for directory, directories, files in os.walk(path, followlinks=True):
-            identity = _identity(directory)
-            if identity is None or identity in seen:  # a link may lead back to where it stands
+            status = _status(directory)
+            if status is None or (status.st_dev, status.st_ino) in seen:  # a link may lead back to where it stands
                 directories.clear()
                 continue
-            seen.add(identity)
+            seen.add((status.st_dev, status.st_ino))
             yield _time(directory)
             yield from (_stamp(Path(directory, file), changed=True) for file in files)
 
 
-def _identity(directory: str) -> tuple[int, int] | None:
-    try:
-        status = Path(directory).stat()
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
-
-
 def _time(directory: str) -> _Stamp:
-    try:
-        return (directory, Path(directory).stat().st_mtime_ns)
-    except OSError:
-        return (directory,)
+    status = _status(directory)
+    return (directory,) if status is None else (directory, status.st_mtime_ns)
 
 
 def _stamp(path: Path, *, changed: bool = False) -> _Stamp:
     """A file's size and times; nobody can set back the time of the last change, but a new link to a file sets it."""
-    try:
-        status = path.stat()
-    except OSError:
+    if (status := _status(path)) is None:
         return (str(path),)
     more = (status.st_ctime_ns,) if changed else ()
     return (str(path), status.st_size, status.st_mtime_ns, *more)
+
+
+def _status(path: Path | str) -> os.stat_result | None:
+    try:
+        return Path(path).stat()
+    except OSError:
+        return None
 
 
 @cache
 def _machine() -> tuple[str, ...]:
     """What code for this very machine depends on; home directories are shared by machines that differ."""
     libc = (os.confstr("CS_GNU_LIBC_VERSION") or "") if "CS_GNU_LIBC_VERSION" in os.confstr_names else ""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        lines = []
-    features = next((line for line in lines if line.startswith(("flags", "Features"))), "")
-    return (platform.machine(), libc, features)
+    return (platform.machine(), libc, cpu_line("flags", "Features"))

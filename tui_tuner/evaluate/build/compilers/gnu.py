@@ -99,12 +99,16 @@ def fingerprint() -> str:
 
 def cpu_model() -> str:
     """The processor's name as Linux gives it, else its architecture."""
+    return cpu_line("model name").partition(":")[2].strip() or platform.machine()
+
+
+def cpu_line(*beginnings: str) -> str:
+    """The first line that begins so of what Linux tells of the processor; empty where there is none."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
-        lines = []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.machine()
+        return ""
+    return next((line for line in lines if line.startswith(beginnings)), "")
 
 
 _VERSION = re.compile(r"\d+\.\d+(\.\d+)?")
