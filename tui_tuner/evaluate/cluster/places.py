@@ -6,9 +6,9 @@ Ray tells when a worker is gone: then its place is lost, and what it was doing i
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -163,19 +163,19 @@ class RemotePlace:
     async def close(self) -> None:
         """End the runner; the worker stays."""
         if self._actor is not None:
-            with contextlib.suppress(PlaceLost, TimeoutError):
-                async with asyncio.timeout(GOODBYE_S):
-                    await self._called("end_runner")
+            await self._said("end_runner")
 
     async def leave(self) -> None:
         """End the worker."""
-        if self._actor is None:
-            return
-        with contextlib.suppress(PlaceLost, TimeoutError):
+        if self._actor is not None:
+            await self._said("close")
+            self._connection.ray.kill(self._actor)
+            self._actor = None
+
+    async def _said(self, goodbye: str) -> None:
+        with suppress(PlaceLost, TimeoutError):
             async with asyncio.timeout(GOODBYE_S):
-                await self._called("close")
-        self._connection.ray.kill(self._actor)
-        self._actor = None
+                await self._called(goodbye)
 
     async def build(self, message: BuildMessage) -> tuple[Build, dict[str, bytes]]:
         """Build there; the artifact is a file of this name.
