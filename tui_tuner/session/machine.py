@@ -5,23 +5,27 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeVar
+
+from pydantic import TypeAdapter
 
 from tui_tuner.errors import JournalError
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.evaluator import Evaluator, MachineReport
-from tui_tuner.evaluate.library import LibraryTime
 from tui_tuner.evaluate.recorded import packed, unpacked
-from tui_tuner.evaluate.results import DeviceInfo, Evaluation
+from tui_tuner.evaluate.results import DeviceInfo
 from tui_tuner.journal.recall import Recall, RecordEnds
-from tui_tuner.problem.model import Configuration, Problem, Test
+from tui_tuner.problem.model import Problem, Test
 from tui_tuner.search.connection import SearchProcess
 
 _OF_NO_EVALUATION = {"source_text", "directory", "tunables", "search", "defaults", "steps", "library"}
 """What a problem says that no result depends on, or only by way of candidate and configuration."""
 
-
+_REPORT = TypeAdapter(MachineReport)
+_ALWAYS_TOLD = {"device", "sandbox", "note", "given", "tests", "dropped"}
+"""What of a report is recorded though it be empty."""
 NEWS_S = 1.0
 """How often is looked what happens to devices."""
 LONG_S = 10.0
@@ -97,21 +101,11 @@ class Machine:
             method: of the search that comes next: its libraries are loaded meanwhile.
         """
         result = await self._recall.once("device", {}, lambda: self._start_live(proposed, method))
-        self._started = MachineReport(
-            device=DeviceInfo.model_validate(result["device"]),
-            sandbox=result["sandbox"],
-            note=result["note"],
-            given=Evaluation.model_validate(result["given"]),
-            tests=[Test.model_validate(test) for test in result.get("tests", [])],
-            dropped=result.get("dropped", []),
-            left_out=result.get("left_out", []),
-            members=unpacked(result["members"], self._given_problem.tunables) if "members" in result else None,
-            devices=result.get("devices", []),
-            jobs=result.get("jobs", 0),
-            library=LibraryTime.model_validate(result["library"]) if "library" in result else None,
-            profiles=result.get("profiles", False),
-        )
-        return self._started
+        report = _REPORT.validate_python({name: value for name, value in result.items() if name != "members"})
+        if "members" in result:
+            report = replace(report, members=unpacked(result["members"], self._given_problem.tunables))
+        self._started = report
+        return report
 
     @property
     def started(self) -> MachineReport:
@@ -205,22 +199,12 @@ class Machine:
             await self.search_process.load(method)
         started = await self.watched(self._have_evaluator().start(proposed))
         self._live = True
-        return {
-            "device": started.device.model_dump(mode="json"),
-            "sandbox": started.sandbox,
-            "note": started.note,
-            "given": started.given.model_dump(mode="json"),
-            "tests": [test.model_dump(mode="json") for test in started.tests],
-            "dropped": started.dropped,
-            **({"left_out": started.left_out} if started.left_out else {}),
-            **({"profiles": True} if started.profiles else {}),
-            **({"library": started.library.model_dump(mode="json")} if started.library is not None else {}),
-            **self._packed(started.members),
-            **({"devices": [*started.devices], "jobs": started.jobs} if len(started.devices) > 1 else {}),
-        }
-
-    def _packed(self, members: Sequence[Configuration] | None) -> dict[str, str]:
-        return {} if members is None else {"members": packed(members, self._given_problem.tunables)}
+        left_out = {"members"} if len(started.devices) > 1 else {"members", "devices", "jobs"}
+        told = _REPORT.dump_python(started, mode="json", exclude=left_out)
+        told = {name: value for name, value in told.items() if value or name in _ALWAYS_TOLD}
+        if started.members is not None:
+            told["members"] = packed(started.members, self._given_problem.tunables)
+        return told
 
     async def _resume_on(self, evaluator: Evaluator) -> None:
         started = await self.watched(evaluator.start(self.started.tests))
