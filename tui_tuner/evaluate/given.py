@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from tui_tuner.errors import MachineError, ProblemError, UserError
@@ -18,7 +19,7 @@ from tui_tuner.evaluate.runner.protocol import (
     RehearsalRequest,
 )
 from tui_tuner.evaluate.runner.supervisor import RunnerDied
-from tui_tuner.evaluate.site import Place
+from tui_tuner.evaluate.site import Place, expected
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.check_inputs import faults_of_test
 from tui_tuner.problem.inputs import array_bytes, label_of
@@ -53,13 +54,8 @@ async def check_given(problem: Problem, proposed: Sequence[Test], make: MakeExec
     Raises:
         ProblemError: it does not build or run, or it fails a check that was not only proposed.
     """
-
     _refuse_beyond_memory(problem)
-
-    async def rehearse(trial: Problem) -> str | None:
-        return await _rehearse(trial, make, place)
-
-    kept, dropped = await kept_tests(problem, proposed, rehearse)
+    kept, dropped = await kept_tests(problem, proposed, partial(_rehearse, make=make, place=place))
     if kept:
         try:
             with_tests = problem.with_tests(kept)
@@ -94,10 +90,8 @@ async def _rehearse(trial: Problem, make: MakeExecutable, place: Place) -> str |
     try:
         answer = await place.ask(RehearsalRequest(problem=trial, baseline=built[1]))
     except RunnerDied as died:
-        return f"{died.failure.kind}: {died.failure.message}"
-    if not isinstance(answer, RehearsalAnswer):
-        raise RuntimeError(f"unexpected answer to rehearse: {answer!r}")
-    return answer.reason
+        return died.failure.in_words
+    return expected(RehearsalAnswer, answer).reason
 
 
 async def _prepare(problem: Problem, draws: int, make: MakeExecutable, place: Place) -> tuple[Build, EvaluationAnswer]:
@@ -107,11 +101,10 @@ async def _prepare(problem: Problem, draws: int, make: MakeExecutable, place: Pl
         raise ProblemError(f"the kernel as given cannot run: {built.message}", file=source)
     build, executable = built
     try:
-        answer = await place.open(PreparationRequest(problem=problem, baseline=executable, draws=draws))
+        request = PreparationRequest(problem=problem, baseline=executable, draws=draws)
+        answer = expected(EvaluationAnswer, await place.open(request))
     except RunnerDied as died:
         answer = EvaluationAnswer(failure=died.failure)
-    if not isinstance(answer, EvaluationAnswer):
-        raise RuntimeError(f"unexpected answer to prepare: {answer!r}")
     if answer.failure is not None:
         raise ProblemError(
             f"the kernel as given fails: {answer.failure.kind}, {answer.failure.message}",

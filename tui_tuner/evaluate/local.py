@@ -36,7 +36,7 @@ from tui_tuner.evaluate.runner.protocol import (
 from tui_tuner.evaluate.runner.supervisor import RunnerDied
 from tui_tuner.evaluate.sanitizers import Kernel, Sanitizers, chosen_tools
 from tui_tuner.evaluate.several import Places, of_the_challenger
-from tui_tuner.evaluate.site import ArtifactBuilder, LocalOptions, Site, ThisMachine, Tools
+from tui_tuner.evaluate.site import ArtifactBuilder, LocalOptions, Site, ThisMachine, Tools, expected
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.expressions import evaluate
 from tui_tuner.problem.model import Configuration, Problem, Test
@@ -172,11 +172,9 @@ class LocalEvaluator:
 
     async def _measured(self, kernel: Kernel, request: EvaluationRequest) -> EvaluationAnswer:
         try:
-            answer = await self._places.ask(request)
+            answer = expected(EvaluationAnswer, await self._places.ask(request))
         except RunnerDied as died:
             answer = EvaluationAnswer(failure=died.failure)
-        if not isinstance(answer, EvaluationAnswer):
-            raise RuntimeError(f"unexpected answer to evaluate: {answer!r}")
         if answer.failure is not None and self._sanitizers is not None:
             failure = await self._sanitizers.located(kernel, answer.failure)
             answer = answer.model_copy(update={"failure": failure})
@@ -207,9 +205,7 @@ class LocalEvaluator:
             answer = await self._places.ask(ComparisonRequest(incumbent=old, challenger=new, delta=delta))
         except RunnerDied as died:
             return Comparison.failed(of_the_challenger(died))
-        if not isinstance(answer, ComparisonAnswer):
-            raise RuntimeError(f"unexpected answer to compare: {answer!r}")
-        return answer.comparison
+        return expected(ComparisonAnswer, answer).comparison
 
     async def profile(self, candidate: Candidate, configuration: Configuration) -> Profile:
         """The machine code of a configuration that was built before, and what the first device counts in a launch."""

@@ -28,6 +28,7 @@ from tui_tuner.evaluate.runner.protocol import (
 )
 from tui_tuner.evaluate.runner.supervisor import RunnerDied
 from tui_tuner.evaluate.sandbox.run import Policy, run_confined
+from tui_tuner.evaluate.site import expected
 from tui_tuner.evaluate.toolkit import LATE_WARPS, WARPCHECK
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
@@ -146,14 +147,13 @@ class Sanitizers:
 
     async def _watched(self, tools: Sequence[str], executable: Executable) -> dict[str, ToolFinding]:
         try:
-            answer = await self.ask(SanitizeRequest(executable=executable, tools=list(tools)))
+            request = SanitizeRequest(executable=executable, tools=list(tools))
+            answer = expected(SanitizeAnswer, await self.ask(request))
         except RunnerDied as died:
             if len(tools) == 1:
                 return {tools[0]: ToolFinding(failure=died.failure)}
             alone = [await self._watched([tool], executable) for tool in tools]
             return {tool: finding for found in alone for tool, finding in found.items()}
-        if not isinstance(answer, SanitizeAnswer):
-            raise RuntimeError(f"unexpected answer to sanitize: {answer!r}")
         artifact = Path(executable.artifact)
         return {
             tool: ToolFinding(failure=await with_lines(finding.failure, artifact, self.policy))

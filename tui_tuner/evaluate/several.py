@@ -28,7 +28,7 @@ from tui_tuner.evaluate.runner.protocol import (
     RunnerRequest,
 )
 from tui_tuner.evaluate.runner.supervisor import RunnerDied
-from tui_tuner.evaluate.site import OtherPlace, Place, PlaceLost
+from tui_tuner.evaluate.site import OtherPlace, Place, PlaceLost, expected
 
 
 @dataclass(frozen=True)
@@ -153,13 +153,10 @@ class Places:
 
     async def _take(self, place: Place, request: OpenRequest, name: str) -> DeviceAnswer:
         try:
-            answer = await place.open(request.model_copy(update={"device": name}))
+            return expected(DeviceAnswer, await place.open(request.model_copy(update={"device": name})))
         except RunnerDied as died:
             hint = f"what its driver says is in {self.log}"
             raise DeviceError(f"the device cannot be used: {died.failure.message}", hint=hint) from died
-        if not isinstance(answer, DeviceAnswer):
-            raise RuntimeError(f"unexpected answer to open: {answer!r}")
-        return answer
 
     async def open(self, request: RunnerRequest) -> RunnerAnswer:
         """Ask the first, and of all that join later and of all that follow a crash the same."""

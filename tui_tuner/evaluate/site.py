@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.build.builder import Builder
@@ -22,11 +22,20 @@ from tui_tuner.evaluate.devices.probe import probe_devices
 from tui_tuner.evaluate.profiling.profiler import Profiler
 from tui_tuner.evaluate.results import Build, DeviceInfo
 from tui_tuner.evaluate.runner import send_home
-from tui_tuner.evaluate.runner.protocol import DeviceAnswer, RunnerAnswer, RunnerRequest
+from tui_tuner.evaluate.runner.protocol import DeviceAnswer, Frame, RunnerAnswer, RunnerRequest
 from tui_tuner.evaluate.runner.supervisor import Supervisor
 from tui_tuner.evaluate.sandbox.run import Policy, SandboxReport
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Problem
+
+AnswerT = TypeVar("AnswerT", bound=Frame)
+
+
+def expected(kind: type[AnswerT], answer: Frame) -> AnswerT:
+    """An answer, which has to be of this kind."""
+    if not isinstance(answer, kind):
+        raise RuntimeError(f"{kind.__name__} was expected, not {answer!r}")
+    return answer
 
 
 class PlaceLost(Exception):

@@ -15,7 +15,7 @@ from tui_tuner.evaluate.programs import launch_shapes
 from tui_tuner.evaluate.results import DeviceInfo, Failure, FailureKind
 from tui_tuner.evaluate.runner.protocol import DeviceAnswer, Executable, OpenRequest, RehearsalAnswer, RehearsalRequest
 from tui_tuner.evaluate.runner.supervisor import RunnerDied
-from tui_tuner.evaluate.site import ArtifactBuilder, LocalOptions, ThisMachine
+from tui_tuner.evaluate.site import ArtifactBuilder, LocalOptions, ThisMachine, expected
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.inputs import array_bytes
 from tui_tuner.problem.languages import COMPILED_LANGUAGES
@@ -224,13 +224,11 @@ class _Bench:
         began = time.monotonic()
         try:
             request = RehearsalRequest(problem=trial, baseline=executable, is_timed=is_timed)
-            answer = await self._site.first.ask(request)
+            answer = expected(RehearsalAnswer, await self._site.first.ask(request))
         except RunnerDied as died:
-            return TrialResult(f"{died.failure.kind}: {died.failure.message}")
+            return TrialResult(died.failure.in_words)
         except UserError as error:
             return TrialResult(error.message)
-        if not isinstance(answer, RehearsalAnswer):
-            raise RuntimeError(f"unexpected answer to rehearse: {answer!r}")
         return TrialResult(
             answer.reason,
             seconds=time.monotonic() - began,
@@ -251,9 +249,7 @@ class _Bench:
             await self._site.ready(choice, problem)
             policy = self._options.policy
             request = OpenRequest(device=spelled(choice), allow_unconfined=policy.allow_unconfined, run="")
-            answer = await self._site.first.open(request)
-            if not isinstance(answer, DeviceAnswer):
-                raise RuntimeError(f"unexpected answer to open: {answer!r}")
+            answer = expected(DeviceAnswer, await self._site.first.open(request))
             self._device = answer.device
             self._builder = (await self._site.tools(choice, answer.device, problem)).builder
         return self._builder, self._device

@@ -33,7 +33,7 @@ from tui_tuner.evaluate.cluster.worker import (
 from tui_tuner.evaluate.results import Build
 from tui_tuner.evaluate.runner.protocol import DeviceAnswer, Frame, OpenRequest, RunnerAnswer, RunnerRequest
 from tui_tuner.evaluate.runner.supervisor import RunnerDied
-from tui_tuner.evaluate.site import PlaceLost
+from tui_tuner.evaluate.site import PlaceLost, expected
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Problem
 from tui_tuner.problem.reference import find_reference
@@ -189,10 +189,8 @@ class RemotePlace:
             reply, files = await self._served(message, {})
         finally:
             self.building -= 1
-        if not isinstance(reply, BuiltReply):
-            raise RuntimeError(f"unexpected reply to build: {reply!r}")
         self._sent.update(files)
-        return reply.build, files
+        return expected(BuiltReply, reply).build, files
 
     async def _open(self, request: OpenRequest) -> RunnerAnswer:
         await self._introduced()
@@ -208,12 +206,11 @@ class RemotePlace:
             cache_mb=self._connection.options.cache_mb,
         )
         reply, _ = await self._served(message, {})
-        if not isinstance(reply, ToolsReply):
-            raise RuntimeError(f"unexpected reply to tools: {reply!r}")
-        first = self._connection.tools = self._connection.tools or reply
-        if first.toolchain != reply.toolchain:
-            raise DeviceError(f"its compiler is {reply.toolchain}, that of the first {first.toolchain}")
-        self.tools = reply
+        tools = expected(ToolsReply, reply)
+        first = self._connection.tools = self._connection.tools or tools
+        if first.toolchain != tools.toolchain:
+            raise DeviceError(f"its compiler is {tools.toolchain}, that of the first {first.toolchain}")
+        self.tools = tools
         return answer
 
     async def _introduced(self) -> None:
@@ -246,9 +243,7 @@ class RemotePlace:
             files[self._problem.reference.python.rpartition(":")[0]] = await asyncio.to_thread(reference.read_bytes)
         reply, _ = await self._served(AskMessage.model_validate({"request": content, "keep": keep}), files)
         self._sent.update(names)
-        if not isinstance(reply, AnsweredReply):
-            raise RuntimeError(f"unexpected reply to ask: {reply!r}")
-        return reply.answer
+        return expected(AnsweredReply, reply).answer
 
     async def _served(self, message: Frame, files: dict[str, bytes]) -> tuple[Reply, dict[str, bytes]]:
         content, back = unpacked(await self._called("serve", packed(message, files)))

@@ -121,9 +121,8 @@ MESSAGES: TypeAdapter[Message] = TypeAdapter(Message)
 REPLIES: TypeAdapter[Reply] = TypeAdapter(Reply)
 
 
-def packed(message: Frame, files: Mapping[str, bytes] | None = None) -> bytes:
+def packed(message: Frame, files: Mapping[str, bytes]) -> bytes:
     """A parcel."""
-    files = files or {}
     listed = {name: len(content) for name, content in files.items()}
     text = json.dumps({"message": message.model_dump(mode="json"), "files": listed}).encode()
     return b"".join((_LENGTH.pack(len(text)), text, *files.values()))
