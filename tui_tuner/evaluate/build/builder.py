@@ -118,7 +118,7 @@ class Builder:
         candidate = candidate.model_copy(update={"source": source})
         failure = refuse(candidate.source, self._language)
         if failure is not None:
-            raise BuildRefusal(failure)
+            raise BuildRefusal(failure.kind, failure.message)
         recipe = self._compiler.recipe(candidate, configuration, options)
         unused = await asyncio.to_thread(unused_tunables, candidate, configuration, options, recipe.headers)
         if not unused:

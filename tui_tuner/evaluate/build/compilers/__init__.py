@@ -117,12 +117,13 @@ class BuildRefusal(Exception):
     """A configuration that is not built.
 
     Args:
-        failure: why not.
+        kind: of the failure that it is.
+        message: why not.
     """
 
-    def __init__(self, failure: Failure) -> None:
-        super().__init__(failure.message)
-        self.failure = failure
+    def __init__(self, kind: FailureKind, message: str) -> None:
+        super().__init__(message)
+        self.failure = Failure(kind=kind, message=message)
 
 
 def macros(configuration: Configuration) -> list[str]:
@@ -141,7 +142,7 @@ def checked_name(kernel: str) -> str:
         BuildRefusal: it is something else.
     """
     if not _KERNEL.fullmatch(kernel):
-        raise BuildRefusal(Failure(kind=FailureKind.INVALID, message=f"{kernel!r} is not the name of a kernel"))
+        raise BuildRefusal(FailureKind.INVALID, f"{kernel!r} is not the name of a kernel")
     return kernel
 
 
@@ -153,7 +154,7 @@ def include_paths(options: Sequence[str]) -> tuple[Path, ...]:
 
 def _name(name: str) -> str:
     if not _NAME.fullmatch(name):
-        raise BuildRefusal(Failure(kind=FailureKind.INVALID, message=f"'{name}' is not a name that can be a macro"))
+        raise BuildRefusal(FailureKind.INVALID, f"'{name}' is not a name that can be a macro")
     return name
 
 
@@ -164,9 +165,7 @@ def _token(name: str, value: Value) -> str:
         return repr(value)
     if isinstance(value, str) and _TOKEN.fullmatch(value):
         return value
-    raise BuildRefusal(
-        Failure(kind=FailureKind.INVALID, message=f"{name} = {value!r}: not a single number or identifier")
-    )
+    raise BuildRefusal(FailureKind.INVALID, f"{name} = {value!r}: not a single number or identifier")
 
 
 MAX_ERRORS = 8

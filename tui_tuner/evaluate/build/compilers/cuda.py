@@ -30,7 +30,7 @@ from tui_tuner.evaluate.build.compilers import (
 )
 from tui_tuner.evaluate.build.compilers.late_warps import with_late_warps
 from tui_tuner.evaluate.build.compilers.symbols import kernel_resources, kernel_symbol
-from tui_tuner.evaluate.results import Failure, FailureKind, Resources
+from tui_tuner.evaluate.results import FailureKind, Resources
 from tui_tuner.evaluate.toolkit import WITH_LINES, toolkit_programs
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
@@ -263,7 +263,7 @@ class Nvrtc:
         for line in reversed(log.splitlines()):
             if line.startswith(nvrtc_child.SYMBOL_LINE):
                 return line.removeprefix(nvrtc_child.SYMBOL_LINE)
-        raise BuildRefusal(Failure(kind=FailureKind.COMPILE, message=f"the source has no kernel '{candidate.kernel}'"))
+        raise BuildRefusal(FailureKind.COMPILE, f"the source has no kernel '{candidate.kernel}'")
 
     def resources(self, log: str, symbol: str) -> Resources:
         """What the kernel needs, from ptxas's part of the log."""

@@ -11,7 +11,7 @@ import tree_sitter_cuda
 from tree_sitter import Language, Node, Parser
 
 from tui_tuner.evaluate.build.compilers import BuildRefusal
-from tui_tuner.evaluate.results import Failure, FailureKind
+from tui_tuner.evaluate.results import FailureKind
 
 _UNSUPPORTED_HEADERS = {
     "mma.h": "tensor cores",
@@ -98,7 +98,7 @@ def rewritten(source: str) -> str:
     nodes = list(_walk(_parser().parse(text).root_node))
     reason = first_unsupported(nodes)
     if reason is not None:
-        raise BuildRefusal(Failure(kind=FailureKind.REFUSED, message=reason))
+        raise BuildRefusal(FailureKind.REFUSED, reason)
     tokens = [node for node in nodes if node.child_count == 0 and node.start_byte < node.end_byte]
     edits = [*_edits(tokens), *_noinline_edits(text), *_unread_edits(nodes)]
     for first, after, replacement in sorted(edits, reverse=True):

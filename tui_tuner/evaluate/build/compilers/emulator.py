@@ -29,7 +29,7 @@ from tui_tuner.evaluate.build.compilers.gnu import (
     quick_linker,
     runtime_sources,
 )
-from tui_tuner.evaluate.results import Failure, FailureKind, Resources
+from tui_tuner.evaluate.results import FailureKind, Resources
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
 from tui_tuner.problem.signature import in_namespaces
@@ -198,4 +198,4 @@ def _refuse_loading(options: Sequence[str]) -> None:
     for option in options:
         if _LOADING.search(option) and not option.startswith(("-D", "-I")):
             message = f"'{option}' has the compiler load code or run a program: take it out of compiler_options"
-            raise BuildRefusal(Failure(kind=FailureKind.REFUSED, message=message))
+            raise BuildRefusal(FailureKind.REFUSED, message)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tui_tuner.evaluate.build.compilers import BuildRefusal, Recipe, include_paths, macros
-from tui_tuner.evaluate.results import Failure, FailureKind, Resources
+from tui_tuner.evaluate.results import FailureKind, Resources
 from tui_tuner.evaluate.sandbox.process import existing, python_places
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
@@ -65,7 +65,7 @@ class OpenCLCompiler:
         if candidate.kernel not in names:
             there = ", ".join(names) or "none"
             message = f"no kernel is called '{candidate.kernel}' (kernels in the source: {there})"
-            raise BuildRefusal(Failure(kind=FailureKind.COMPILE, message=message))
+            raise BuildRefusal(FailureKind.COMPILE, message)
         return candidate.kernel
 
     def resources(self, log: str, symbol: str) -> Resources:

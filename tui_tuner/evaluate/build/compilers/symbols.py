@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tui_tuner.evaluate.build.compilers import BuildRefusal
-from tui_tuner.evaluate.results import Failure, FailureKind, Resources
+from tui_tuner.evaluate.results import FailureKind, Resources
 
 _MANGLED = "_Z"
 _ENTRY = re.compile(r"^ptxas info\s*: Compiling entry function '([^']+)' for '\w+'$", re.MULTILINE)
@@ -30,7 +30,7 @@ def kernel_symbol(name: str, log: str) -> str:
         message = f"several kernels answer to '{name}' ({', '.join(found)}): give each its own name"
     else:
         message = f"the source has no kernel '{name}'; it has {', '.join(symbols) or 'none at all'}"
-    raise BuildRefusal(Failure(kind=FailureKind.COMPILE, message=message))
+    raise BuildRefusal(FailureKind.COMPILE, message)
 
 
 def kernel_resources(log: str, symbol: str) -> Resources:
