@@ -37,7 +37,7 @@ class Program:
     """A program that is to be started.
 
     Attributes:
-        environment: all that it gets, by one of the policies of `processes.environment`.
+        environment: all that it gets, by one of the policies of `tui_tuner.processes`.
         output: where its standard output goes.
         errors: where its standard error goes.
         has_input: whether it is given something to read.

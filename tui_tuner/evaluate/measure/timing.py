@@ -166,11 +166,9 @@ class Cooling:
         self,
         sample: Callable[[], ClockSample | None],
         sleep: Callable[[float], None] = time.sleep,
-        clock: Clock = time.monotonic,
     ) -> None:
         self._sample = sample
         self._sleep = sleep
-        self._clock = clock
         self._seen: tuple[float, ClockSample | None] = (-math.inf, None)
         self._waited_s = 0.0
         self.dropped = 0
@@ -178,8 +176,8 @@ class Cooling:
     def _now(self) -> ClockSample | None:
         """The device's present state, as it was up to `SEEN_S` ago; always asked for anew while it is held down."""
         at, seen = self._seen
-        if self._clock() - at > SEEN_S or (seen is not None and seen.is_held_down):
-            self._seen = self._clock(), self._sample()
+        if time.monotonic() - at > SEEN_S or (seen is not None and seen.is_held_down):
+            self._seen = time.monotonic(), self._sample()
         return self._seen[1]
 
     def minded(self, launches: TimeLaunches) -> TimeLaunches:
