@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from tui_tuner.evaluate.devices import constant_mismatch
-from tui_tuner.evaluate.devices.native.protocol import MESSAGE_BYTES, CType, Launch, LaunchReport, Memory, Place, Scalar
+from tui_tuner.evaluate.devices.native.protocol import MESSAGE_BYTES, CType, Launch, LaunchReport, Memory, Scalar, Span
 
 Call = Callable[[], int]
 """Launches once and returns a `LaunchStatus`."""
@@ -27,17 +27,17 @@ class MappedLaunch(NamedTuple):
     base: int
 
     @property
-    def values(self) -> Sequence[Place | Scalar]:
+    def values(self) -> Sequence[Span | Scalar]:
         """The values, arrays by where they lie, structures with the addresses of arrays in them."""
         values = [one if isinstance(one, Scalar) else self.memory.arrays[one] for one in self.launch.values]
         for index, offset, array in self.launch.pointers:
             structure, place = values[index], values[array]
-            if isinstance(structure, Scalar) and isinstance(place, Place):
+            if isinstance(structure, Scalar) and isinstance(place, Span):
                 values[index] = structure.holding(offset, self.base + place.start)
         return values
 
     @property
-    def arguments(self) -> Sequence[Place | Scalar]:
+    def arguments(self) -> Sequence[Span | Scalar]:
         """What the kernel is given one by one: the values, but lists of addresses for arrays that have some."""
         lists = {array: self.memory.arrays[own] for array, own, _ in self.memory.lists}
         given = [
@@ -94,15 +94,15 @@ _LEAST_SLOT = 16
 """Bytes."""
 
 
-def _slot(value: Place | Scalar, base: int) -> ctypes.Array[ctypes.c_char]:
+def _slot(value: Span | Scalar, base: int) -> ctypes.Array[ctypes.c_char]:
     """The bytes of an argument, with room for any scalar type that the kernel may have instead."""
-    if isinstance(value, Place):
+    if isinstance(value, Span):
         return ctypes.create_string_buffer((base + value.start).to_bytes(8, "little"), _LEAST_SLOT)
     content = bytes.fromhex(value.content)
     return ctypes.create_string_buffer(content, max(_LEAST_SLOT, 2 * len(content)))
 
 
-def _watched(value: Place | Scalar, base: int) -> WatchedArray:
+def _watched(value: Span | Scalar, base: int) -> WatchedArray:
     if isinstance(value, Scalar):
         return WatchedArray()
     return WatchedArray(base + value.reserved, base + value.start, base + value.end, base + value.after)
@@ -124,8 +124,8 @@ def _called(library: ctypes.CDLL, symbol: str) -> Bind:
     return bind
 
 
-def _argument(value: Place | Scalar, base: int) -> object:
-    if isinstance(value, Place):
+def _argument(value: Span | Scalar, base: int) -> object:
+    if isinstance(value, Span):
         return ctypes.c_void_p(base + value.start)
     return _ctype(value.ctype).from_buffer_copy(bytes.fromhex(value.content))
 
@@ -171,7 +171,7 @@ def constants_in(library: ctypes.CDLL, mapped: MappedLaunch) -> Iterator[tuple[i
         value = mapped.values[index]
         content, nbytes = (
             (mapped.base + value.start, value.end - value.start)
-            if isinstance(value, Place)
+            if isinstance(value, Span)
             else (bytes.fromhex(value.content), len(value.content) // 2)
         )
         variable = getattr(library, name, None)

@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from tui_tuner.evaluate.devices.native.protocol import Memory, Place
+from tui_tuner.evaluate.devices.native.protocol import Memory, Span
 from tui_tuner.problem.placement import ADDRESS_BYTES, addresses_of_parts
 
 _PAGE = mmap.PAGESIZE
@@ -32,7 +32,7 @@ class SharedArray:
         pages: all bytes of its pages.
     """
 
-    place: Place
+    place: Span
     pages: np.ndarray
 
     @property
@@ -80,7 +80,7 @@ class SharedMemory:
         guard_end: bool,
         listed: Mapping[int, int] | None = None,
     ) -> None:
-        places: list[Place] = []
+        places: list[Span] = []
         parts = listed or {}
         for nbytes in (*(array.nbytes for array in arrays), *(ADDRESS_BYTES * count for count in parts.values())):
             places.append(_placed(nbytes, places[-1].after if places else 0, guard_end=guard_end))
@@ -113,12 +113,12 @@ class SharedMemory:
         self.arrays.clear()
 
 
-def _placed(nbytes: int, reserved: int, *, guard_end: bool) -> Place:
+def _placed(nbytes: int, reserved: int, *, guard_end: bool) -> Span:
     mapped = max(_PAGE, -(-nbytes // _PAGE) * _PAGE)
     guard = min(max(_LEAST_GUARD, mapped), _MOST_GUARD)
     first = reserved + guard
     start = first + (mapped - nbytes) // _ALIGNMENT * _ALIGNMENT if guard_end else first
-    return Place(reserved, first, start, start + nbytes, first + mapped, first + mapped + guard)
+    return Span(reserved, first, start, start + nbytes, first + mapped, first + mapped + guard)
 
 
 def _refuse_too_much(nbytes: int) -> None:
@@ -129,7 +129,7 @@ def _refuse_too_much(nbytes: int) -> None:
         raise MemoryError(f"{nbytes} bytes: {error.strerror}") from error
 
 
-def _filled(pages: np.ndarray, place: Place, values: np.ndarray) -> SharedArray:
+def _filled(pages: np.ndarray, place: Span, values: np.ndarray) -> SharedArray:
     array = SharedArray(place, pages[place.first : place.last])
     array.pages[:] = _PATTERN
     array.bytes_view()[:] = np.ascontiguousarray(values).reshape(-1).view(np.uint8)

@@ -21,7 +21,7 @@ CType = str | list[Any]
 """A type of C: what ctypes calls a simple one, `["*", element, count]`, or the members of a structure by name."""
 
 
-class Place(NamedTuple):
+class Span(NamedTuple):
     """Where an array lies in its memory; all numbers are bytes from the start of that.
 
     Attributes:
@@ -56,7 +56,7 @@ class Memory(NamedTuple):
     """
 
     nbytes: int
-    arrays: list[Place]
+    arrays: list[Span]
     restored: list[tuple[int, int]]
     pristine_bytes: int
     lists: list[tuple[int, int, list[int]]]
@@ -182,7 +182,7 @@ def _exactly(channel: socket.socket, nbytes: int) -> bytes:
 
 def _task(fields: list[object]) -> Task:
     task = Task(*fields)  # type: ignore[arg-type]
-    memories = [Memory(*memory)._replace(arrays=[Place(*place) for place in memory[1]]) for memory in task.memories]
+    memories = [Memory(*memory)._replace(arrays=[Span(*place) for place in memory[1]]) for memory in task.memories]
     launches = [
         launch._replace(values=[Scalar(*one) if isinstance(one, list) else one for one in launch.values])
         for launch in (Launch(*each) for each in task.launches)
