@@ -21,7 +21,6 @@ from tui_tuner.evaluate.build.kept_builds import MIB, KeptBuilds, write_once
 from tui_tuner.evaluate.devices.choose import compiler_for, device_named
 from tui_tuner.evaluate.results import Build, DeviceInfo, Failure
 from tui_tuner.evaluate.runner.protocol import (
-    DeviceAnswer,
     Frame,
     PreparationRequest,
     RehearsalRequest,
@@ -78,7 +77,7 @@ class AnsweredReply(Frame):
     """What the runner answered."""
 
     type: Literal["answered"] = "answered"
-    answer: RunnerAnswer | DeviceAnswer
+    answer: RunnerAnswer
 
 
 class ToolsReply(Frame):

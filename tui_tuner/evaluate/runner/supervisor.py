@@ -129,7 +129,7 @@ class RunnerProcess:
             failed.pop_all()
         return cls(child, setup, reader, writer)
 
-    async def ask(self, request: RunnerRequest) -> DeviceAnswer | EvaluationAnswer | RunnerAnswer:
+    async def ask(self, request: RunnerRequest) -> RunnerAnswer:
         """Send a request and wait for its answer.
 
         Raises:
