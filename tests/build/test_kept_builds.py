@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.waiting import LIMIT_S, reached
-from tui_tuner.evaluate.build import surroundings
+from tui_tuner.evaluate.build import kept_builds
 from tui_tuner.evaluate.build.builder import Builder
 from tui_tuner.evaluate.build.compilers import Recipe, gnu, include_paths
 from tui_tuner.evaluate.build.compilers.gnu import CCompiler
@@ -195,7 +195,7 @@ async def test_what_may_read_files_that_nobody_looks_at_stays_in_its_run(builder
 
 
 async def test_what_includes_from_too_many_files_stays_in_its_run(builder, candidate, tmp_path, kept, monkeypatch):
-    monkeypatch.setattr(surroundings, "MAX_FILES", 100)
+    monkeypatch.setattr(kept_builds, "MAX_FILES", 100)
     include = tmp_path / "include"
     include.mkdir()
     for number in range(101):
