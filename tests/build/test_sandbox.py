@@ -249,7 +249,7 @@ async def test_a_program_that_is_missing_is_the_machines_fault_and_not_the_sourc
         await run_confined(("/usr/bin/no-such-compiler",), directory=tmp_path, policy=policy)
 
 
-NO_NAMESPACES = "launcher.leave_network_and_processes = launcher.leave_network = lambda: False\n"
+NO_NAMESPACES = "launcher.leave_network = lambda **_: False\n"
 
 
 @pytest.mark.parametrize("forbidden", ["", NO_NAMESPACES], ids=["namespaces as here", "no namespaces"])

@@ -92,7 +92,7 @@ def test_where_processes_cannot_be_refused_a_kernel_is_not_run(tmp_path: Path, m
         in_c(tmp_path).load(IN_C, "attempt")
 
 
-NO_NAMESPACES = "launcher.leave_network_and_processes = launcher.leave_network = lambda: False\n"
+NO_NAMESPACES = "launcher.leave_network = lambda **_: False\n"
 NO_FILTER = "launcher.stay_in_group = lambda: False\n"
 
 

@@ -22,31 +22,21 @@ if TYPE_CHECKING:
 
 
 _CLONE_NEWUSER, _CLONE_NEWPID, _CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
+_libc = ctypes.CDLL(None, use_errno=True)
 
 
-def leave_network() -> bool:
+def leave_network(*, and_processes: bool = False) -> bool:
     """Move the calling single-threaded process into a network with no way out; call it before Landlock.
 
-    Returns:
-        Whether it was moved; some systems forbid user namespaces to ordinary users.
-    """
-    return _move(_CLONE_NEWNET)
-
-
-def leave_network_and_processes() -> bool:
-    """Do as `leave_network`, and have the kernel end all that this process forks when the first it forks ends.
+    Args:
+        and_processes: whether the kernel is also to end all that this process forks when the first it forks ends.
 
     Returns:
-        Whether both were done; else neither.
+        Whether all of that was done, else nothing was; some systems forbid user namespaces to ordinary users.
     """
-    return _move(_CLONE_NEWNET | _CLONE_NEWPID)
-
-
-def _move(namespaces: int) -> bool:
-    """Move to new namespaces, which a user namespace of one's own gives the right to."""
     user, group = os.geteuid(), os.getegid()
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.unshare(ctypes.c_int(_CLONE_NEWUSER | namespaces)) != 0:
+    namespaces = _CLONE_NEWNET | (_CLONE_NEWPID if and_processes else 0)
+    if _libc.unshare(ctypes.c_int(_CLONE_NEWUSER | namespaces)) != 0:  # which gives the right to the others
         return False
     _write("/proc/self/setgroups", "deny")
     _write("/proc/self/uid_map", f"{user} {user} 1")
@@ -85,8 +75,6 @@ _KNOWN_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}
 """Number of file rights by ABI; 16 from ABI 5 on."""
 _TCP_BIND_CONNECT = 0b11  # from ABI 4
 _SCOPE_ABSTRACT_UNIX_SIGNAL = 0b11  # from ABI 6
-
-_libc = ctypes.CDLL(None, use_errno=True)
 
 
 class _RulesetAttributes(ctypes.Structure):
@@ -292,6 +280,6 @@ def _install(refusals: list[_Instruction]) -> bool:
     ]
     code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in program))
     whole = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(program), ctypes.addressof(code)))
-    libc, zero = ctypes.CDLL(None, use_errno=True), ctypes.c_ulong(0)
-    libc.prctl(_PR_SET_NO_NEW_PRIVS, ctypes.c_ulong(1), zero, zero, zero)
-    return int(libc.prctl(_PR_SET_SECCOMP, ctypes.c_ulong(_FILTER), whole, zero, zero)) == 0
+    zero = ctypes.c_ulong(0)
+    _libc.prctl(_PR_SET_NO_NEW_PRIVS, ctypes.c_ulong(1), zero, zero, zero)
+    return int(_libc.prctl(_PR_SET_SECCOMP, ctypes.c_ulong(_FILTER), whole, zero, zero)) == 0

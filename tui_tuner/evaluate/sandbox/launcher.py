@@ -21,13 +21,7 @@ import traceback
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
-from tui_tuner.evaluate.sandbox.confinement import (
-    Confinement,
-    confine,
-    leave_network,
-    leave_network_and_processes,
-    stay_in_group,
-)
+from tui_tuner.evaluate.sandbox.confinement import Confinement, confine, leave_network, stay_in_group
 from tui_tuner.processes.parent import NOT_STARTED, die_with_parent
 
 if TYPE_CHECKING:
@@ -149,7 +143,7 @@ def _run(arguments: list[str], warm: WarmScript | None, *ours: int) -> int:
     end = arguments.index("--")
     options, command = arguments[:end], arguments[end + 1 :]
     die_with_parent(int(_values(options, "parent=")[0]))
-    processes = leave_network_and_processes()
+    processes = leave_network(and_processes=True)
     namespace = processes or leave_network()
     apply_limits(ResourceLimits(*map(int, _values(options, "limits=")[0].split(","))))
     try:
