@@ -34,9 +34,10 @@ class Layout:
         return self.mapped - self.offset - self.nbytes
 
 
-def band_layout(nbytes: int) -> Layout:
-    """An array between two bands."""
-    return Layout(BAND + -(-nbytes // ALIGNMENT) * ALIGNMENT + BAND, BAND, nbytes)
+def band_layout(nbytes: int, alignment: int = ALIGNMENT) -> Layout:
+    """An array between two bands, its start at a multiple of an alignment, bytes."""
+    offset = -(-BAND // alignment) * alignment
+    return Layout(offset + -(-nbytes // ALIGNMENT) * ALIGNMENT + BAND, offset, nbytes)
 
 
 def pattern(start: int, nbytes: int) -> np.ndarray:

@@ -16,7 +16,7 @@ from kernel_tuner.backends.opencl import OpenCLFunctions
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, Inspection, KernelArgument, LoadedKernel
 from tui_tuner.evaluate.devices.cuda.backends import by_value
-from tui_tuner.evaluate.devices.guard_bands import BAND, PATTERN, Layout, damage
+from tui_tuner.evaluate.devices.guard_bands import PATTERN, Layout, band_layout, damage
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind, Resources
 from tui_tuner.evaluate.sandbox.launcher import is_confined
 from tui_tuner.problem.candidate import Geometry
@@ -36,13 +36,6 @@ def fault(code: int, *, waiting: bool) -> DeviceFault:
     if waiting or code in LOST:
         return DeviceFault(FailureKind.CRASH, f"the kernel failed while it ran (CL {name})", fatal=True)
     return DeviceFault(FailureKind.LAUNCH, f"CL {name}")
-
-
-def banded(nbytes: int, alignment: int) -> Layout:
-    """An array of at least one byte between two bands, its start where a sub-buffer may begin."""
-    offset = -(-BAND // alignment) * alignment
-    size = max(nbytes, 1)
-    return Layout(offset + size + size % 2 + BAND, offset, size)
 
 
 @dataclass(frozen=True)
@@ -71,10 +64,13 @@ class BandedBuffer:
 def allocate(queue: cl.CommandQueue, host: np.ndarray, alignment: int, *, restored: bool) -> BandedBuffer:
     """Copy a contiguous host array to the device.
 
+    Args:
+        alignment: of where a sub-buffer may begin, bytes.
+
     Raises:
         cl.Error: out of memory.
     """
-    layout = banded(host.nbytes, alignment)
+    layout = band_layout(max(host.nbytes, 1), alignment)  # a sub-buffer has a byte at least
     whole = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, layout.mapped)
     cl.enqueue_fill_buffer(queue, whole, np.array([PATTERN], np.uint16), 0, layout.mapped)
     part = whole.get_sub_region(layout.offset, layout.nbytes)
