@@ -49,12 +49,8 @@ def kernel_resources(log: str, symbol: str) -> Resources:
 
 def _part(log: str, symbol: str) -> str:
     """The lines about one kernel: from its announcement to the next one's."""
-    entries = list(_ENTRY.finditer(log))
-    for index, entry in enumerate(entries):
-        if entry[1] == symbol:
-            end = entries[index + 1].start() if index + 1 < len(entries) else len(log)
-            return log[entry.end() : end]
-    return ""
+    _, *told = _ENTRY.split(log)
+    return next((part for entry, part in zip(told[::2], told[1::2], strict=True) if entry == symbol), "")
 
 
 UNKNOWN = "?"
