@@ -238,7 +238,7 @@ def test_an_artifact_that_is_there_is_not_put_anew_since_somebody_may_be_about_t
     (tmp_path / "a.so").write_bytes(b"sent by another machine")
     before = (tmp_path / "a.so").stat().st_ino
 
-    build = cache.put(Build(key="a"), b"the same, built elsewhere", ".so")
+    build = cache.store(Build(key="a"), b"the same, built elsewhere", ".so")
 
     assert Path(build.artifact).stat().st_ino == before
     assert Path(build.artifact).read_bytes() == b"sent by another machine"
@@ -288,10 +288,10 @@ def test_what_was_not_used_for_longest_is_removed_where_it_is_too_much(tmp_path,
     monkeypatch.setattr(kept_builds, "_ALWAYS_KEPT", 2)
     cache = BuildCache(tmp_path, limit=300)
     for key in "abc":
-        cache.put(Build(key=key), b"x" * 100, ".so")
+        cache.store(Build(key=key), b"x" * 100, ".so")
     cache.load("a")
 
-    cache.put(Build(key="d"), b"x" * 100, ".so")
+    cache.store(Build(key="d"), b"x" * 100, ".so")
 
     assert artifacts(tmp_path) == {"a", "c", "d"}
     assert cache.load("b") is None
@@ -303,7 +303,7 @@ def test_the_last_builds_stay_however_large_they_are(tmp_path, monkeypatch):
     cache = BuildCache(tmp_path, limit=10)
 
     for key in "abc":
-        cache.put(Build(key=key), b"x" * 100, ".so")
+        cache.store(Build(key=key), b"x" * 100, ".so")
 
     assert artifacts(tmp_path) == {"b", "c"}
 
@@ -312,11 +312,11 @@ def test_what_an_earlier_process_left_counts(tmp_path, monkeypatch):
     monkeypatch.setattr(kept_builds, "_ALWAYS_KEPT", 1)
     earlier = BuildCache(tmp_path)
     for number, key in enumerate("ab"):
-        os.utime(earlier.put(Build(key=key), b"x" * 100, ".so").artifact, (number, number))
+        os.utime(earlier.store(Build(key=key), b"x" * 100, ".so").artifact, (number, number))
     later = BuildCache(tmp_path, limit=200)
     later.remove_leftovers()
 
-    later.put(Build(key="c"), b"x" * 100, ".so")
+    later.store(Build(key="c"), b"x" * 100, ".so")
 
     assert artifacts(tmp_path) == {"b", "c"}
 

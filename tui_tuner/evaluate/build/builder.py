@@ -139,7 +139,7 @@ class Builder:
         if self._kept is not None and shared is not None:
             taken = await asyncio.to_thread(self._kept.take, shared)
             if taken is not None and taken.build.key == key:
-                return self._cache.put(*taken).model_copy(update={"cached": True})
+                return self._cache.store(*taken).model_copy(update={"cached": True})
         async with self._slots:
             build = await self._run(key, candidate, recipe)
         if self._kept is None or shared is None or not is_for_good(build):
@@ -224,7 +224,8 @@ class Builder:
         except BuildRefusal as refused:
             return self._cache.store(build.model_copy(update={"failure": refused.failure}))
         resources = self._compiler.resources(done.output, symbol)
-        return self._cache.store(build.model_copy(update={"symbol": symbol, "resources": resources}), artifact)
+        build = build.model_copy(update={"symbol": symbol, "resources": resources})
+        return self._cache.store(build, artifact.read_bytes(), artifact.suffix)
 
 
 def _refuse_machine_faults(done: CommandResult, directory: Path) -> None:

@@ -293,20 +293,17 @@ class BuildCache:
         self._use(key, artifact.stat().st_size if artifact else 0)
         return build.model_copy(update={"artifact": artifact and str(artifact), "cached": True})
 
-    def store(self, build: Build, artifact: Path | None = None) -> Build:
+    def store(self, build: Build, content: bytes | None = None, suffix: str = "") -> Build:
         """Keep a build; the record appears last and at once, so a broken write is never read.
 
         Args:
             build: without an artifact of its own yet.
-            artifact: the file to keep.
+            content: of the artifact.
+            suffix: of its name.
 
         Returns:
             The build with the kept artifact's path.
         """
-        return self.put(build) if artifact is None else self.put(build, artifact.read_bytes(), artifact.suffix)
-
-    def put(self, build: Build, content: bytes | None = None, suffix: str = "") -> Build:
-        """Do as `store` with an artifact's content and the suffix of its name."""
         self._make()
         name = None if content is None else f"{build.key}{suffix}"
         if content is not None and name is not None:

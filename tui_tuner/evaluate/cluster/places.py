@@ -336,5 +336,5 @@ class ClusterBuilder:
                 place.tools = None
                 continue
             for name, content in files.items():
-                return await asyncio.to_thread(self._cache.put, build, content, Path(name).suffix)
+                return await asyncio.to_thread(self._cache.store, build, content, Path(name).suffix)
             return build
