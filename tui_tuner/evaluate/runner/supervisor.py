@@ -9,7 +9,6 @@ import signal
 import socket
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO
@@ -72,6 +71,9 @@ def _appended(log: Path) -> IO[bytes]:
 class RunnerProcess:
     """One runner process.
 
+    Args:
+        directory: its own, the only place where a confined runner can write; removed once it has ended.
+
     Attributes:
         notices: what it said for the user, which whoever reads them removes.
     """
@@ -79,14 +81,14 @@ class RunnerProcess:
     def __init__(
         self,
         child: Child | ForkedChild,
-        setup: RunnerSetup | None,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
+        directory: TemporaryDirectory[str] | None = None,
     ) -> None:
         self._child = child
-        self._setup = setup
         self._reader = reader
         self._writer = writer
+        self._directory = directory
         self._answers: TypeAdapter[RunnerAnswer] = TypeAdapter(RunnerAnswer)
         self.doing = ""
         self.notices: list[str] = []
@@ -109,17 +111,18 @@ class RunnerProcess:
                 with suppress(ConnectionError):  # what it is forked from was killed or cannot load, as a log will say
                     forked_child, reader, writer = await forked(output)
                     writer.write(encode(place))
-                    return cls(forked_child, None, reader, writer)
+                    return cls(forked_child, reader, writer)
             ours, theirs = socket.socketpair()
-            setup = runner_setup(theirs.fileno(), read, under)
-            failed.callback(setup.remove)
+            command, variables, directory = _how_to_start(theirs.fileno(), read, under)
+            if directory is not None:
+                failed.callback(directory.cleanup)
             with theirs:
                 failed.callback(ours.close)
                 reader, writer = await asyncio.open_connection(sock=ours)
                 failed.callback(writer.close)
                 program = Program(
-                    setup.command,
-                    environment=setup.variables,
+                    command,
+                    environment=variables,
                     output=output,
                     errors=output,
                     descriptors=(theirs.fileno(),),
@@ -127,7 +130,7 @@ class RunnerProcess:
                 )
                 child = await start(program)
             failed.pop_all()
-        return cls(child, setup, reader, writer)
+        return cls(child, reader, writer, directory)
 
     async def ask(self, request: RunnerRequest) -> RunnerAnswer:
         """Send a request and wait for its answer.
@@ -173,8 +176,8 @@ class RunnerProcess:
         try:
             return await self._child.kill()
         finally:
-            if self._setup is not None:
-                self._setup.remove()
+            if self._directory is not None:
+                self._directory.cleanup()
 
 
 def _raise_failed(answer: RunnerAnswer) -> RunnerAnswer:
@@ -303,26 +306,10 @@ _LIMITS = ResourceLimits(cpu_s=0, memory=0, descriptors=0)
 """A runner lives as long as its session, and holds the problem's arrays."""
 
 
-@dataclass(frozen=True)
-class RunnerSetup:
-    """How one runner is started.
-
-    Attributes:
-        directory: its own, the only place where a confined runner can write; None for one that is not confined.
-    """
-
-    command: Sequence[str]
-    variables: dict[str, str]
-    directory: TemporaryDirectory[str] | None
-
-    def remove(self) -> None:
-        """Remove the directory with all that was written there."""
-        if self.directory is not None:
-            self.directory.cleanup()
-
-
-def runner_setup(descriptor: int, read: Sequence[Path] | None, under: Sequence[str] = ()) -> RunnerSetup:
-    """How to start a runner from this process.
+def _how_to_start(
+    descriptor: int, read: Sequence[Path] | None, under: Sequence[str]
+) -> tuple[Sequence[str], dict[str, str], TemporaryDirectory[str] | None]:
+    """The command of a runner, its environment, and the directory of a confined one.
 
     Args:
         descriptor: the socket that it speaks over.
@@ -331,10 +318,10 @@ def runner_setup(descriptor: int, read: Sequence[Path] | None, under: Sequence[s
     """
     command = (*under, *own_program("tui_tuner.evaluate.runner.server", str(descriptor)))
     if read is None:
-        return RunnerSetup(command, driver_environment(), None)
+        return command, driver_environment(), None
     directory = TemporaryDirectory(prefix="tuner-runner-", ignore_cleanup_errors=True)
     # Confined before it starts: its libraries start threads, and Landlock binds only what comes after it.
     walled = through_launcher(
         command, read=(*python_places(), PACKAGES, *read), write=(Path(directory.name),), limits=_LIMITS, strict=True
     )
-    return RunnerSetup(walled, driver_environment() | dict.fromkeys(_OWN_DIRECTORY, directory.name), directory)
+    return walled, driver_environment() | dict.fromkeys(_OWN_DIRECTORY, directory.name), directory
