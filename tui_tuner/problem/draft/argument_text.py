@@ -31,7 +31,7 @@ from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.offsets import arrays_of_offsets, divided_by, extent_of_parts
 from tui_tuner.problem.draft.order import said_where
 from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL, ProposedFacts
-from tui_tuner.problem.draft.reach import places_said
+from tui_tuner.problem.draft.reach import places_said, shared_elements
 from tui_tuner.problem.draft.sizes import Amendments, DraftedSizes
 from tui_tuner.problem.dtypes import dtype_named, is_floating
 from tui_tuner.problem.model import Language
@@ -265,7 +265,12 @@ def _bound(parameter: KernelParameter, draft: Draft) -> str | None:
     if is_taken_by_digits(parameter, draft.signature):
         return f"{2**31 - 1}  # a guess, for the kernel takes digits of it"
 
+    launch = draft.launch
+    dynamic = "" if launch is None else str(launch.keys.get("shared_memory", ""))
+
     def extents(array: KernelParameter) -> list[str]:
+        if (shared := shared_elements(array.name, draft.signature.body, dynamic)) is not None:
+            return [one for one in [_passed(draft, shared)] if one is not None]
         return [] if array.width > 1 or array.name in draft.amendments.shapes else _shape(array, draft)[0]
 
     places = places_said(parameter.name, draft.signature, extents, partial(_passed, draft))
