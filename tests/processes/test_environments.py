@@ -126,7 +126,9 @@ def test_a_compiler_that_is_asked_for_its_version(
 ) -> None:
     if compiler == "nvrtc":
         monkeypatch.setattr(sys, "executable", str(script))
-        assert cuda._ask(script.parent) == ""
+        monkeypatch.setattr(cuda, "_packages", lambda: script.parent)
+        with pytest.raises(DeviceError, match="no NVRTC"):
+            cuda.Nvrtc.find("sm_90")
     elif compiler == "nvcc":
         with pytest.raises(DeviceError):
             Nvcc.find("sm_90", script)
