@@ -133,14 +133,14 @@ class DraftedBlock:
 
     def _template_makes_block(self, literal: Sequence[str]) -> bool:
         """Whether the block may have to do with the numbers of the template: not where the kernel asks for its own."""
-        body, words = self._signature.body, _NAME
+        body = self._signature.body
         own = {name_in(one) for one in self._signature.template}
-        if not own & {*words.findall(body)} and "threadIdx" in body:
+        if not own & {*_NAME.findall(body)} and "threadIdx" in body:
             return False
         extents = [evaluated(node, {}) or 1 for _, node in self._block if node is not None]
         made = {str(number) for number in (*extents, math.prod(extents))} & {*literal}
-        given = {*words.findall(self._reading.launch.template)}
-        named = given & {*words.findall(" ".join(text for text, _ in self._block))}
+        given = {*_NAME.findall(self._reading.launch.template)}
+        named = given & {*_NAME.findall(" ".join(text for text, _ in self._block))}
         told, asked = ({*re.findall(rf"\b{name}\s*\.\s*([xyz])\b", body)} for name in ("threadIdx", "blockDim"))
         return bool(made or named or _OWN_SHARED.search(body)) or not told <= asked
 

@@ -47,7 +47,7 @@ _MOST_STEPS = 6
 """Names that stand for names, one after another."""
 _FEWEST_THREADS = 32
 """A number below is none of a block's threads for certain."""
-UNKNOWN = 1024
+_USUAL_SIZE = 1024
 """What a size is taken for that the host does not say, where launches are compared."""
 
 
@@ -138,10 +138,8 @@ class _Drafting:
 
     def threads(self) -> int:
         """About how many threads it launches."""
-        names = self._usual
-        names |= {f"block_size_{axis}": 32 for axis in AXES} | self._defaults
-        axes = [node for axis in self._grid if axis is not None for node in (axis[0],)]
-        return math.prod(max(1, evaluated(node, names) or 1) for node in axes)
+        known = self._usual | {f"block_size_{axis}": 32 for axis in AXES} | self._defaults
+        return math.prod(max(1, evaluated(axis[0], known) or 1) for axis in self._grid if axis is not None)
 
     @property
     def _roots(self) -> dict[str, int | None]:
@@ -150,7 +148,7 @@ class _Drafting:
     @property
     def _usual(self) -> dict[str, int]:
         """The host's numbers, and a usual one for each size that comes from outside."""
-        return {name: UNKNOWN if number is None else number for name, number in self._roots.items()}
+        return {name: _USUAL_SIZE if number is None else number for name, number in self._roots.items()}
 
     def _fraction(self, node: ast.expr) -> float | None:
         return fraction(node, self._roots if isinstance(node, ast.Name) else self._usual)
