@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 
 from tui_tuner.problem.draft.argument_text import CHECK, Draft, argument_lines, moved_once
@@ -17,11 +18,20 @@ from tui_tuner.problem.draft.guesses import (
     size_names,
     usual_block,
 )
-from tui_tuner.problem.draft.own_macros import macros_for_builds
 from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL
 from tui_tuner.problem.languages import COMPILED_LANGUAGES, LANGUAGES
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import KernelSignature
+from tui_tuner.problem.syntax import code_only
+from tui_tuner.problem.tunables import why_no_tunable
+
+_LEFT_TO_BUILDS = re.compile(
+    r"^[ \t]*#[ \t]*ifndef[ \t]+(\w+)[ \t]*\n[ \t]*#[ \t]*define[ \t]+\1[ \t]+\(?(\d{1,6})\)?[ \t]*$", re.MULTILINE
+)
+_DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\r?\n|[^\n])*", re.MULTILINE)
+_ASKED = re.compile(r"^[ \t]*#[ \t]*(?:el)?if[ \t]+([^\n]*)", re.MULTILINE)
+_FACTORS = (4, 2)
+"""Values to try are the source's own number divided and multiplied by these."""
 
 
 def lines_of(draft: Draft) -> Iterator[str]:
@@ -87,7 +97,7 @@ def _macros(launch: DraftedLaunch) -> Iterator[str]:
 
 def _own_macros(draft: Draft) -> Iterator[str]:
     """Of a function without blocks the macros that it has for builds to set."""
-    found = macros_for_builds(draft.source, draft.signature, draft.language)
+    found = _macros_for_builds(draft.source, draft.signature, draft.language)
     yield ""
     if found:
         yield "[tunables]  # macros that the source leaves to a build (#ifndef); its own value is the first"
@@ -95,6 +105,28 @@ def _own_macros(draft: Draft) -> Iterator[str]:
         yield "# Nothing is there to tune: put numbers that may change into macros, with #ifndef around each #define,"
         yield "# and name them with values: [tunables], TILE = [16, 32, 64]. A model can rewrite the function as it is."
     yield from (f"{name} = {values}{CHECK}" for name, values in found.items())
+
+
+def _macros_for_builds(source: str, signature: KernelSignature, language: Language) -> dict[str, list[int]]:
+    """Macros that the code uses, each with values to try around the source's own, which is the first of them.
+
+    One that says how long an array is that the kernel is given is none.
+    """
+    code = code_only(source)
+    used = {*re.findall(r"\w+", " ".join([_DIRECTIVE.sub("", code), *_ASKED.findall(code)]))}
+    taken = {signature.name, *(one.name for one in signature.parameters)}
+    taken |= {word for one in signature.parameters for word in re.findall(r"\w+", one.type_text)}
+    found = {name: int(number) for name, number in _LEFT_TO_BUILDS.findall(code) if name in used - taken}
+    return {name: _values_around(own) for name, own in found.items() if why_no_tunable(name, language) is None}
+
+
+def _values_around(own: int) -> list[int]:
+    """A number of the source, and others: a switch is on or off, anything else is halved and doubled."""
+    if own == 0:
+        return [0, 1]
+    return list(
+        dict.fromkeys([own, *(own // by for by in _FACTORS if own >= by), *(own * by for by in _FACTORS[::-1])])
+    )
 
 
 def _space(space: TunedSpace) -> Iterator[str]:
