@@ -53,6 +53,12 @@ RACECHECK = """========= COMPUTE-SANITIZER
 =========
 ========= RACECHECK SUMMARY: 2 hazards displayed (1 error, 1 warning)
 """
+ATOMICS = """========= COMPUTE-SANITIZER
+========= Error: Race reported between Write access at void cuda::std::__4::__cuda_atomic_store<unsigned>(T1 *, T1 &)
+=========     and Read access at void cuda::std::__4::__cuda_atomic_load<unsigned>(const T1 *, T1 &) [64 hazards]
+=========
+========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)
+"""
 LANES = """========= COMPUTE-SANITIZER
 ========= Error: Potential WAR hazard detected at __shared__ 0x408 in block (0,0,0) :
 =========     Read Thread (2,0,0) at sort(float *, const float *)+0x140 in kernel.cu:11
@@ -101,6 +107,12 @@ tuner: all was launched
             "(block (2,0,0), thread (126,0,0))",
         ),
         (RACECHECK, "a race between a write in line 70 and a read in line 72, with no barrier between"),
+        (ATOMICS, None),
+        (
+            ATOMICS.replace("Read access at void cuda::std::__4::__cuda_atomic_load<", "Read access at read_word<"),
+            "a race between a write in void cuda::std::__4::__cuda_atomic_store<unsigned>(T1 *, T1 &) and a read in "
+            "read_word<unsigned>(const T1 *, T1 &) [64 hazards], with no barrier between",
+        ),
         (OLDER, "uninitialized __global__ memory read of size 4 bytes in line 34 (block (0,0,0), thread (65,0,0))"),
         (
             SYNCCHECK,

@@ -221,7 +221,7 @@ def test_how_many_threads_draw_changes_nothing(monkeypatch: pytest.MonkeyPatch) 
     values = []
     for threads in (1, 4):
         monkeypatch.setattr(blocks, "MOST_THREADS", threads)
-        monkeypatch.setattr(blocks.os, "sched_getaffinity", lambda _: range(8))
+        monkeypatch.setattr(blocks, "usable_cores", lambda: 8)
         noise = make_arguments(problem, {}, 1)
         profile = textured(problem, noise, Texture.PROFILE, 2)
         assert profile is not None

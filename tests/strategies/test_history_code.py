@@ -14,7 +14,7 @@ from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.journal.reading import FILE
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Launch
-from tui_tuner.prompts import WORDING
+from tui_tuner.prompts import WORDING, means_facts
 from tui_tuner.session.run_directory import open_run
 from tui_tuner.session.session import Session
 from tui_tuner.strategies.history import CODE_LINES, Attempt, Outcome, changed_lines, history_facts
@@ -137,6 +137,8 @@ def test_the_means_of_a_cuda_device_are_those_of_its_architecture(capability, va
     assert "no tensor maps" in said
     assert ("tensormap.replace" in said) == (variant == "sm_90a")
     assert "tensormap.replace" not in kind_named("cuda").means(device, tensor_maps=False)
+    assert ("through volatile they are a race" in said) == (capability >= 90)
+    assert [("volatile" in means_facts(device, wording)) for wording in (13, 14)] == [False, capability >= 90]
 
 
 @pytest.mark.parametrize("kind", ["emulator", "opencl", "c"])

@@ -24,7 +24,7 @@ from tui_tuner.problem.inputs import fill_in_words, fill_of, label_of, poisoned
 from tui_tuner.problem.model import Argument, Problem, Value
 from tui_tuner.problem.textures import ALL_BUT_NOISE, Texture, occurring
 
-WORDING = 13
+WORDING = 14
 """Counts what prompts for rewriting tell. A session keeps the wording that it began with, since replies are found by
 their prompts: 1 had no code in the history, no inputs, no means of the device, no techniques and no steps to come; 2
 told of inputs that no array may hold and of tolerances where results are whole numbers, and of no compiler options; up
@@ -36,7 +36,8 @@ model was asked to mend what the user had edited and could not be built before t
 each step judged before it was carried out, and a strategy of the user's own was given such an edit as it was; up to 9
 nothing was told of the traffic where no work is declared; up to 10 `explicit` asked of each step by itself, also
 when the best was at the roofline; up to 11 a round of configurations took all evaluations that were left; up to 12 the
-techniques were default steps, by the bottleneck alone, and no step came with one."""
+techniques were default steps, by the bottleneck alone, and no step came with one; up to 13 it was not told how threads
+wait for each other's words."""
 ROOM = "tui_tuner.prompts"
 """The package of the templates that ask about kernels."""
 
@@ -166,7 +167,7 @@ def _tolerance(problem: Problem) -> str:
 
 def means_facts(device: DeviceInfo, wording: int) -> str:
     """What the code may use on a device beside the plain language; empty where nothing is to be said."""
-    return kind_named(device.kind).means(device, tensor_maps=wording > 5)
+    return kind_named(device.kind).means(device, tensor_maps=wording > 5, cluster_words=wording > 13)
 
 
 def fill_facts(problem: Problem) -> str:

@@ -61,7 +61,7 @@ class CudaKind(DeviceKind):
         architecture = next(iter(re.findall(r"\((sm_\w+)\)", " ".join(report.cuda_devices))), "sm_80")
         return _cuda_compiler(architecture, None).toolchain.rpartition(" ")[0]  # without the architecture
 
-    def means(self, device: DeviceInfo, *, tensor_maps: bool = True) -> str:
+    def means(self, device: DeviceInfo, *, tensor_maps: bool = True, cluster_words: bool = True) -> str:
         """What nvcc and NVRTC build and a launch through the driver API can do."""
         means = [words for least, words in _CUDA_MEANS if device.capability >= least]
         has_own = device.toolchain.endswith(f"sm_{device.capability}a")
@@ -74,6 +74,7 @@ class CudaKind(DeviceKind):
             "no tensor maps (descriptors of TMA), no cooperative launch or barrier of the whole grid, no launch from "
             "the device, nothing that a host would have to fill or set."
         )
+        said += f" {_CLUSTER_WORDS}" if cluster_words and device.capability >= _HOPPER else ""
         return f"{said} {_TENSOR_MAPS}" if tensor_maps and has_own and device.capability == _HOPPER else said
 
     def open(self, choice: DeviceChoice, *, allow_unconfined: bool) -> Device:
@@ -99,6 +100,11 @@ _OWN_MEANS = {90: "wgmma", 100: "tcgen05", 103: "tcgen05"}
 """What only the architecture of its own has, which is built for as in sm_90a."""
 
 _HOPPER = 90
+_CLUSTER_WORDS = (
+    "Words by which threads wait for each other without a barrier, as blocks of a cluster do for each other's sums, "
+    "are written and read by atomics (atomicExch, and atomicAdd of 0, or cuda::atomic_ref): through volatile they are "
+    "a race."
+)
 _TENSOR_MAPS = (
     "But a kernel can make a tensor map for cp.async.bulk.tensor itself: one thread sets 128 aligned bytes of shared "
     "memory to zero, then each field by tensormap.replace.tile.FIELD.shared::cta.b1024.b32 (global_address and "

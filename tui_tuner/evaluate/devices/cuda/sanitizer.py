@@ -139,6 +139,8 @@ _IGNORED = ("Warning:", "Unused memory", "Leaked ")
 _LINE = re.compile(r" in (?:[^\s:]*/)?kernel\.cu:(\d+)")
 _RACE = re.compile(r"Race reported between (\w+) access at (.*)")
 _OTHER = re.compile(r"and (\w+) access at (.*)")
+_OF_ATOMICS = re.compile(r"\bcuda::std::(?:__\w+::)*__cuda_atomic_")
+"""What `cuda::atomic_ref` loads and stores by: that is ordered as the language has it, and no race."""
 _THREAD = re.compile(r"by thread (\([\d,]+\)) in block (\([\d,]+\))")
 _BESIDE = re.compile(r"and is ([\d,]+ bytes (?:after|before|inside)) .* of size ([\d,]+ bytes)")
 _MOST_CHARACTERS = 400
@@ -152,7 +154,7 @@ def first_finding(output: str) -> str | None:
     """
     for headline, details in _reports(output):
         accuses = _HEADLINE.fullmatch(headline) or any(map(_THREAD.search, details))  # the latter: a trap, and others
-        if accuses and not headline.startswith(_IGNORED):
+        if accuses and not headline.startswith(_IGNORED) and not _is_of_atomics(headline, details):
             return clean(_in_words(headline, details))[:_MOST_CHARACTERS]
     return None
 
@@ -187,6 +189,13 @@ def _reports(output: str) -> Iterator[tuple[str, list[str]]]:
         headline, details = text.strip(), []
     if headline:
         yield headline, details
+
+
+def _is_of_atomics(headline: str, details: Sequence[str]) -> bool:
+    """Whether it is a race between loads and stores of atomic objects alone."""
+    first = _RACE.search(headline)
+    others = [found[2] for text in details if (found := _OTHER.search(text))]
+    return first is not None and bool(others) and all(map(_OF_ATOMICS.search, (first[2], *others)))
 
 
 def _in_words(headline: str, details: Sequence[str]) -> str:
