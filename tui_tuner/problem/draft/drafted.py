@@ -56,6 +56,7 @@ class DraftedLaunch:
         powers: sizes that are powers of two.
         supposed: arrays whose shape the host does not say, but another of the kind has.
         of_device: whether the grid is as large as the device says, for which a usual number is taken.
+        most: what sizes are no larger than, as host and kernel say.
         space: what the host's script has kernel_tuner vary, in the place of tunables and defaults.
     """
 
@@ -77,6 +78,7 @@ class DraftedLaunch:
     powers: frozenset[str] = frozenset()
     supposed: frozenset[str] = frozenset()
     of_device: bool = False
+    most: dict[str, int] = field(default_factory=dict)
     space: TunedSpace | None = None
 
     def in_elements(self, threads: str) -> str:

@@ -65,7 +65,22 @@ def multiples_in(reading: LaunchReading) -> dict[str, ast.expr]:
             keep(*(finished(reading.node(one[part], one.start())) for part in ("size", "by")))
     for size, by in _parted(reading):
         keep(size, by)
+    for name, divisor in sorted(_divided(reading)):
+        own = ast.Name(divisor)
+        found[name] = ast.BinOp(found[name], ast.Mult(), own) if name in found else own
     return found
+
+
+def _divided(reading: LaunchReading) -> set[tuple[str, str]]:
+    """The sizes from outside that the kernel divides by one another without rounding up, as a row by its groups."""
+    divided = re.findall(r"(?<![\w.*/%])(\w+)\s*/\s*(\w+)\b(?!\s*\*)", reading.signature.body)
+    pairs = [(reading.passed.get(name), reading.passed.get(by)) for name, by in divided]
+    return {
+        (one.id, other.id)
+        for one, other in pairs
+        if isinstance(one, ast.Name) and isinstance(other, ast.Name) and one.id != other.id
+        if reading.roots.get(one.id, 0) is None and reading.roots.get(other.id, 0) is None
+    }
 
 
 def _parted(reading: LaunchReading) -> Iterator[tuple[ast.Name, ast.Constant]]:

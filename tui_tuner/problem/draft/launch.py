@@ -23,6 +23,7 @@ from tui_tuner.problem.draft.launch_reading import NO_OPTIONS, LaunchReading
 from tui_tuner.problem.draft.opencl_launches import opencl_launches
 from tui_tuner.problem.draft.opencl_options import BuildMacro, build_macros
 from tui_tuner.problem.draft.same_numbers import SameNumbers
+from tui_tuner.problem.draft.stated_bounds import stated_bounds
 from tui_tuner.problem.draft.worked_out import (
     evaluated,
     finished,
@@ -206,6 +207,7 @@ class _Drafting:
                 if isinstance(taken, Supposed)
             ),
             not re.search(r"[A-Za-z_]", " ".join(keys.get("problem_size", "n"))) and self._asks_device(),
+            {str(renamed_in(str(values.get(n, n)), renamed)): most for n, most in stated_bounds(self._reading).items()},
         )
 
     def _asks_device(self) -> bool:

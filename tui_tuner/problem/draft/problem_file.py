@@ -14,6 +14,7 @@ from tui_tuner.problem.draft.argument_text import Draft
 from tui_tuner.problem.draft.constants import DraftedConstant, drafted_constants
 from tui_tuner.problem.draft.device_words import header_directories, local_headers, text_of_headers
 from tui_tuner.problem.draft.drafted import DraftedLaunch
+from tui_tuner.problem.draft.few import named_few
 from tui_tuner.problem.draft.guesses import (
     dimensions,
     extents_of,
@@ -194,7 +195,8 @@ def _sizes_of(
     fixed = () if launch is None else [name for name, value in launch.values.items() if not isinstance(value, str)]
     names = [name for name in size_names(signature) if name not in fixed] or ["n"]
     names += () if launch is None else launch.sizes
-    given = {} if launch is None else {name: number for name, number in launch.sizes.items() if number is not None}
+    given = {name: few for name in names for few in named_few(name)}
+    given |= {} if launch is None else {name: number for name, number in launch.sizes.items() if number is not None}
     timed, tested = extents.timed, extents.tested
     emulated = max(16, extents.emulated >> amendments.halvings)
     if not COMPILED_LANGUAGES[language].has_emulator:  # what takes long does so at the sizes that are timed

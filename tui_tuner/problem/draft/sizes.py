@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from tui_tuner.problem.draft.drafted import DraftedLaunch
+from tui_tuner.problem.draft.few import exponents_in, few_of
 from tui_tuner.problem.draft.guesses import AXES, SMALL, is_guarded, scaled, size_names
 from tui_tuner.problem.draft.host_memory import LIST
 from tui_tuner.problem.draft.offsets import OF_EACH, arrays_of_offsets, divided_by
@@ -28,21 +29,10 @@ _WHOLE_BLOCKS = {1: 1024, 2: 128}
 """What the extents of blocks divide, by how many axes of threads there are."""
 _MOST_SHARED = 48 * 2**10
 """Bytes that every device has for a block without being asked for more."""
-_FEW = re.compile(r"(?:n_?|num_?)?(?:channels?|components?|comps?|bands?)|ch|nch", re.IGNORECASE)
-"""Names of sizes that are a few, as the colours of a pixel: kernels have room for no more."""
-_OF_FILTERS = re.compile(
-    r"(?:(?:filter|mask|kernel|conv|window|stencil|k)_?(?:width|height|depth|rows?|cols?|columns?|size|dim|length|len|w|h|radius|r)|k_?size|radius)",
-    re.IGNORECASE,
-)
-_OF_STEPS = re.compile(r"(?:.*_)?(?:stride|step|dilation|pad(?:ding)?)(?:_?[xyhwd])?", re.IGNORECASE)
-"""Names of how far a filter goes at once, and of what is added around an array, where what is left is divided."""
 _FEWEST = 8
 """A size that is set apart from another is no smaller than about that."""
 _USUAL_ROW = 64
 """What is taken for the elements of a row, where the threads count the elements of all."""
-_USUAL_EXPONENT = 10
-_USUAL_FILTER = 9
-"""What is taken for the extent of a filter, which no array is as long as."""
 
 
 @dataclass(frozen=True)
@@ -158,18 +148,14 @@ def _usual(launch: DraftedLaunch, signature: KernelSignature) -> tuple[dict[str,
     largest = max([_threads(launch, timed), _elements(launch, timed), *timed.values()])
     if not launch.of_block and not guessed and largest < LEAST_TIMED:
         guessed = {name for name in extents & timed.keys() if timed[name] >= SMALL}
-    few = {name: 3 for name in guessed if _FEW.fullmatch(name)}
-    few |= {name: _USUAL_FILTER for name in guessed if _OF_FILTERS.fullmatch(name)}
-    divided = " ".join([*launch.keys.get("problem_size", ()), *launch.shapes.values()])
-    few |= {name: 1 for name in guessed if _OF_STEPS.fullmatch(name) and re.search(rf"//.*\b{name}\b", divided)}
+    bounds = {name for name, number in launch.sizes.items() if number is None} & {*map(str, launch.values.values())}
+    few = few_of(launch, signature, guessed | bounds | exponents_in(launch))
     few = {**dict.fromkeys(_rows_within(launch, guessed, signature), _USUAL_ROW), **few}
-    exponents = _exponents(launch)
-    guessed -= few.keys() | exponents
+    guessed -= few.keys()
     timed |= dict.fromkeys(guessed, _USUAL.get(_degree(launch, guessed, timed), 128))
     timed |= few
     timed |= {rows: timed[one] // OF_EACH for rows, one in _divided(launch, guessed, signature).items()}
-    bounds = {name for name, number in launch.sizes.items() if number is None} & {*map(str, launch.values.values())}
-    timed |= dict.fromkeys(bounds - extents, _USUAL[2]) | dict.fromkeys(exponents, _USUAL_EXPONENT)
+    timed |= dict.fromkeys(bounds - extents - few.keys(), _USUAL[2])
     _make_room(launch, timed)
     shared = str(launch.keys.get("shared_memory", ""))
     others = timed.keys() - re.findall(r"\w+", shared)
@@ -179,13 +165,6 @@ def _usual(launch: DraftedLaunch, signature: KernelSignature) -> tuple[dict[str,
     while _is_large(launch, timed, math.inf, most) and _halved(launch, timed, launch.stated):
         pass
     return timed, guessed
-
-
-def _exponents(launch: DraftedLaunch) -> set[str]:
-    """The sizes of which nothing is known but that something is as large as two to their power."""
-    said = [*launch.keys.values(), *launch.shapes.values(), *launch.values.values()]
-    found = re.findall(r"\b2 \*\* (\w+)", " ".join(map(str, said)))
-    return {name for name in found if launch.sizes.get(name, 0) is None}
 
 
 def _rows_within(launch: DraftedLaunch, guessed: Collection[str], signature: KernelSignature) -> list[str]:

@@ -1,0 +1,145 @@
+"""Sizes that drafts take for small numbers, as a filter's; no kernel is built here."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.problem.examples import drafted
+
+ONE = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
+
+
+def of_line(tmp_path, scalars, body, blocks="n"):
+    """The draft of a kernel that its host only hands scalars through to, with a thread for each of so many."""
+    given = ", ".join(f"int {one}" for one in scalars.split())
+    return drafted(
+        tmp_path,
+        f"__global__ void k(const float *from, float *to, {given}) {{ {ONE} {body} }}\n"
+        f'extern "C" void run(const float *from, float *to, {given}) {{ int all = {blocks};'
+        f" k<<<(all + 127) / 128, 128>>>(from, to, {', '.join(scalars.split())}); }}\n",
+    )[0]
+
+
+@pytest.mark.parametrize(
+    ("scalars", "body", "blocks", "small"),
+    [
+        (
+            "n window_size",
+            "float s = 0; int a = max(0, i - window_size), b = min(n, i + window_size);"
+            " for (int j = a; j < b; j++) s += from[j]; to[i] = s;",
+            "n",
+            {"window_size": 9},
+        ),
+        (
+            "n radius",
+            "float s = 0; for (int j = -radius; j <= radius; j++) s += from[max(0, i + j) % n]; to[i] = s;",
+            "n",
+            {"radius": 4},
+        ),
+        (
+            "n reach",
+            "float s = 0; for (int j = -reach; j <= reach; j++) s += from[max(0, i + j) % n]; to[i] = s;",
+            "n",
+            {"reach": 4},
+        ),
+        ("n label", "if (i < n) to[i] = from[label * n + i];", "n", {"label": 3}),
+        ("n zero_point", "if (i < n) to[i] = from[i] - zero_point * i;", "n", {"zero_point": 3}),
+        ("n k", "if (i < n) to[i] = i + k < n ? from[i + k] : 0;", "n", {"k": 8}),
+        (
+            "n taps",
+            "if (i < n - taps + 1) { float s = 0; for (int j = 0; j < taps; j++) s += from[i + j]; to[i] = s; }",
+            "n - taps + 1",
+            {"taps": 9},
+        ),
+        (
+            "n wide far",
+            "int all = (n - wide) / far + 1; if (i < all) { float s = 0;"
+            " for (int j = 0; j < wide; j++) s += from[i * far + j]; to[i] = s; }",
+            "(n - wide) / far + 1",
+            {"wide": 9, "far": 1},
+        ),
+        (
+            "n kernel_size stride dilation padding",
+            "if (i >= n) return; float s = 0;"
+            " for (int j = 0; j < kernel_size; j++) s += from[i * stride + j * dilation - padding]; to[i] = s;",
+            "n",
+            {"kernel_size": 9, "stride": 1, "dilation": 1, "padding": 1},
+        ),
+    ],
+)
+def test_what_the_host_hands_through_to_a_method_is_small(tmp_path, scalars, body, blocks, small):
+    problem = of_line(tmp_path, scalars, body, blocks)
+    assert {name: problem.sizes[name] for name in small} == small
+    assert problem.sizes["n"] >= 1024
+    for test in problem.tests:
+        assert {name: test.sizes[name] for name in small} == small
+
+
+@pytest.mark.parametrize(
+    ("scalars", "body"),
+    [
+        (
+            "m n k",
+            "if (i >= m * n) return; float s = 0; for (int j = 0; j < k; j++) s += from[j * n + i % n]; to[i] = s;",
+        ),
+        ("n k", "if (i >= n) return; float s = 0; for (int j = 0; j < k; j++) s += from[i * k + j]; to[i] = s;"),
+        ("n stride", "if (i < n) to[i] = from[i * stride];"),
+        ("n limit", "if (i < n) to[i] = from[i * limit + i - limit + 1];"),
+    ],
+)
+def test_rows_and_depths_stay_large(tmp_path, scalars, body):
+    problem = of_line(tmp_path, scalars, body, "m * n" if "m" in scalars.split() else "n")
+    assert min(problem.sizes.values()) >= 512
+
+
+def test_a_loop_over_an_array_of_the_thread_goes_no_further_than_that(tmp_path):
+    problem, _ = drafted(
+        tmp_path,
+        "#define MOST 24\n"
+        f"__global__ void k(const float *from, float *to, int n, int width) {{ {ONE} if (i >= n) return;\n"
+        "float held[MOST]; for (int j = 0; j < width; j++) held[j] = from[i * width + j];\n"
+        "for (int j = 0; j < width; j++) to[i * width + j] = held[width - 1 - j]; }\n"
+        "void run(const float *from, float *to, int n, int width)"
+        " { k<<<(n + 127) / 128, 128>>>(from, to, n, width); }\n",
+    )
+    assert problem.sizes["width"] == 24
+
+
+def test_a_window_reaches_no_further_than_its_elements_are_held(tmp_path):
+    body = (
+        "float held[7]; int a = max(0, i - window), b = min(n - 1, i + window), at = 0;"
+        " for (int j = a; j <= b; j++) held[at++] = from[j]; to[i] = held[0];"
+    )
+    assert of_line(tmp_path, "n window", body).sizes["window"] == 3
+
+
+def test_what_the_host_draws_at_random_is_no_more_than_that(tmp_path):
+    problem, _ = drafted(
+        tmp_path,
+        f"__global__ void k(const float *from, float *to, int n, int which) {{ {ONE}"
+        " if (i < n) to[i] = from[which * n + i]; }\n#define KINDS 6\n"
+        "int main() { int n = 5000; float *from, *to; cudaMalloc(&to, n * 4); cudaMalloc(&from, n * KINDS * 4);"
+        " int which = rand() % KINDS; k<<<(n + 127) / 128, 128>>>(from, to, n, which); }\n",
+    )
+    assert (problem.sizes["n"], problem.sizes["which"]) == (5000, 5)
+
+
+def test_rows_that_the_kernel_parts_into_groups_are_whole_groups_at_tests(tmp_path):
+    problem = of_line(
+        tmp_path,
+        "rows columns group_size",
+        "if (i >= rows * columns) return; int r = i / columns, g = i % columns / group_size;"
+        " to[i] = from[r * (columns / group_size) + g];",
+        "rows * columns",
+    )
+    assert problem.sizes["group_size"] == 16
+    assert [test.sizes["columns"] % 16 for test in problem.tests] == [0] * len(problem.tests)
+
+
+def test_without_a_host_the_name_alone_says_so(tmp_path):
+    problem, _ = drafted(
+        tmp_path,
+        f"__global__ void k(const float *from, float *to, int n, int kernel_size) {{ {ONE} if (i >= n) return;"
+        " float s = 0; for (int j = 0; j < kernel_size; j++) s += from[i + j]; to[i] = s; }\n",
+    )
+    assert (problem.sizes["n"] >= 1024, problem.sizes["kernel_size"]) == (True, 9)
