@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.problem.examples import drafted
+from tui_tuner.problem.draft.sizes import Amendments
+from tui_tuner.problem.expressions import evaluate
 
 ONE = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
 
@@ -143,3 +145,46 @@ def test_without_a_host_the_name_alone_says_so(tmp_path):
         " float s = 0; for (int j = 0; j < kernel_size; j++) s += from[i + j]; to[i] = s; }\n",
     )
     assert (problem.sizes["n"] >= 1024, problem.sizes["kernel_size"]) == (True, 9)
+
+
+SLID = (
+    "__global__ void k(const float *from, float *to, int images, int colours, int h, int w, int wide, int far) {"
+    " int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y, z = blockIdx.z;"
+    " int all = (w - wide) / far + 1; if (x >= all || y >= (h - wide) / far + 1) return; float s = 0;"
+    " for (int i = 0; i < wide; i++) s += from[(z * h + y * far) * w + x * far + i];"
+    " to[(z * h + y) * all + x] = s; }\n"
+    "void run(const float *from, float *to, int images, int colours, int h, int w, int wide, int far) {"
+    " int p = (w - wide) / far + 1, q = (h - wide) / far + 1; dim3 blocks((p + 15) / 16, (q + 15) / 16, DEEP);"
+    " k<<<blocks, dim3(16, 16)>>>(from, to, images, colours, h, w, wide, far); }\n"
+)
+
+
+def of_all(problem):
+    """The sizes of all that is run: timed and tested, and on the emulator."""
+    return [problem.sizes, problem.emulator.sizes, *(one.sizes for one in (*problem.tests, *problem.emulator.tests))]
+
+
+@pytest.mark.parametrize("halvings", range(0, 9, 2))
+def test_sizes_made_smaller_leave_every_extent_something(tmp_path, halvings):
+    problem, text = drafted(
+        tmp_path, SLID.replace("DEEP", "images * colours"), Amendments(halvings=halvings, tested="apart")
+    )
+    for sizes in of_all(problem):
+        assert min(evaluate(one, sizes) for one in problem.launch.problem_size) >= 1, text
+
+
+def test_what_is_left_of_a_size_is_half_of_it_where_nobody_says_more(tmp_path):
+    problem, text = drafted(
+        tmp_path,
+        f"__global__ void k(const float *from, float *to, int n, int first) {{ {ONE}"
+        " if (i < n - first) to[i] = from[first + i]; }\n"
+        "void run(int n, int first) { int left = n - first; float *from, *to; cudaMalloc(&from, n * sizeof(float));"
+        " cudaMalloc(&to, left * sizeof(float)); k<<<(left + 127) / 128, 128>>>(from, to, n, first); }\n",
+    )
+    assert all(sizes["n"] // 2 in (sizes["first"], sizes["first"] + 1) for sizes in of_all(problem)), text
+
+
+def test_blocks_along_z_are_no_more_than_a_grid_has(tmp_path):
+    problem, text = drafted(tmp_path, SLID.replace("DEEP", "images * colours * h"))
+    for sizes in of_all(problem):
+        assert evaluate(problem.launch.problem_size[2], sizes) <= 65535, text

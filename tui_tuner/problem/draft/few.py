@@ -32,7 +32,7 @@ _OF_STEPS = re.compile(r"(?:.*_)?(?:stride|step)(?:_?[xyhwd])?", re.IGNORECASE)
 """Names of how far a filter goes at once where there is one; else of how far rows lie apart."""
 _SLID = re.compile(
     r"\b(?P<whole>[A-Za-z_]\w*)\s*-\s*(?:(?P<dilation>\w+)\s*\*\s*\(\s*)?(?P<filter>[A-Za-z_]\w*)\s*(?:-\s*1\s*\)\s*-\s*1\s*)?"
-    r"(?:\)\s*//?\s*(?P<step>[A-Za-z_]\w*)\s*)?\+\s*1\b"
+    r"(?:\)\s*//?\s*(?P<step>[A-Za-z_]\w*)\s*)?\+\s*\d+\b"
 )
 """How many places a filter has, as `n - k + 1` and `(n + 2 * p - d * (k - 1) - 1) // s + 1`."""
 _PADDED = re.compile(r"\+\s*2\s*\*\s*(\w+)\s*-\s*\w+\s*\)\s*//?")

@@ -13,7 +13,7 @@ from tui_tuner.problem.draft.few import exponents_in, few_of
 from tui_tuner.problem.draft.guesses import AXES, SMALL, is_guarded, scaled, size_names
 from tui_tuner.problem.draft.host_memory import LIST
 from tui_tuner.problem.draft.offsets import OF_EACH, arrays_of_offsets, divided_by
-from tui_tuner.problem.expressions import ExpressionError, evaluate
+from tui_tuner.problem.draft.room import keep_in_grid, make_room, value_of
 from tui_tuner.problem.signature import KernelSignature
 
 Tested = Literal["", "apart", "odd", "half", "same"]
@@ -112,7 +112,10 @@ def drafted_sizes(
         few = {name for name, size in emulated.items() if size < SMALL}
         fixed = _bounds(launch) | launch.stated.keys() | launch.of_block | few
         small, others = (apart(one, fixed, one.keys() if how == "half" else launch.powers) for one in (small, others))
-    return DraftedSizes(*(_whole(launch, one) for one in (timed, others, emulated, small)))
+    found = [_whole(launch, one) for one in (timed, others, emulated, small)]
+    for one, like in zip(found, (None, timed, timed, emulated), strict=True):
+        make_room(launch, one, like)
+    return DraftedSizes(*found)
 
 
 def _of_fixed_grid(launch: DraftedLaunch, signature: KernelSignature) -> dict[str, str]:
@@ -134,7 +137,7 @@ def _whole(launch: DraftedLaunch, sizes: Mapping[str, int]) -> dict[str, int]:
         within = [one for one in _extents(launch) & known.keys() if 0.5 < known[bound] / max(1, known[one]) <= 1]
         whole[bound] = min([whole[bound], *(whole[one] * known[bound] // known[one] for one in within)])
     for name, text in launch.multiples.items():
-        by = int(_value(text, whole))
+        by = int(value_of(text, whole))
         if by > 1:
             whole[name] = max(by, whole[name] // by * by)
     return whole
@@ -156,10 +159,11 @@ def _usual(launch: DraftedLaunch, signature: KernelSignature) -> tuple[dict[str,
     timed |= few
     timed |= {rows: timed[one] // OF_EACH for rows, one in _divided(launch, guessed, signature).items()}
     timed |= dict.fromkeys(bounds - extents - few.keys(), _USUAL[2])
-    _make_room(launch, timed)
+    make_room(launch, timed)
+    keep_in_grid(launch, timed)
     shared = str(launch.keys.get("shared_memory", ""))
     others = timed.keys() - re.findall(r"\w+", shared)
-    while shared and _value(shared, timed | launch.defaults) > _MOST_SHARED and _halved(launch, timed, others):
+    while shared and value_of(shared, timed | launch.defaults) > _MOST_SHARED and _halved(launch, timed, others):
         pass
     most = _MOST_GUESSED if guessed else _MOST_ELEMENTS
     while _is_large(launch, timed, math.inf, most) and _halved(launch, timed, launch.stated):
@@ -188,17 +192,6 @@ def _divided(launch: DraftedLaunch, guessed: Collection[str], signature: KernelS
     return found
 
 
-def _make_room(launch: DraftedLaunch, timed: dict[str, int]) -> None:
-    """Halve sizes from outside that leave a block nothing to do, as borders of what it computes."""
-    for key, texts in launch.keys.items():
-        names = [name for name in re.findall(r"\w+", " ".join(texts)) if launch.sizes.get(name, 0) is None]
-        while key.startswith("grid_div") and names and _value(texts[0], timed | launch.defaults) < 1:
-            largest = max(names, key=lambda name: timed[name])
-            if timed[largest] < 2:
-                break
-            timed[largest] //= 2
-
-
 def _counted(launch: DraftedLaunch) -> set[str]:
     """The sizes that threads are made of."""
     return {*re.findall(r"[A-Za-z_]\w*", " ".join(launch.keys.get("problem_size", ())))}
@@ -213,7 +206,7 @@ def _degree(launch: DraftedLaunch, names: Collection[str], sizes: Mapping[str, i
     """With which power of these sizes the arrays grow, and the threads: 2 for a matrix, 1 for several vectors."""
     few, many = ({**sizes, **dict.fromkeys(names, size)} for size in (2**10, 2**11))
     texts = [*launch.shapes.values(), "*".join(f"({text})" for text in launch.keys.get("problem_size", ()))]
-    growth = [_value(text, many) / max(1.0, _value(text, few)) for text in texts if text]
+    growth = [value_of(text, many) / max(1.0, value_of(text, few)) for text in texts if text]
     degree = max((round(math.log2(one)) for one in growth if one > 1), default=1)
     return max(degree, 1 if launch.shapes else len(names))
 
@@ -289,17 +282,17 @@ def _blocks(launch: DraftedLaunch, sizes: Mapping[str, int]) -> list[tuple[float
     """What a block of the host takes along each axis, and its threads there."""
     known = {**sizes, **launch.defaults}
     usual = [float(launch.defaults.get(f"block_size_{axis}", 1)) for axis in AXES]
-    threads = [_value(text, known) for text in launch.keys.get("block_size", ())]
+    threads = [value_of(text, known) for text in launch.keys.get("block_size", ())]
     found = []
     for axis, extent in zip(AXES, [*threads, *usual[len(threads) :]], strict=True):
         divisors = launch.keys.get(f"grid_div_{axis}")
-        by = extent if divisors is None else math.prod(_value(text, known) for text in divisors)
+        by = extent if divisors is None else math.prod(value_of(text, known) for text in divisors)
         found.append((max(1.0, by), extent))
     return found
 
 
 def _threads(launch: DraftedLaunch, sizes: Mapping[str, int]) -> float:
-    return math.prod(_value(text, sizes) for text in launch.keys.get("problem_size", ()))
+    return math.prod(value_of(text, sizes) for text in launch.keys.get("problem_size", ()))
 
 
 def _started(launch: DraftedLaunch, sizes: Mapping[str, int]) -> float:
@@ -316,12 +309,5 @@ def _is_large(launch: DraftedLaunch, sizes: Mapping[str, int], threads: float, e
 def _elements(launch: DraftedLaunch, sizes: Mapping[str, int]) -> float:
     counted = launch.shapes
     return sum(
-        _value(text, sizes) * _value(counted.get(LIST.format(name), "1"), sizes) for name, text in counted.items()
+        value_of(text, sizes) * value_of(counted.get(LIST.format(name), "1"), sizes) for name, text in counted.items()
     )
-
-
-def _value(text: str, sizes: Mapping[str, int]) -> float:
-    try:
-        return float(evaluate(text, sizes))
-    except ExpressionError:
-        return 1.0
