@@ -35,7 +35,7 @@ class _Folding(ast.NodeTransformer):
                 return other
         if isinstance(node.op, ast.Mult) and isinstance(left, ast.Constant) and left.value == 1:
             return right
-        return _rounded_up(node) or node
+        return _all_rows(node) or _rounded_up(node) or node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
@@ -99,6 +99,16 @@ def _worked_out(node: ast.BinOp, left: object, right: object) -> ast.expr:
         ast.Mod: lambda: left % right,
     }
     return ast.Constant(work[type(node.op)]())
+
+
+def _all_rows(node: ast.BinOp) -> ast.expr | None:
+    """All elements of a tensor, where these are so many rows of what is in each: `n * (x_numel // n)`."""
+    for one, other in ((node.left, node.right), (node.right, node.left)) if isinstance(node.op, ast.Mult) else ():
+        is_row = isinstance(other, ast.BinOp) and is_quotient(other) and ast.dump(other.right) == ast.dump(one)
+        whole = other.left if is_row and isinstance(other, ast.BinOp) else None
+        if isinstance(whole, ast.Name) and whole.id.endswith("numel"):
+            return whole
+    return None
 
 
 def _rounded_up(node: ast.BinOp) -> ast.expr | None:

@@ -203,6 +203,14 @@ def is_flag_alone(name: str, signature: KernelSignature) -> bool:
     return _is_asked(rf"{plain}(?:\s*[!=]=\s*(?:[01]|true|false)\b)?", name, signature.body)
 
 
+def is_counted_to(name: str, body: str) -> bool:
+    """Whether a kernel counts to a scalar, or by rows of it, unless its name says how far it goes at once."""
+    plain = re.escape(name)
+    counted = rf"\bfor\s*\([^;]*;[^;]*[<>][^;]*\b{plain}\b|\*\s*{plain}\b|\b{plain}\s*\*"
+    is_step = re.search("stride|step|dilation|pad", name, re.IGNORECASE)
+    return is_step is None and re.search(counted, body) is not None
+
+
 def _is_asked(asked: str, name: str, body: str) -> bool:
     """Whether all that a text says of a name is what it asks."""
     questions = rf"(?:\b(?:if|while)\s*\(|&&|\|\||!)\s*\(?\s*{asked}\s*\)?\s*(?=\)|&&|\|\|)|!\s*{asked}|{asked}\s*\?"

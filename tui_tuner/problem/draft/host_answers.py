@@ -1,4 +1,4 @@
-"""What CUDA tells a host that asks for it: limits of the device, the bytes of a row, how many blocks fit."""
+"""What a host is told that asks for it: limits of the device, the bytes of a row, how many blocks fit, extents."""
 
 from __future__ import annotations
 
@@ -22,6 +22,11 @@ _FITS_IN_EACH, _USUAL = "1", "256"
 def limit_of_devices(name: str) -> int | None:
     """What a device tells of itself in this member or attribute: the same for all, or a usual number."""
     return _OF_DEVICES.get(name.rpartition(".")[2])
+
+
+def is_of_tensor(text: str) -> bool:
+    """Whether text is an extent of a tensor, or how many elements one has, as `x.size(0)` and `x.numel()`."""
+    return re.fullmatch(r"\s*\w+(?:\.|->)(?:size\(\d+\)|numel\(\))\s*", text) is not None
 
 
 def told_of_device(code: str, name: str, start: int, end: int) -> tuple[str, int] | None:

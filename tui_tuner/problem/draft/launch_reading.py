@@ -12,8 +12,8 @@ from types import MappingProxyType
 
 from tui_tuner.problem.draft.c_expressions import NotArithmetic, arithmetic
 from tui_tuner.problem.draft.folding import folded
-from tui_tuner.problem.draft.guesses import AXES
-from tui_tuner.problem.draft.host_answers import limit_of_devices
+from tui_tuner.problem.draft.guesses import AXES, is_counted_to
+from tui_tuner.problem.draft.host_answers import is_of_tensor, limit_of_devices
 from tui_tuner.problem.draft.host_bytes import in_elements
 from tui_tuner.problem.draft.host_dimensions import axes, element, extent_in
 from tui_tuner.problem.draft.host_functions import leading_to
@@ -35,6 +35,7 @@ from tui_tuner.problem.draft.worked_out import (
     readable,
     unrounded,
     without_factor,
+    without_number,
 )
 from tui_tuner.problem.signature import KernelSignature
 
@@ -45,8 +46,6 @@ _COUNTS_GROUPS = re.compile(r"\bget_(?:group_id|num_groups|global_size)\b")
 _MANY = 4096
 """What a kernel counts to that the emulator is better given less of."""
 _OF_LIST = re.compile(r"(\w+(?:(?:\[\d+\])?(?:\.|->)\w+)*)\[\w+\]")
-_STEP = re.compile(r"stride|step|dilation|pad", re.IGNORECASE)
-"""Names for how far a kernel goes at once, which are no extents."""
 
 
 class LaunchReading:
@@ -218,13 +217,12 @@ class LaunchReading:
                 yield name
 
     def _counted_to(self) -> Iterator[str]:
-        for name, node in self.passed.items():
-            plain = re.escape(name)
-            counted = rf"\bfor\s*\([^;]*;[^;]*[<>][^;]*\b{plain}\b|\*\s*{plain}\b|\b{plain}\s*\*"
+        for name, passed in self.passed.items():
+            node = without_number(passed)
             number = self.roots.get(node.id, 0) if isinstance(node, ast.Name) else 0
             if not isinstance(node, ast.Name) or (number is not None and number < _MANY):
                 continue
-            if re.search(counted, self.signature.body) and not _STEP.search(name):
+            if is_counted_to(name, self.signature.body):
                 yield node.id
 
     def _know_plain_scalars(self) -> None:
@@ -237,7 +235,8 @@ class LaunchReading:
             is_member = "." in name or re.fullmatch(r"\w+(?:(?:\.|->)(?![xyz]$)\w+)+", given)
             chain = [given] if is_member else list(self.chain(given, self.launch.place))
             meaning = self.program.meaning(chain[-1], self._place_of(chain)) if chain else None
-            if chain and (meaning is None or self.program.is_plain(meaning[0]) or chain[-1] in of_memory):
+            is_plain = meaning is None or self.program.is_plain(meaning[0]) or is_of_tensor(meaning[0])
+            if chain and (is_plain or chain[-1] in of_memory):
                 with suppress(NotArithmetic):
                     self.node(given, self.launch.place)
 

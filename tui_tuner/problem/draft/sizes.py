@@ -101,6 +101,7 @@ def drafted_sizes(
     for _ in range(amendments.halvings):
         _halved(launch, emulated)
     for rows, elements in _divided(launch, guessed, signature).items():
+        emulated[rows] = max(1, min(emulated[rows], emulated[elements] // OF_EACH))
         emulated[elements] = min(emulated[elements], OF_EACH * emulated[rows])
     usual: Tested = "odd" if is_guarded(signature) else "half"
     is_apart = amendments.tested == "apart"
@@ -151,7 +152,8 @@ def _usual(launch: DraftedLaunch, signature: KernelSignature) -> tuple[dict[str,
     largest = max([_threads(launch, timed), _elements(launch, timed), *timed.values()])
     if not launch.of_block and not guessed and largest < LEAST_TIMED:
         guessed = {name for name in extents & timed.keys() if timed[name] >= SMALL}
-    bounds = {name for name, number in launch.sizes.items() if number is None} & {*map(str, launch.values.values())}
+    passed = {re.sub(r" [-+] \d+$", "", str(text)) for text in launch.values.values()}
+    bounds = {name for name, number in launch.sizes.items() if number is None} & passed
     few = few_of(launch, signature, guessed | bounds | exponents_in(launch))
     few = {**dict.fromkeys(_rows_within(launch, guessed, signature), _USUAL_ROW), **few}
     guessed -= few.keys()
@@ -182,14 +184,15 @@ def _rows_within(launch: DraftedLaunch, guessed: Collection[str], signature: Ker
 
 
 def _divided(launch: DraftedLaunch, guessed: Collection[str], signature: KernelSignature) -> dict[str, str]:
-    """How many parts there are, and the elements that offsets divide into them, where both numbers are guesses."""
+    """How many parts there are, and the elements that offsets or the host divide into them, where both are guesses."""
     found: dict[str, str] = {}
     for name in arrays_of_offsets(signature):
         rows = launch.shapes.get(name, "").removesuffix(" + 1")
         for elements in (launch.shapes.get(one, "") for one in divided_by(name, signature)):
             if {rows, elements} <= {*guessed} and rows != elements:
                 found[rows] = elements
-    return found
+    parts = (re.fullmatch(r"(\w+) // (\w+)", str(text)) for text in launch.values.values())
+    return found | {one[2]: one[1] for one in parts if one and {*one.groups()} <= {*guessed}}
 
 
 def _counted(launch: DraftedLaunch) -> set[str]:

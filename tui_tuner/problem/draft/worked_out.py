@@ -119,6 +119,14 @@ def without_factor(node: ast.expr, by: ast.expr) -> ast.expr | None:
     return product(others) if len(others) == len(parts) - 1 else None
 
 
+def without_number(node: ast.expr) -> ast.expr:
+    """What a number is added to or taken from, as n in `n - 1`; else all of it."""
+    match node:
+        case ast.BinOp(left=ast.Name() as name, op=ast.Add() | ast.Sub(), right=ast.Constant()):
+            return name
+    return node
+
+
 def with_numbers(node: ast.expr, numbers: Mapping[str, int]) -> ast.expr:
     """The same with numbers for some of its names."""
     return folded(replaced(node, {name: ast.Constant(number) for name, number in numbers.items()}))
