@@ -60,6 +60,17 @@ def _extents(launch: DraftedLaunch) -> list[str]:
     return [*launch.keys.get("problem_size", ()), *launch.shapes.values()]
 
 
+def is_each_with_all(name: str, launch: DraftedLaunch, signature: KernelSignature) -> bool:
+    """Whether there are as many threads as this size, and each goes through as many elements one by one."""
+    passed = [own for own, text in launch.values.items() if text == name and own.isidentifier()]
+    limits = "|".join(passed) or "(?!)"
+    counted = (
+        rf"\bfor\s*\([^;]*\b(\w+)\s*=\s*0\s*;\s*\1\s*<\s*(?:{limits})\s*;\s*(?:\+\+\s*\1|\1\s*\+\+|\1\s*\+=\s*1)\s*\)"
+    )
+    is_of_threads = launch.keys.get("problem_size") == [name] and launch.keys.get("grid_div_x") != ["1"]
+    return is_of_threads and re.search(counted, signature.body) is not None
+
+
 def named_few(name: str) -> list[int]:
     """What a name alone says that a size is; nothing where it may be any."""
     return [value for words, value in _BY_NAME.items() if re.fullmatch(words, name, re.IGNORECASE)][:1]

@@ -152,7 +152,11 @@ class _Drafting:
         return {name: _USUAL_SIZE if number is None else number for name, number in self._roots.items()}
 
     def _fraction(self, node: ast.expr) -> float | None:
-        return fraction(node, self._roots if isinstance(node, ast.Name) else self._usual)
+        code, is_plain = self._program.code, isinstance(node, ast.Name)
+        of_fractions = {one for one in names(node) if re.search(rf"\b(?:float|double)\s+(?:const\s+)?{one}\b", code)}
+        no_sizes = {one for one in of_fractions if self._roots.get(one) is None}
+        usual = {name: number for name, number in self._usual.items() if name not in no_sizes}
+        return fraction(node, self._roots if is_plain else usual)
 
     def fits(self) -> bool:
         """Whether the template's arguments can be told, and a number among them is an extent of the block."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from tui_tuner.problem.draft.drafted import DraftedLaunch
-from tui_tuner.problem.draft.few import exponents_in, few_of
+from tui_tuner.problem.draft.few import exponents_in, few_of, is_each_with_all
 from tui_tuner.problem.draft.guesses import AXES, SMALL, is_guarded, scaled, size_names
 from tui_tuner.problem.draft.host_memory import LIST
 from tui_tuner.problem.draft.offsets import OF_EACH, arrays_of_offsets, divided_by
@@ -25,6 +25,8 @@ _MOST_TESTED = 2**22
 _USUAL = {1: 2**20, 2: 1024}
 """Sizes that the host does not say, by how many there are."""
 _EMULATED_THREADS, _EMULATED_ELEMENTS = 2**14, 2**20
+_EACH_WITH_ALL, _EMULATED_WITH_ALL = 2**14, 2**11
+"""Threads that each go through as many elements as there are threads."""
 _WHOLE_BLOCKS = {1: 1024, 2: 128}
 """What the extents of blocks divide, by how many axes of threads there are."""
 _MOST_SHARED = 48 * 2**10
@@ -98,6 +100,8 @@ def drafted_sizes(
         uncounted = emulated.keys() - _counted(launch) if fits else set[str]()
         if not (_halved(launch, emulated, uncounted) or _halved(launch, emulated)):
             break
+    for name in (one for one in guessed if is_each_with_all(one, launch, signature)):
+        emulated[name] = min(emulated[name], _EMULATED_WITH_ALL)
     for _ in range(amendments.halvings):
         _halved(launch, emulated)
     for rows, elements in _divided(launch, guessed, signature).items():
@@ -158,6 +162,7 @@ def _usual(launch: DraftedLaunch, signature: KernelSignature) -> tuple[dict[str,
     few = {**dict.fromkeys(_rows_within(launch, guessed, signature), _USUAL_ROW), **few}
     guessed -= few.keys()
     timed |= dict.fromkeys(guessed, _USUAL.get(_degree(launch, guessed, timed), 128))
+    timed |= {name: min(timed[name], _EACH_WITH_ALL) for name in guessed if is_each_with_all(name, launch, signature)}
     timed |= few
     timed |= {rows: timed[one] // OF_EACH for rows, one in _divided(launch, guessed, signature).items()}
     timed |= dict.fromkeys(bounds - extents - few.keys(), _USUAL[2])

@@ -1,0 +1,38 @@
+"""Numbers that drafts take where the host leaves them open; no kernel is built here."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.problem.examples import drafted
+
+ONE = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
+
+
+def of_pairs(loop):
+    return (
+        f"__global__ void k(const float *x, float *to, int n) {{ {ONE} if (i >= n) return; float s = 0;"
+        f" {loop} s += x[i] * x[j]; to[i] = s; }}\n"
+        "void run(const float *x, float *to, int n) { k<<<(n + 127) / 128, 128>>>(x, to, n); }\n"
+    )
+
+
+def test_threads_that_each_go_through_all_elements_are_fewer(tmp_path):
+    problem, _ = drafted(tmp_path, of_pairs("for (int j = 0; j < n; j++)"))
+    assert (problem.sizes["n"], problem.emulator.sizes["n"]) == (2**14, 2**11)
+
+
+@pytest.mark.parametrize("loop", ["for (int j = 0; j < 8; j++)", "for (int j = i; j < n; j += blockDim.x * gridDim.x)"])
+def test_others_are_as_many_as_ever(tmp_path, loop):
+    problem, _ = drafted(tmp_path, of_pairs(loop))
+    assert problem.sizes["n"] == 2**20
+
+
+@pytest.mark.parametrize(("kind", "value"), [("float", 1.5), ("const double", 1.5), ("int", 2.0**20)])
+def test_a_fraction_that_the_host_is_given_is_no_size(tmp_path, kind, value):
+    problem, _ = drafted(
+        tmp_path,
+        f"__global__ void k(float *to, int n, float most) {{ {ONE} if (i < n && to[i] > most) to[i] = most; }}\n"
+        f"void run(float *to, int n, {kind} r) {{ k<<<(n + 127) / 128, 128>>>(to, n, r * r); }}\n",
+    )
+    assert next(one.value for one in problem.arguments if one.name == "most") == value
