@@ -36,3 +36,14 @@ def test_a_fraction_that_the_host_is_given_is_no_size(tmp_path, kind, value):
         f"void run(float *to, int n, {kind} r) {{ k<<<(n + 127) / 128, 128>>>(to, n, r * r); }}\n",
     )
     assert next(one.value for one in problem.arguments if one.name == "most") == value
+
+
+def test_what_a_loop_counts_is_one_number_in_extents_and_scalars(tmp_path):
+    problem, text = drafted(
+        tmp_path,
+        f"__global__ void k(float *to, int each) {{ {ONE} atomicAdd(&to[i / each], 1.f); }}\n"
+        "int main() { const int all = 1 << 16; for (int each = 1; each <= 16; each++) {"
+        " float *to; cudaMalloc(&to, sizeof(float) * all / each); k<<<all / 128, 128>>>(to, each); } }\n",
+    )
+    assert problem.sizes["each"] == 8, text
+    assert next(one.value for one in problem.arguments if one.name == "each") == "each"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable, Iterator
 
 from tui_tuner.problem.draft.guesses import SMALL
+from tui_tuner.problem.draft.host_launches import HostLaunch
 from tui_tuner.problem.draft.host_members import listed
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.syntax import closing, split_list
@@ -31,6 +33,22 @@ def axes(program: HostProgram, text: str, place: int) -> tuple[list[str], int]:
             break
         text, place = meaning
     return [text.strip()], place
+
+
+def constants_of_block(
+    program: HostProgram, launch: HostLaunch, chain: Callable[[str, int], Iterator[str]]
+) -> Iterator[str]:
+    """Constants that make the block and that the kernel is passed too; of a single block they are sizes.
+
+    Args:
+        chain: a name at a place, and the names that it stands for.
+    """
+    if launch.grid == "1":
+        return
+    written, place = axes(program, launch.block, launch.place)
+    for name in {one for text in written for one in chain(text, place)} & {*launch.arguments}:
+        if re.search(rf"\bconst(?:expr)?\s+[\w\s]*\b{name}\s*=\s*\d+\s*[;,]", program.code):
+            yield name
 
 
 def element(program: HostProgram, name: str, place: int) -> tuple[str, int] | None:

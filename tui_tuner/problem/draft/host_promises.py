@@ -16,7 +16,7 @@ from tui_tuner.problem.draft.host_dimensions import axes
 from tui_tuner.problem.draft.host_objects import Taken
 from tui_tuner.problem.draft.launch_reading import LaunchReading
 from tui_tuner.problem.draft.opencl_launches import LOCAL
-from tui_tuner.problem.draft.worked_out import evaluated, finished, names, said_again
+from tui_tuner.problem.draft.worked_out import evaluated, finished, is_of_block, names, said_again
 
 _ASSERTED = re.compile(
     r"\b(?:assert|TORCH_CHECK|TORCH_INTERNAL_ASSERT|GGML_ASSERT|\w*CHECK\w*|\w*ASSERT\w*)\s*\(\s*\(?"
@@ -47,8 +47,12 @@ def multiples_in(reading: LaunchReading) -> dict[str, ast.expr]:
     found: dict[str, ast.expr] = {}
 
     def keep(size: ast.expr, by: ast.expr) -> None:
-        is_block = isinstance(by, ast.Name) and by.id.startswith("block_size_")
-        if isinstance(size, ast.Name) and size.id in reading.roots and not is_block and ast.unparse(by) != size.id:
+        if (
+            isinstance(size, ast.Name)
+            and size.id in reading.roots
+            and not is_of_block(by)
+            and ast.unparse(by) != size.id
+        ):
             found.setdefault(size.id, by)
 
     written, place = axes(reading.program, reading.launch.grid, reading.launch.place)

@@ -15,7 +15,7 @@ from tui_tuner.problem.draft.folding import folded
 from tui_tuner.problem.draft.guesses import AXES, is_counted_to
 from tui_tuner.problem.draft.host_answers import is_of_tensor, limit_of_devices
 from tui_tuner.problem.draft.host_bytes import in_elements
-from tui_tuner.problem.draft.host_dimensions import axes, element, extent_in
+from tui_tuner.problem.draft.host_dimensions import axes, constants_of_block, element, extent_in
 from tui_tuner.problem.draft.host_functions import leading_to
 from tui_tuner.problem.draft.host_launches import HostLaunch
 from tui_tuner.problem.draft.host_loops import is_of_some_steps
@@ -29,6 +29,7 @@ from tui_tuner.problem.draft.worked_out import (
     evaluated,
     finished,
     is_flag,
+    is_of_block,
     names,
     no_size,
     quotient,
@@ -86,7 +87,7 @@ class LaunchReading:
         self._symbols: dict[str, str] = {}
         self._resolving: list[tuple[str, int]] = []
         self._asked = 0
-        self.passed_block = frozenset(self._constants_of_block())
+        self.passed_block = frozenset(constants_of_block(program, self.launch, self.chain))
         fixed = " ".join([launch.template, *(one.text for one in options.values())])
         chosen_by = (one for name, _ in launch.chosen for one in self.chain(name, launch.place))
         self._of_template = frozenset(re.findall(r"[A-Za-z_]\w*", fixed)) | self.passed_block | {*chosen_by}
@@ -191,8 +192,19 @@ class LaunchReading:
             is_shift = re.search(rf"<<\s*{re.escape(name)}\b", self.signature.body)  # no more than its sizes allow
             of_loop = None if is_shift else self.program.halfway(given, self.launch.place)
             with suppress(NotArithmetic):
-                found[name] = finished(self.node(*(of_loop or (given, self.launch.place))))
+                node = finished(self.node(*(of_loop or (given, self.launch.place))))
+                found[name] = self._same_in_extents(node, given) if of_loop else node
         return found
+
+    def _same_in_extents(self, halfway: ast.expr, given: str) -> ast.expr:
+        """The number halfway through a loop; where extents are made of what the loop counts, its name for both."""
+        said = [*self.shapes.values(), *(axis[0] for axis in self.grid if axis is not None)]
+        used, number = {name for node in said for name in names(node)}, evaluated(halfway, self.roots)
+        counted = next((one for one in self.chain(given, self.launch.place) if one in used), None)
+        if counted is None or not number:
+            return halfway
+        self.roots[counted] = number
+        return ast.Name(counted)
 
     def scalars(self) -> Iterator[tuple[str, str | None, str]]:
         """Name, dtype and text of each scalar that is passed, and of each member of a structure, as in "p.width"."""
@@ -206,15 +218,6 @@ class LaunchReading:
                         yield f"{parameter.name}.{one}", member.dtype, of
             elif not parameter.pointer:
                 yield parameter.name, parameter.dtype, given
-
-    def _constants_of_block(self) -> Iterator[str]:
-        """Constants that make the block and that the kernel is passed too; of a single block they are sizes."""
-        if self.launch.grid == "1":
-            return
-        written, place = axes(self.program, self.launch.block, self.launch.place)
-        for name in {one for text in written for one in self.chain(text, place)} & {*self.launch.arguments}:
-            if re.search(rf"\bconst(?:expr)?\s+[\w\s]*\b{name}\s*=\s*\d+\s*[;,]", self.program.code):
-                yield name
 
     def _counted_to(self) -> Iterator[str]:
         for name, passed in self.passed.items():
@@ -291,7 +294,7 @@ class LaunchReading:
             except NotArithmetic:
                 found.append(None)
                 continue
-            of_block = inner if (inner := quotient(above)) is not None and _is_block(inner[1]) else None
+            of_block = inner if (inner := quotient(above)) is not None and is_of_block(inner[1]) else None
             if of_block is not None and below is not None:  # a grid that is folded, as it would be too long
                 return [of_block]
             found.append(of_block or (self._in_threads(above, index) if below is None else (above, below)))
@@ -304,7 +307,7 @@ class LaunchReading:
         extent = "|".join([rf"blockDim\s*\.\s*{axis}", *map(re.escape, self.chain(own[0], self.launch.place))])
         place = rf"\bblockIdx\s*\.\s*{axis}\b"
         number = rf"{place}\s*\*\s*(?:\w+\s*\()?\s*(?:{extent})\b|\b(?:{extent})\s*\*\s*{place}"
-        counts = "gridDim" in body or any(map(_is_block, map(ast.Name, names(blocks))))
+        counts = "gridDim" in body or any(map(is_of_block, map(ast.Name, names(blocks))))
         if counts or not isinstance(threads, ast.Constant) or not re.search(number, body):
             return blocks, None
         return folded(ast.BinOp(blocks, ast.Mult(), threads)), self._as_block(threads, index)
@@ -332,7 +335,7 @@ class LaunchReading:
         text, own = self.block[index]
         if own is not None and isinstance(own, ast.Constant) and ast.dump(own) == ast.dump(divisor) and own.value != 1:
             return ast.Name(f"block_size_{AXES[index]}")
-        if isinstance(divisor, ast.Name) and _is_block(divisor):
+        if isinstance(divisor, ast.Name) and is_of_block(divisor):
             is_own = self.block[AXES.index(divisor.id[-1])][0] == text
             return ast.Name(f"block_size_{AXES[index]}") if is_own else divisor
         return divisor
@@ -343,7 +346,3 @@ class LaunchReading:
             for name, taken, one in self.memory.arrays(given, self.launch.place, parameter):
                 with suppress(NotArithmetic):
                     yield name, in_elements(self.program, self.known, taken, one)
-
-
-def _is_block(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name) and node.id.startswith("block_size_")

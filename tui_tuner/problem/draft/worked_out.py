@@ -54,6 +54,11 @@ def chosen(node: ast.expr, numbers: Mapping[str, int | None]) -> ast.expr:
     return ast.Constant(number) if number in given else node
 
 
+def is_of_block(node: ast.expr) -> bool:
+    """Whether it is the block's extent along an axis."""
+    return isinstance(node, ast.Name) and node.id.startswith("block_size_")
+
+
 def is_flag(node: ast.expr) -> bool:
     """Whether it comes to 0 or 1 by what is asked, as `n > 0` and `1 if n else 0`."""
     match node:
