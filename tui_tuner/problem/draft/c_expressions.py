@@ -12,7 +12,7 @@ from tui_tuner.problem.draft.folding import folded, has_root, is_quotient
 from tui_tuner.problem.syntax import parse_code
 
 _NAMED = ("identifier", "field_expression", "subscript_expression", "qualified_identifier")
-_NAME = re.compile(r"\w+(?:(?:\.|->|::)\w+|\[\w+\])*")
+_NAME = re.compile(r"\w+(?:(?:\.|->|::)\w+|\[\w+(?:[+-]\w+)?\])*")
 _GETTER = re.compile(r"\w+(?:\.|->)\w+")
 _CONVERSION = re.compile(
     r"unsigned|int|float|double|size_t|uint|dim3|long|(?:static|reinterpret|const)_cast"

@@ -9,10 +9,13 @@ from collections.abc import Callable, Iterator
 from tui_tuner.problem.draft.guesses import SMALL
 from tui_tuner.problem.draft.host_launches import HostLaunch
 from tui_tuner.problem.draft.host_members import listed
+from tui_tuner.problem.draft.host_memory import named
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.syntax import closing, split_list
 
 _MOST_STEPS = 12
+_NOTHING_YET = ("0", "-1")
+"""What elements are declared with that are set to something from outside later."""
 
 
 def axes(program: HostProgram, text: str, place: int) -> tuple[list[str], int]:
@@ -52,15 +55,36 @@ def constants_of_block(
 
 
 def element(program: HostProgram, name: str, place: int) -> tuple[str, int] | None:
-    """What an element of a vector, or an array, is that the host sets as a whole, or by the names of its axes."""
-    indexed = re.fullmatch(r"(.+)\[(\d)\]", name)
-    if indexed is None:
+    """What an element of a vector, or an array, is that the host sets as a whole, or by the names of its axes.
+
+    Of an array that a function is given it is that element of what a caller passes.
+    """
+    indexed = re.fullmatch(r"(.+)\[([\w+-]+)\]", name)
+    index = None if indexed is None else program.number(indexed[2], place)  # of a loop's the first
+    if indexed is None or index is None or index < 0:
         return None
-    index, whole = int(indexed[2]), program.meaning(indexed[1], place)
-    values = split_list((listed(whole[0]) if whole else None) or "")
-    if whole is not None and index < len(values):
-        return values[index], whole[1]
-    return program.meaning(f"{indexed[1]}.{'xyzw'[index]}", place) if index < len("xyzw") else None
+    whole = indexed[1]
+    meaning = program.meaning(whole, place)
+    values, there = _values_of(program, whole, place) if meaning is None else (listed(meaning[0]), meaning[1])
+    given = split_list(values or "")
+    if index < len(given) and given[index] not in _NOTHING_YET:
+        return given[index], there
+    if meaning is not None and (other := named(meaning[0])).isidentifier() and meaning[1] != place:
+        return f"{other}[{index}]", meaning[1]
+    return program.meaning(f"{whole}.{'xyzw'[index]}", place) if index < len("xyzw") else None
+
+
+def _values_of(program: HostProgram, name: str, place: int) -> tuple[str, int]:
+    """What stands in the braces that an array or a vector is declared with, and where."""
+    function = program.function_at(place)
+    declared = re.compile(rf"(?<=[\w>&])\s+{re.escape(name)}\s*(?:\[[^\]]*\]\s*)?(?:=\s*)?(?=\{{)")
+    own = () if function is None else declared.finditer(program.code, function.body, place)
+    outside = (one for one in declared.finditer(program.code) if program.function_at(one.start()) is None)
+    found = [*own][-1:] or [*outside][:1]
+    if not found:
+        return "", place
+    opening = found[0].end()
+    return program.code[opening + 1 : closing(program.code, opening, "{}") - 1], found[0].start()
 
 
 def _dim3(program: HostProgram, name: str, place: int) -> tuple[list[str], int] | None:

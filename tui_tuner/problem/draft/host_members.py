@@ -55,6 +55,20 @@ class HostMembers:
             return f"{whole}.{path}"
         return self.in_place(whole, path.split("."), kind) or "0"
 
+    def scalars(
+        self, given: Sequence[str], parameters: Sequence[KernelParameter]
+    ) -> Iterator[tuple[str, str | None, str]]:
+        """Name, dtype and text of each scalar that is passed, and of each member of a structure, as in "p.width"."""
+        for parameter, passed in zip(parameters, given, strict=False):
+            if parameter.members is not None and not parameter.pointer:
+                for member in (one for one in parameter.members if not one.pointee):
+                    names = elements_of(member.name, member.count)
+                    texts = elements_of(self.of_passed(passed, parameter, member.name), member.count)
+                    for name, text in zip(names, texts, strict=True):
+                        yield f"{parameter.name}.{name}", member.dtype, text
+            elif not parameter.pointer:
+                yield parameter.name, parameter.dtype, passed
+
     def in_place(self, text: str, path: Sequence[str], kind: str = "") -> str | None:
         """A member of the object that text makes, as `Range{0, n}` or `Range(0, n)`; None where it makes none."""
         made = re.match(r"\s*(?:\w+\s*::\s*)*(\w+)\s*(?:<[^<>]*>\s*)?[{(]", text)

@@ -19,7 +19,6 @@ from tui_tuner.problem.draft.host_dimensions import axes, constants_of_block, el
 from tui_tuner.problem.draft.host_functions import leading_to
 from tui_tuner.problem.draft.host_launches import HostLaunch
 from tui_tuner.problem.draft.host_loops import is_of_some_steps
-from tui_tuner.problem.draft.host_members import elements_of
 from tui_tuner.problem.draft.host_memory import HostMemory
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.host_types import with_type_bytes
@@ -46,7 +45,7 @@ _COUNTS_GROUPS = re.compile(r"\bget_(?:group_id|num_groups|global_size)\b")
 """What an OpenCL kernel says that has to do with how many work-groups there are."""
 _MANY = 4096
 """What a kernel counts to that the emulator is better given less of."""
-_OF_LIST = re.compile(r"(\w+(?:(?:\[\d+\])?(?:\.|->)\w+)*)\[\w+\]")
+_OF_LIST = re.compile(r"(\w+(?:(?:\[\d+\])?(?:\.|->)\w+)*)\[([\w+-]+)\]")
 
 
 class LaunchReading:
@@ -86,6 +85,7 @@ class LaunchReading:
         self._launched = {one for text in (launch.grid, launch.block) for one in self.chain(text, launch.place)}
         self._symbols: dict[str, str] = {}
         self._resolving: list[tuple[str, int]] = []
+        self._indexed: dict[str, str] = {}
         self._asked = 0
         self.passed_block = frozenset(constants_of_block(program, self.launch, self.chain))
         fixed = " ".join([launch.template, *(one.text for one in options.values())])
@@ -129,8 +129,10 @@ class LaunchReading:
             return None
         elements = self.memory.elements(name, place)
         meaning = elements or self.program.meaning(name, place) or element(self.program, name, place)
-        if meaning is None and of_list is not None:  # all of its elements are alike, as far as a loop says
-            name, meaning = of_list[1], self.program.set_in_list(of_list[1], place)
+        if elements is None and of_list is not None:
+            alike = None if meaning else self.program.set_in_list(of_list[1], place)  # as far as a loop says
+            is_first = not of_list[2].isdecimal() and self._indexed.setdefault(of_list[1], name) == name
+            name, meaning = of_list[1] if alike or is_first else name, meaning or alike
         if meaning is None or (name, place) in self._resolving:
             built_with = self.options.get(name) if meaning is None else None
             return (built_with and built_with.number) or self._root(name, None)
@@ -208,16 +210,7 @@ class LaunchReading:
 
     def scalars(self) -> Iterator[tuple[str, str | None, str]]:
         """Name, dtype and text of each scalar that is passed, and of each member of a structure, as in "p.width"."""
-        for parameter, given in zip(self.signature.parameters, self.launch.arguments, strict=False):
-            if parameter.members is not None and not parameter.pointer:
-                for member in (one for one in parameter.members if not one.pointee):
-                    text = self.program.members.of_passed(given, parameter, member.name)
-                    for one, of in zip(
-                        elements_of(member.name, member.count), elements_of(text, member.count), strict=True
-                    ):
-                        yield f"{parameter.name}.{one}", member.dtype, of
-            elif not parameter.pointer:
-                yield parameter.name, parameter.dtype, given
+        return self.program.members.scalars(self.launch.arguments, self.signature.parameters)
 
     def _counted_to(self) -> Iterator[str]:
         for name, passed in self.passed.items():

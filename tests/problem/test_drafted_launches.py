@@ -1,0 +1,63 @@
+"""What hosts say by elements of arrays, members of structures and macros, and what they fill arrays with."""
+
+import pytest
+
+from tests.problem.examples import drafted
+
+PLACE = "int c = blockIdx.x * blockDim.x + threadIdx.x, r = blockIdx.y * blockDim.y + threadIdx.y;"
+COPY = (
+    f"__global__ void k(const float *x, float *y, int rows, int cols) {{ {PLACE} if (r < rows && c < cols) "
+    "y[r * cols + c] = x[r * cols + c]; }\n"
+)
+LAUNCH = "k<<<dim3((cols + 15) / 16, (rows + 15) / 16), dim3(16, 16)>>>(x, y, rows, cols);"
+
+
+@pytest.mark.parametrize(
+    ("host", "sizes"),
+    [
+        (
+            "void run(float *x, float *y, const int *shape) { int rows = shape[0], cols = shape[1]; LAUNCH }",
+            (None, None),
+        ),
+        (
+            "void run(float *x, float *y, float *file) { int rows, cols; rows = file[0]; cols = file[1]; LAUNCH }",
+            (None, None),
+        ),
+        (
+            "void run(float *x, float *y) { int shape[] = {400, 500}; int rows = shape[0], cols = shape[1]; LAUNCH }",
+            (400, 500),
+        ),
+        (
+            "void run(float *x, float *y, int rows, int cols) { LAUNCH }\nint main() { float *x, *y;"
+            " std::vector<int> sizes{400, 500, 600}; run(x, y, sizes[1], sizes[2]); }",
+            (500, 600),
+        ),
+        (
+            "void run(float *x, float *y, const int *of) { int rows = of[0], cols = of[1]; LAUNCH }\n"
+            "int main() { float *x, *y; std::vector<int> sizes = {400, 500}; run(x, y, sizes.data()); }",
+            (400, 500),
+        ),
+        (
+            "void run(float *x, float *y, const int *of, int n) { for (int i = 0; i + 1 < n; i++) {"
+            " int rows = of[i], cols = of[i + 1]; LAUNCH } }",
+            (None, None),
+        ),
+    ],
+)
+def test_elements_of_an_array_are_as_many_sizes_as_there_are_different_ones(tmp_path, host, sizes):
+    problem, text = drafted(tmp_path, COPY + host.replace("LAUNCH", LAUNCH))
+    values = {one.name: one.value for one in problem.arguments}
+    assert (values["rows"], values["cols"]) == ("rows", "cols")
+    assert problem.launch.problem_size == ["cols", "rows"]
+    for name, number in zip(("rows", "cols"), sizes, strict=True):
+        assert f"{name} = {number}  # as the host has it" in text or number is None
+
+
+def test_an_element_that_is_set_later_is_no_number_of_its_list(tmp_path):
+    host = (
+        "int main() { float *x, *y; int shape[2] = {0, 0}; read_into(shape); int rows = shape[0], cols = shape[1];"
+        + LAUNCH
+        + " }"
+    )
+    problem, _ = drafted(tmp_path, COPY + host)
+    assert problem.launch.problem_size == ["cols", "rows"]
