@@ -61,3 +61,28 @@ def test_an_element_that_is_set_later_is_no_number_of_its_list(tmp_path):
     )
     problem, _ = drafted(tmp_path, COPY + host)
     assert problem.launch.problem_size == ["cols", "rows"]
+
+
+INSIDE = "__global__ void k(const float *x, float *y, int n) { int i = blockIdx.x * OUT + threadIdx.x - R; "
+INSIDE += "if (threadIdx.x >= R && threadIdx.x < TILE - R && i < n) y[i] = x[i]; }\n"
+
+
+@pytest.mark.parametrize(
+    "macro",
+    [
+        "#define OUT ((TILE) - 2 * (R))\n",
+        "#define WIDE (TILE)\n#define BOTH(r) ((r) + (r))\n#define OUT ((WIDE) - BOTH(R))\n",
+        "#define OUT ((int)(TILE) - ((R) + (R)))\n",
+    ],
+)
+def test_a_name_in_parentheses_before_a_sign_is_no_cast(tmp_path, macro):
+    host = "void run(float *x, float *y, int n) { k<<<ceil(n / (float)OUT), TILE>>>(x, y, n); }"
+    problem, _ = drafted(tmp_path, f"#define TILE 8\n#define R 1\n{macro}{INSIDE}{host}")
+    assert problem.launch.grid_div_x == ["TILE - 2"]
+
+
+def test_a_name_of_a_type_in_parentheses_before_a_sign_is_a_cast(tmp_path):
+    host = "typedef long count;\nvoid run(float *x, float *y, int n) { int m = (count) -n + 2 * n; LAUNCH }"
+    host = host.replace("LAUNCH", "k<<<m / 8, 8>>>(x, y, m);")
+    problem, _ = drafted(tmp_path, f"#define TILE 8\n#define R 1\n#define OUT 8\n{INSIDE}{host}")
+    assert not {"count", "n_count"} & problem.sizes.keys()

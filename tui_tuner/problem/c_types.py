@@ -131,6 +131,12 @@ def type_aliases(code: str) -> dict[str, str]:
     return found
 
 
+def types_in(code: str) -> frozenset[str]:
+    """The names that the source gives types, those that its templates leave open among them."""
+    named = r"\b(?:typename|class|struct|union|enum|using)\s+(\w+)|\btypedef\b[^;{}]*?\b(\w+)\s*;|\}\s*(\w+)\s*;"
+    return frozenset({*type_aliases(code), *(name for found in re.findall(named, code) for name in found if name)})
+
+
 def _plain_structs(code: str) -> Iterator[tuple[str, str]]:
     """The structures whose members are numbers of one type, as so many of them, which lie in memory like them."""
     known: dict[str, str] = {}

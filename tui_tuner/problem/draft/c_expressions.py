@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from tree_sitter import Node
 
+from tui_tuner.problem.c_types import dtype_of
 from tui_tuner.problem.draft.folding import folded, has_root, is_quotient
 from tui_tuner.problem.syntax import parse_code
 
@@ -47,6 +48,8 @@ _SIGNS: dict[str, Callable[[ast.expr], ast.expr]] = {
 }
 _MOST_CHARACTERS, _MOST_INSIDE = 400, 40
 _LITERALS = ("number_literal", "true", "false")
+_LIKE_A_CAST = re.compile(r"(?P<before>(?:^|[-+*/%(,?:=<>&|!~])\s*)\(\s*(?P<name>[A-Za-z_]\w*)\s*\)(?=\s*[-+*&])")
+_INTEGERS = ("unsigned", "signed", "int", "long", "short", "char")
 SIZEOF = "sizeof__"
 UNREAD = "unread__"
 """Stands for the one way of a choice that cannot be read, as long as it may be the other that is taken."""
@@ -203,6 +206,16 @@ def _call(function: str, given: Sequence[ast.expr]) -> ast.expr:
     if which is not None and len(given) == 2:
         return ast.Call(ast.Name(which["which"].lower()), list(given), [])
     raise NotArithmetic(f"{function}()")
+
+
+def without_no_casts(text: str, types: Collection[str]) -> str:
+    """Text without the parentheses of a name that is no type, which before a sign look like a cast: `(TILE) - 2`."""
+
+    def bare(found: re.Match[str]) -> str:
+        is_type = found["name"] in types or dtype_of(found["name"], "cuda", {})[0] is not None
+        return found[0] if is_type or found["name"] in _INTEGERS else f"{found['before']}{found['name']}"
+
+    return _LIKE_A_CAST.sub(bare, text)
 
 
 def is_called_by_name(function: str) -> bool:

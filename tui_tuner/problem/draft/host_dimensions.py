@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from tui_tuner.problem.draft.guesses import SMALL
+from tui_tuner.problem.draft.host_assignments import NOTHING_YET
 from tui_tuner.problem.draft.host_launches import HostLaunch
 from tui_tuner.problem.draft.host_members import listed
 from tui_tuner.problem.draft.host_memory import named
@@ -14,8 +15,6 @@ from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.syntax import closing, split_list
 
 _MOST_STEPS = 12
-_NOTHING_YET = ("0", "-1")
-"""What elements are declared with that are set to something from outside later."""
 
 
 def axes(program: HostProgram, text: str, place: int) -> tuple[list[str], int]:
@@ -67,7 +66,7 @@ def element(program: HostProgram, name: str, place: int) -> tuple[str, int] | No
     meaning = program.meaning(whole, place)
     values, there = _values_of(program, whole, place) if meaning is None else (listed(meaning[0]), meaning[1])
     given = split_list(values or "")
-    if index < len(given) and given[index] not in _NOTHING_YET:
+    if index < len(given) and not NOTHING_YET.fullmatch(given[index]):
         return given[index], there
     if meaning is not None and (other := named(meaning[0])).isidentifier() and meaning[1] != place:
         return f"{other}[{index}]", meaning[1]

@@ -101,3 +101,13 @@ def returned(code: str, function: HostFunction) -> str | None:
     if not returned["before"][at:].strip():
         return put_in(returned["text"].strip(), meant)
     return raised(code, returned["text"].strip(), function.body, function.body + returned.start("text"))
+
+
+def variable_returned(code: str, functions: Sequence[HostFunction], call: str) -> tuple[str, int] | None:
+    """The variable that a function of the file returns at its end, and that place, where text calls one."""
+    called = re.match(r"(?:\w+\s*::\s*)*(\w+)\s*\(", call)
+    function = next((one for one in functions if called and one.name == called[1]), None)
+    if function is None:
+        return None
+    last = re.search(r"\breturn\s+(\w+)\s*;\s*$", code[function.body : function.end - 1])
+    return None if last is None else (last[1], function.body + last.start())

@@ -8,10 +8,26 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from operator import itemgetter
 
-from tui_tuner.problem.draft.c_expressions import SIZEOF, UNREAD, NotArithmetic, arithmetic, is_called_by_name
+from tui_tuner.problem.c_types import types_in
+from tui_tuner.problem.draft.c_expressions import (
+    SIZEOF,
+    UNREAD,
+    NotArithmetic,
+    arithmetic,
+    is_called_by_name,
+    without_no_casts,
+)
 from tui_tuner.problem.draft.folding import folded
 from tui_tuner.problem.draft.host_answers import told_of_device
-from tui_tuner.problem.draft.host_functions import HostFunction, function_at, functions_in, handed_back, returned
+from tui_tuner.problem.draft.host_assignments import NOTHING_YET, assignments, first_item
+from tui_tuner.problem.draft.host_functions import (
+    HostFunction,
+    function_at,
+    functions_in,
+    handed_back,
+    returned,
+    variable_returned,
+)
 from tui_tuner.problem.draft.host_loops import halfway, is_summed, raised
 from tui_tuner.problem.draft.host_members import HostMembers
 from tui_tuner.problem.draft.host_templates import HostTemplates
@@ -43,6 +59,7 @@ class HostProgram:
         self.text = text or code
         found = [one for text in (*headers, code) for one in _DEFINE.finditer(text)]
         self._macros = {one["name"]: (one["parameters"], _plain(one["text"])) for one in found}
+        self._types = frozenset[str]().union(*map(types_in, (*headers, code)))
         self._enumerated = {name: number for text in (*headers, code) for name, number in enumerated(text).items()}
         macros = (one["name"] for one in _DEFINE.finditer(code) if one["parameters"] is None)
         self.own_numbers = frozenset([*macros, *dict(constants_of(code))])
@@ -140,7 +157,7 @@ class HostProgram:
             whole = self._set_between(variable, start, place)
             if whole is not None and (other := whole[0].lstrip("* ")).isidentifier():  # a copy of another structure
                 return ".".join((other, *path)), whole[1]
-            if whole is not None and (at := self._returned_from(whole[0])) is not None:
+            if whole is not None and (at := variable_returned(self.code, self.functions, whole[0])) is not None:
                 variable, place = at
                 continue
             bare, bracket, index = variable.partition("[")
@@ -153,15 +170,6 @@ class HostProgram:
                 return None
             variable, place = passed[0].lstrip("& ") + bracket + index, passed[1]
         return None
-
-    def _returned_from(self, call: str) -> tuple[str, int] | None:
-        """The variable that a function of the file returns at its end, and that place, where text calls one."""
-        called = re.match(r"(?:\w+\s*::\s*)*(\w+)\s*\(", call)
-        function = next((one for one in self.functions if called and one.name == called[1]), None)
-        if function is None:
-            return None
-        returned = re.search(r"\breturn\s+(\w+)\s*;\s*$", self.code[function.body : function.end - 1])
-        return None if returned is None else (returned[1], function.body + returned.start())
 
     def is_local(self, name: str, place: int) -> bool:
         """Whether a name is a function's own, so that a kernel of the same name has another."""
@@ -181,18 +189,18 @@ class HostProgram:
     def _set_between(self, name: str, start: int, end: int) -> tuple[str, int] | None:
         found = [
             one
-            for one in _assignments(name).finditer(self.code, start, end)
+            for one in assignments(name).finditer(self.code, start, end)
             if not re.match(r"\s*[{[]", one["text"]) and not self._is_limit(name, one)
         ]
         if found and (count := raised(self.code, name, found[-1].end(), end)) is not None:
             return count, found[-1].start()
         for one in reversed(found):  # what comes from outside, as by atoi(), is said only where no number is
-            text = _first_item(one["text"])
-            if self.is_arithmetic(text) and (one is found[-1] or not _NOTHING_YET.fullmatch(text)):
+            text = first_item(one["text"])
+            if self.is_arithmetic(text) and (one is found[-1] or not NOTHING_YET.fullmatch(text)):
                 return self._changed(name, text, one.end(), end) or (text, one.start())
             if re.search(rf"\b{re.escape(name)}\b", text):
                 return text, one.start()
-        return (_first_item(found[-1]["text"]), found[-1].start()) if found else None
+        return (first_item(found[-1]["text"]), found[-1].start()) if found else None
 
     def _changed(self, name: str, text: str, start: int, end: int) -> tuple[str, int] | None:
         """What a number has become by `+=` and the like behind it, each once, as it is in the first turn of a loop."""
@@ -242,9 +250,9 @@ class HostProgram:
         return re.search(rf"scanf\s*\([^;]*&\s*{plain}\b|>>\s*{plain}\s*(?:>>|;)", self.code) is not None
 
     def _set_outside(self, name: str) -> tuple[str, int] | None:
-        for one in _assignments(name).finditer(self.code):
+        for one in assignments(name).finditer(self.code):
             if self.function_at(one.start()) is None:
-                return _first_item(one["text"]), one.start()
+                return first_item(one["text"]), one.start()
         return None
 
     def _passed(self, function: HostFunction, position: int) -> tuple[str, int] | None:
@@ -261,7 +269,7 @@ class HostProgram:
 
     def expanded(self, text: str) -> str:
         """Text with the macros that take arguments, and functions that are one expression of theirs, put in."""
-        return with_macros(text, self._called)
+        return without_no_casts(with_macros(text, self._called), self._types)
 
     def without_macros(self, text: str) -> str:
         """Text with the macros that take arguments put in."""
@@ -330,19 +338,6 @@ class HostProgram:
         except (NotArithmetic, RecursionError):
             return None
         return node.value if isinstance(node, ast.Constant) and isinstance(node.value, int) else None
-
-
-_NOTHING_YET = re.compile(r"\s*(?:-\s*1|0(?:\.0*)?f?)\s*")
-"""What a variable is declared with that is set to something from outside later, as by an option."""
-
-
-def _assignments(name: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w.>]){re.escape(name)}\s*=(?!=)(?P<text>[^;]*)")
-
-
-def _first_item(text: str) -> str:
-    """What an assignment sets, without the declarators behind it and others that are set to the same."""
-    return re.sub(r"^(?:\s*\w+(?:(?:\[\w+\])?(?:\.|->)\w+)*\s*=(?!=))+", "", next(iter(split_list(text)), ""))
 
 
 def _plain(text: str) -> str:
