@@ -44,6 +44,22 @@ def test_headers_of_curand_do_no_harm_where_nothing_of_it_is_used(emulator: Benc
     assert emulator.compile(source, "k").ok
 
 
+@pytest.mark.parametrize(
+    "header",
+    [
+        "driver_functions.h",
+        "driver_types.h",
+        "cuda_texture_types.h",
+        "sm_20_atomic_functions.h",
+        "texture_fetch_functions.h",
+        "surface_functions.h",
+    ],
+)
+def test_headers_that_cudas_own_includes_are_there(emulator: Bench, header: str) -> None:
+    source = f"#include <{header}>\n__global__ void k(float* x) {{ atomicAdd(x, 1); }}\n"
+    assert emulator.compile(source, "k").ok
+
+
 def test_what_the_host_code_of_headers_names_of_cublas_does_no_harm(emulator: Bench) -> None:
     source = (
         "#include <cublas_v2.h>\n#include <cublasLt.h>\ncublasHandle_t handle;\nstatic cublasComputeType_t type;\n"

@@ -1,0 +1,2 @@
+#pragma once
+#include <tuner_emulator/device.h>
