@@ -86,3 +86,14 @@ def test_a_name_of_a_type_in_parentheses_before_a_sign_is_a_cast(tmp_path):
     host = host.replace("LAUNCH", "k<<<m / 8, 8>>>(x, y, m);")
     problem, _ = drafted(tmp_path, f"#define TILE 8\n#define R 1\n#define OUT 8\n{INSIDE}{host}")
     assert not {"count", "n_count"} & problem.sizes.keys()
+
+
+@pytest.mark.parametrize("grid", ["dim3((n + 15) / 16, 1)", "(n + 15) / 16"])
+def test_threads_of_a_block_that_the_kernel_does_not_tell_apart_are_the_hosts_too(tmp_path, grid):
+    kernel = (
+        "__global__ void k(float *x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] = i; }\n"
+    )
+    host = f"void run(float *x, int n) {{ dim3 block(16, 8); k<<<{grid}, block>>>(x, n); }}"
+    problem, _ = drafted(tmp_path, kernel + host)
+    assert problem.defaults == {"block_size_x": 16, "block_size_y": 8}
+    assert problem.tunables["block_size_y"] == [1, 8]

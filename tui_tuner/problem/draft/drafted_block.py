@@ -159,13 +159,14 @@ class DraftedBlock:
         return "threadIdx" in texts[0] and not any(_ASKS.search(self._program.without_macros(text)) for text in texts)
 
     def defaults(self, dimensions: int) -> dict[str, int]:
-        """The host's own block, where it is tunable, of a kernel with so many dimensions of blocks."""
+        """The host's own block, where it is tunable, of a kernel with so many dimensions of blocks, or of more."""
         found: dict[str, int] = {}
         if not self.macros and self.tile:
             return {TILE: self.tile}
         for axis, (text, node) in zip(AXES, self._block, strict=False):
             number = None if node is None else evaluated(node, {})
             name = self.macro_of(text) or f"block_size_{axis}"
-            if number is not None and 1 <= number <= MOST_THREADS and (self.macros or AXES.index(axis) < dimensions):
+            is_counted = self.macros or AXES.index(axis) < dimensions or number != 1
+            if number is not None and 1 <= number <= MOST_THREADS and is_counted:
                 found[name] = number
         return {name: number for name, number in found.items() if not self.macros or name in self.macros}

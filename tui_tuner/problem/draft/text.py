@@ -171,12 +171,15 @@ def _tunables(signature: KernelSignature, launch: DraftedLaunch | None) -> Itera
     most = most_threads(signature) if launch is None else min(most_threads(signature), launch.most_threads)
     values = block_values(signature)
     names = [f"block_size_{axis}" for axis in AXES[: len(values)]]
-    start = usual_block(signature) if not given else [given.get(name, 1) for name in names]
-    choices = [[one for one in choice if one <= most] for choice in values]
+    unasked = [name for axis in AXES[len(values) :] if given.get(name := f"block_size_{axis}", 1) > 1]
+    start = usual_block(signature) if not given else [given.get(name, 1) for name in names + unasked]
+    choices = [[one for one in choice if one <= most] for choice in [*values, *([1] for _ in unasked)]]
+    names += unasked
     yield ""
     yield "[tunables]  # values to try; each becomes a macro of this name for the compiler"
     for name, choice, own in zip(names, choices, start, strict=True):
-        yield f"{name} = {sorted({*choice, own})}{CHECK}"
+        said = ", for the kernel tells no threads apart by it" if name in unasked else ""
+        yield f"{name} = {sorted({*choice, own})}{CHECK}{said}"
     yield ""
     yield "[defaults]  # the configuration of the kernel as it is"
     said = "" if given else CHECK
