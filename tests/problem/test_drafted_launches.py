@@ -53,6 +53,15 @@ def test_elements_of_an_array_are_as_many_sizes_as_there_are_different_ones(tmp_
         assert f"{name} = {number}  # as the host has it" in text or number is None
 
 
+def test_elements_of_other_loops_are_other_sizes(tmp_path):
+    host = (
+        "void run(float *x, float *y, const int *shape, int axis, int n) { int rows = 1, cols = 1;"
+        " for (int i = 0; i < axis; i++) rows *= shape[i]; for (int i = axis; i < n; i++) cols *= shape[i]; LAUNCH }"
+    )
+    problem, _ = drafted(tmp_path, COPY + host.replace("LAUNCH", LAUNCH))
+    assert problem.launch.problem_size == ["cols", "rows"]
+
+
 def test_an_element_that_is_set_later_is_no_number_of_its_list(tmp_path):
     host = (
         "int main() { float *x, *y; int shape[2] = {0, 0}; read_into(shape); int rows = shape[0], cols = shape[1];"
@@ -97,3 +106,26 @@ def test_threads_of_a_block_that_the_kernel_does_not_tell_apart_are_the_hosts_to
     problem, _ = drafted(tmp_path, kernel + host)
     assert problem.defaults == {"block_size_x": 16, "block_size_y": 8}
     assert problem.tunables["block_size_y"] == [1, 8]
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        "struct Config { int block = 128; int grid = 64; };\nstatic Config cfg;\n",
+        "struct Config { int block; int grid; };\nstatic Config cfg{128, 64};\n",
+        "struct Config { int block, grid = 64; };\nstatic Config cfg = {128};\n",
+        "struct Part { int threads; };\nstruct Config { Part part; int grid; } ;\nConfig cfg = {{128}, 64};\n",
+    ],
+)
+def test_members_of_a_variable_outside_of_functions_have_what_it_is_declared_with(tmp_path, declared):
+    block = "cfg.part.threads" if "part" in declared else "cfg.block"
+    kernel = (
+        "__global__ void k(const float *x, float *y, int n) {"
+        " for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) y[i] = x[i]; }\n"
+    )
+    problem, _ = drafted(
+        tmp_path, f"{declared}{kernel}void run(float *x, float *y, int n) {{ k<<<cfg.grid, {block}>>>(x, y, n); }}"
+    )
+    assert problem.defaults == {"block_size_x": 128}
+    assert problem.launch.problem_size == ["64"]
+    assert problem.sizes.keys() == {"n"}

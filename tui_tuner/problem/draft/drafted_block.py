@@ -148,9 +148,9 @@ class DraftedBlock:
         """Whether the kernel has no threads to tell apart, or reads, or is passed, a constant that makes the block."""
         if not TOLD_APART.search(self._body) or self._reading.passed_block or self._is_written_out():
             return True
-        words = re.findall(r"\b[A-Za-z_]\w*\b(?!\s*::)", " ".join(text for text, _ in self._block))
+        words = re.findall(r"(?<![\w.>])[A-Za-z_]\w*\b(?!\s*::)", " ".join(text for text, _ in self._block))
         known = [name for word in words for name in self._reading.chain(word, self._place)]
-        return any(n in self._words and not self._program.is_local(n, self._place) for n in known)
+        return any(n in self._words and not self._program.is_of_host(n, self._place) for n in known)
 
     def _is_written_out(self) -> bool:
         """Whether the kernel tells the threads of a block apart and nowhere asks how many there are."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from tui_tuner.problem.draft.guesses import SMALL
 from tui_tuner.problem.draft.host_assignments import NOTHING_YET
 from tui_tuner.problem.draft.host_launches import HostLaunch
+from tui_tuner.problem.draft.host_loops import is_summed
 from tui_tuner.problem.draft.host_members import listed
 from tui_tuner.problem.draft.host_memory import named
 from tui_tuner.problem.draft.host_program import HostProgram
@@ -71,6 +72,26 @@ def element(program: HostProgram, name: str, place: int) -> tuple[str, int] | No
     if meaning is not None and (other := named(meaning[0])).isidentifier() and meaning[1] != place:
         return f"{other}[{index}]", meaning[1]
     return program.meaning(f"{whole}.{'xyzw'[index]}", place) if index < len("xyzw") else None
+
+
+def counted(program: HostProgram, name: str, place: int) -> str:
+    """An element's name with the number that its index comes to, if that can be told."""
+    listed_as, _, index = name.removesuffix("]").rpartition("[")
+    number = program.number(index, place)
+    return name if number is None else f"{listed_as}[{number}]"
+
+
+def set_in_list(program: HostProgram, name: str, place: int) -> tuple[str, int] | None:
+    """What the elements of a list were last set to before a place, as in `sizes[i] = n`, by a name for which."""
+    function = program.function_at(place)
+    start = 0 if function is None else function.body
+    found = list(
+        re.compile(rf"(?<![\w.>]){re.escape(name)}\s*\[\s*[A-Za-z_]\w*\s*\]\s*=(?!=)([^;]*);").finditer(
+            program.code, start, place
+        )
+    )
+    is_sum = found and is_summed(program.code, found[-1][1], start, place)
+    return (found[-1][1].strip(), found[-1].start()) if found and not is_sum else None
 
 
 def _values_of(program: HostProgram, name: str, place: int) -> tuple[str, int]:

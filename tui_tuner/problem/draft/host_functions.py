@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tui_tuner.problem.draft.host_loops import raised
 from tui_tuner.problem.draft.host_members import put_in
-from tui_tuner.problem.syntax import closing, name_in, split_list
+from tui_tuner.problem.syntax import closing, name_in, spaces, split_list
 
 _FUNCTION = re.compile(
     r"\b(?P<name>\w+)\s*\((?P<parameters>[^(){};]*(?:=[^(){};]*\([^(){};]*\)[^(){};]*)*)\)\s*(?:const\s*)?"
@@ -47,6 +47,13 @@ def functions_in(code: str) -> list[HostFunction]:
 def function_at(functions: Sequence[HostFunction], place: int) -> HostFunction | None:
     """The function that a place of the code is in."""
     return next((one for one in functions if one.start <= place < one.end), None)
+
+
+def outside_of(code: str, functions: Sequence[HostFunction]) -> str:
+    """The code with what stands in functions blanked."""
+    for one in functions:
+        code = code[: one.body] + spaces(code[one.body : one.end - 1]) + code[one.end - 1 :]
+    return code
 
 
 def leading_to(code: str, functions: Sequence[HostFunction], place: int) -> frozenset[HostFunction]:

@@ -112,6 +112,21 @@ class HostMembers:
                     return (found[1] or found[2]).strip()
         return None
 
+    def declared(self, variable: str, path: Sequence[str]) -> tuple[str, int] | None:
+        """What a member is set to where its variable is declared, and where that is."""
+        for depth in reversed(range(len(path))):
+            made = self.made_of(variable, path[:depth], 0, len(self._code))
+            picked = None if made is None else self.picked(made[0], made[1], path[depth:])
+            if made is not None and picked is not None:
+                return picked, made[2]
+        default = self.default(variable, path, 0, len(self._code))
+        return None if default is None else (default, self.place_of(variable) or 0)
+
+    def place_of(self, variable: str) -> int | None:
+        """Where a variable stands behind its type, as in `static Config all;`."""
+        found = re.search(rf"\w\s+{re.escape(variable)}\s*(?:=(?!=)|[;{{])", self._code)
+        return None if found is None else found.start() + 1
+
     def _type_of(self, variable: str, path: Sequence[str], start: int, end: int) -> str:
         declared = re.compile(rf"\b(\w+)(?:\s*<[^<>;{{}}]*>)?\s+(?:\w+\s*,\s*)*{re.escape(variable)}\s*[;,={{(]")
         found = list(declared.finditer(self._code, start, end))

@@ -25,10 +25,11 @@ from tui_tuner.problem.draft.host_functions import (
     function_at,
     functions_in,
     handed_back,
+    outside_of,
     returned,
     variable_returned,
 )
-from tui_tuner.problem.draft.host_loops import halfway, is_summed, raised
+from tui_tuner.problem.draft.host_loops import halfway, raised
 from tui_tuner.problem.draft.host_members import HostMembers
 from tui_tuner.problem.draft.host_templates import HostTemplates
 from tui_tuner.problem.draft.worked_out import finished, names
@@ -65,6 +66,7 @@ class HostProgram:
         self.own_numbers = frozenset([*macros, *dict(constants_of(code))])
         """Macros and constants of the file, which a build may give another number."""
         self.code = _DIRECTIVE.sub(lambda line: spaces(line.group()), code)
+        self._headers = headers
         self.members = HostMembers(self.code, headers)
         self._meanings: dict[tuple[str, int], tuple[str, int] | None] = {}
 
@@ -162,7 +164,7 @@ class HostProgram:
                 continue
             bare, bracket, index = variable.partition("[")
             if function is None or bare not in function.parameters:
-                return None if default is None else (default, place)
+                return self._outside.declared(variable, path) if default is None else (default, place)
             passed = self._passed(function, function.parameters.index(bare))
             if passed is not None and (held := self.members.in_place(passed[0], path)) is not None:
                 return held, passed[1]
@@ -170,6 +172,10 @@ class HostProgram:
                 return None
             variable, place = passed[0].lstrip("& ") + bracket + index, passed[1]
         return None
+
+    @cached_property
+    def _outside(self) -> HostMembers:
+        return HostMembers(outside_of(self.code, self.functions), self._headers)
 
     def is_local(self, name: str, place: int) -> bool:
         """Whether a name is a function's own, so that a kernel of the same name has another."""
@@ -181,9 +187,10 @@ class HostProgram:
     def is_of_host(self, name: str, place: int) -> bool:
         """Whether a name is a function's own or a variable outside of them, which no kernel reads."""
         outside = None if name in self._macros or name in self._enumerated else self._set_outside(name)
-        if self.is_local(name, place) or outside is None:
+        at = self._outside.place_of(name) if outside is None else outside[1]
+        if self.is_local(name, place) or at is None:
             return self.is_local(name, place)
-        head = self.code[max(self.code.rfind(mark, 0, outside[1]) for mark in ";{}") + 1 : outside[1]]
+        head = self.code[max(self.code.rfind(mark, 0, at) for mark in ";{}") + 1 : at]
         return not re.search(r"\bconst(?:expr)?\b|__\w+__", head)
 
     def _set_between(self, name: str, start: int, end: int) -> tuple[str, int] | None:
@@ -210,18 +217,6 @@ class HostProgram:
         for one in steps:
             text = f"({text}) {one['by']} ({one['text']})"
         return (text, steps[-1].start()) if steps else None
-
-    def set_in_list(self, name: str, place: int) -> tuple[str, int] | None:
-        """What the elements of a list were last set to before a place, as in `sizes[i] = n`, by a name for which."""
-        function = self.function_at(place)
-        start = 0 if function is None else function.body
-        found = list(
-            re.compile(rf"(?<![\w.>]){re.escape(name)}\s*\[\s*[A-Za-z_]\w*\s*\]\s*=(?!=)([^;]*);").finditer(
-                self.code, start, place
-            )
-        )
-        is_sum = found and is_summed(self.code, found[-1][1], start, place)
-        return (found[-1][1].strip(), found[-1].start()) if found and not is_sum else None
 
     def _is_limit(self, name: str, assigned: re.Match[str]) -> bool:
         """Whether a name is only kept to a limit, as in `if (blocks > most) blocks = most;`."""

@@ -15,7 +15,14 @@ from tui_tuner.problem.draft.folding import folded
 from tui_tuner.problem.draft.guesses import AXES, is_counted_to
 from tui_tuner.problem.draft.host_answers import is_of_tensor, limit_of_devices
 from tui_tuner.problem.draft.host_bytes import in_elements
-from tui_tuner.problem.draft.host_dimensions import axes, constants_of_block, element, extent_in
+from tui_tuner.problem.draft.host_dimensions import (
+    axes,
+    constants_of_block,
+    counted,
+    element,
+    extent_in,
+    set_in_list,
+)
 from tui_tuner.problem.draft.host_functions import leading_to
 from tui_tuner.problem.draft.host_launches import HostLaunch
 from tui_tuner.problem.draft.host_loops import is_of_some_steps
@@ -130,8 +137,9 @@ class LaunchReading:
         elements = self.memory.elements(name, place)
         meaning = elements or self.program.meaning(name, place) or element(self.program, name, place)
         if elements is None and of_list is not None:
-            alike = None if meaning else self.program.set_in_list(of_list[1], place)  # as far as a loop says
-            is_first = not of_list[2].isdecimal() and self._indexed.setdefault(of_list[1], name) == name
+            alike = None if meaning else set_in_list(self.program, of_list[1], place)  # as far as a loop says
+            which = counted(self.program, name, place)
+            is_first = not of_list[2].isdecimal() and self._indexed.setdefault(of_list[1], which) == which
             name, meaning = of_list[1] if alike or is_first else name, meaning or alike
         if meaning is None or (name, place) in self._resolving:
             built_with = self.options.get(name) if meaning is None else None
