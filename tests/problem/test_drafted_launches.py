@@ -129,3 +129,49 @@ def test_members_of_a_variable_outside_of_functions_have_what_it_is_declared_wit
     assert problem.defaults == {"block_size_x": 128}
     assert problem.launch.problem_size == ["64"]
     assert problem.sizes.keys() == {"n"}
+
+
+def test_where_parts_begin_is_no_number_of_any_order_though_the_host_lists_it(tmp_path):
+    kernel = (
+        "__global__ void k(int n, const float *a, const int *at, float *y) { int r = blockIdx.x * 256 + threadIdx.x;"
+        " if (r < n) { float s = 0; for (int i = at[r]; i < at[r + 1]; i++) s += a[i]; y[r] = s; } }\n"
+    )
+    host = (
+        "int main() { int h_at[] = {0, 3, 6, 7, 9}; float *a, *y; int *at; cudaMalloc(&a, 9 * 4); cudaMalloc(&y, 16);"
+        " cudaMalloc(&at, 20); cudaMemcpy(at, h_at, 20, cudaMemcpyHostToDevice); k<<<1, 256>>>(4, a, at, y); }"
+    )
+    problem, _ = drafted(tmp_path, kernel + host)
+    (offsets,) = (one for one in problem.arguments if one.name == "at")
+    assert (offsets.fill, offsets.high) == ("offsets", "9")
+
+
+@pytest.mark.parametrize(
+    ("kernel", "host", "fill", "said"),
+    [
+        ("atomicAdd(y, x[i]);", "cudaMemset(y, 0, 4);", "zeros", "as the host sets it"),
+        ("atomicAdd(&y[i % 4], x[i]);", "cudaMemsetAsync(y, 0, 16, stream);", "zeros", "as the host sets it"),
+        ("atomicAdd(y, x[i]);", "cudaMemset(y, 0, 4); cudaMemcpy(y, h, 4, cudaMemcpyHostToDevice);", "normal", None),
+        ("y[i] += x[i];", "cudaMemset(y, 0, n * 4);", "normal", "the host sets it to 0, by which no test"),
+        ("y[i] = fmaxf(y[i], x[i]);", "", "normal", None),
+    ],
+)
+def test_what_the_host_sets_an_array_to_is_drafted_where_it_hides_nothing_and_told_elsewhere(
+    tmp_path, kernel, host, fill, said
+):
+    text = f"__global__ void k(float *y, const float *x, int n) {{ int i = blockIdx.x * 64 + threadIdx.x; {kernel} }}\n"
+    problem, text = drafted(
+        tmp_path, f"{text}void run(float *y, float *x, int n) {{ {host} k<<<n / 64, 64>>>(y, x, n); }}"
+    )
+    assert problem.arguments[0].fill == fill
+    assert said in text if said else "the host sets it" not in text
+
+
+def test_what_a_tensor_is_made_full_of_is_told(tmp_path):
+    text = (
+        "__global__ void k(float *m, const float *x, int n) { int i = blockIdx.x * 64 + threadIdx.x;"
+        " if (i < n) m[i] = fmaxf(m[i], x[i]); }\n"
+        "void run(torch::Tensor x) { int n = x.size(0); auto m = torch::full({n}, -INFINITY, x.options());"
+        " k<<<n / 64, 64>>>(m.data_ptr<float>(), x.data_ptr<float>(), n); }"
+    )
+    _, text = drafted(tmp_path, text)
+    assert "the host sets it to -INFINITY" in text

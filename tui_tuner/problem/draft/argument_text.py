@@ -26,6 +26,7 @@ from tui_tuner.problem.draft.guesses import (
     outputs,
     size_names,
 )
+from tui_tuner.problem.draft.host_fills import content_before
 from tui_tuner.problem.draft.host_memory import LIST
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.offsets import arrays_of_offsets, divided_by, extent_of_parts
@@ -127,7 +128,9 @@ def _array(parameter: KernelParameter, written: Mapping[str, bool], draft: Draft
         if proposed is not None and (in_part or written[parameter.name]):
             yield from proposed.lines()
         elif in_part or written[parameter.name]:
-            yield f'fill = "{_fill(parameter, draft, changed=True)}"  # {why}: its content before each launch'
+            held = "" if draft.launch is None else draft.launch.held.get(parameter.name, "")
+            fill, said = content_before(held, parameter.name, draft.signature.body, _fill(parameter, draft, changed=True))
+            yield f'fill = "{fill}"  # {why}: its content before each launch{said}'
             yield from _marks(parameter, draft)
     elif draft.launch is not None and parameter.name in draft.launch.drawn:
         low, high = draft.launch.drawn[parameter.name]

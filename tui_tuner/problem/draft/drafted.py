@@ -57,6 +57,7 @@ class DraftedLaunch:
         supposed: arrays whose shape the host does not say, but another of the kind has.
         of_device: whether the grid is as large as the device says, for which a usual number is taken.
         most: what sizes are no larger than, as host and kernel say.
+        held: arrays that the host sets to one number before the launch, with that number.
         space: what the host's script has kernel_tuner vary, in the place of tunables and defaults.
     """
 
@@ -79,6 +80,7 @@ class DraftedLaunch:
     supposed: frozenset[str] = frozenset()
     of_device: bool = False
     most: dict[str, int] = field(default_factory=dict)
+    held: dict[str, str] = field(default_factory=dict)
     space: TunedSpace | None = None
 
     def in_elements(self, threads: str) -> str:

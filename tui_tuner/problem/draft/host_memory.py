@@ -48,12 +48,12 @@ class HostMemory:
 
     def taken(self, pointer: str, place: int) -> Taken | None:
         """The bytes that memory of this name is taken with; followed to the callers of a function."""
-        for name, where in self._followed(pointer, place):
+        for name, where in self.followed(pointer, place):
             ways = (self._allocated, self._buffer, self._bytes_of_vector, self._by_function, self._objects.memory)
             found = next((one for way in ways if (one := way(name, where)) is not None), None)
             if found is not None:
                 return found
-        moved = (self._moved(name, where) for name, where in self._followed(pointer, place))
+        moved = (self._moved(name, where) for name, where in self.followed(pointer, place))
         return next(filter(None, moved), None)
 
     def _moved(self, name: str, place: int) -> Taken | None:
@@ -96,7 +96,7 @@ class HostMemory:
 
     def _listed(self, pointer: str, place: int) -> Taken | None:
         """The memory of each array whose address is in a list that the host copies to the device."""
-        for name, _ in self._followed(pointer, place):
+        for name, _ in self.followed(pointer, place):
             copied = re.search(rf"\bcudaMemcpy(?:Async)?\s*\(\s*{re.escape(name)}\s*,\s*&?(?P<host>\w+)", self._code)
             if copied is None:
                 continue
@@ -112,7 +112,7 @@ class HostMemory:
 
     def _is_divided(self, pointer: str, place: int) -> bool:
         """Whether the host makes several arrays of the memory that a pointer is taken from, as by `all + n`."""
-        name, place = list(self._followed(pointer, place))[-1]
+        name, place = list(self.followed(pointer, place))[-1]
         function = self._program.function_at(place)
         start, end = (0, len(self._code)) if function is None else (function.start, function.end)
         divided = re.compile(rf"(?<![\w.]){re.escape(name)}\b[\s)]*\+\s*\w")
@@ -121,7 +121,7 @@ class HostMemory:
     def elements(self, name: str, place: int) -> Taken | None:
         """What `x.size()` is of a vector, `x.size(0)` of a tensor, or a member of an object; None for any other."""
         asked = re.fullmatch(r"(\w+)(?:\.|->)size\(\)", name)
-        vectors = (self._vector(*one) for one in self._followed(asked[1], place)) if asked else ()
+        vectors = (self._vector(*one) for one in self.followed(asked[1], place)) if asked else ()
         of_vector = next((found[0] for found in vectors if found is not None), None)
         asserted = self._asserted.get((self._program.function_at(place), name))
         return of_vector or asserted or self._objects.member(name, place)
@@ -135,7 +135,7 @@ class HostMemory:
 
         The array is the memory itself, where the host can write it, or the one of the host that is copied to it.
         """
-        for name, _ in self._followed(pointer, place):
+        for name, _ in self.followed(pointer, place):
             plain = re.escape(name)
             copied = re.search(rf"\bcudaMemcpy(?:Async|ToSymbol)?\s*\(\s*{plain}\s*,\s*&?(?P<host>\w+)", self._code)
             made = re.search(rf"{_VECTOR}[^;]*?\b{plain}\s*(?:=|\(|\{{)\s*(?P<host>[A-Za-z_]\w*)\b", self._code)
@@ -144,7 +144,7 @@ class HostMemory:
                 return found
         return None
 
-    def _followed(self, pointer: str, place: int) -> Iterator[tuple[str, int]]:
+    def followed(self, pointer: str, place: int) -> Iterator[tuple[str, int]]:
         """A pointer's name, and what it stands for in callers."""
         for _ in range(_MOST_STEPS):
             name = named(pointer)

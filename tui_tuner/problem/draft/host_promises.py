@@ -15,6 +15,7 @@ from tui_tuner.problem.draft.host_bytes import in_elements
 from tui_tuner.problem.draft.host_dimensions import axes
 from tui_tuner.problem.draft.host_objects import Taken
 from tui_tuner.problem.draft.launch_reading import LaunchReading
+from tui_tuner.problem.draft.offsets import arrays_of_offsets
 from tui_tuner.problem.draft.opencl_launches import LOCAL
 from tui_tuner.problem.draft.worked_out import evaluated, finished, is_of_block, names, said_again
 
@@ -26,9 +27,18 @@ _SHARED = re.compile(r"\b(?:__shared__|__local|local)\s+[\w\s:]+?\b\w+\s*((?:\[[
 
 
 def drawn_in(reading: LaunchReading) -> Iterator[tuple[str, tuple[int, str]]]:
-    """Arrays of whole numbers that the host fills at random: the least number, and the first that is too large."""
+    """Arrays of whole numbers that the host fills at random: the least number, and the first that is too large.
+
+    None of them says where something begins and ends, which numbers of any order do not.
+    """
+    offsets = arrays_of_offsets(reading.signature)
     for given, parameter in zip(reading.launch.arguments, reading.signature.parameters, strict=False):
-        if not parameter.pointer or parameter.dtype is None or "int" not in parameter.dtype:
+        if (
+            not parameter.pointer
+            or parameter.dtype is None
+            or "int" not in parameter.dtype
+            or parameter.name in offsets
+        ):
             continue
         found = reading.memory.drawn(given, reading.launch.place)
         if found is not None:

@@ -14,6 +14,7 @@ from tui_tuner.problem.draft.device_words import local_headers, words_of_device
 from tui_tuner.problem.draft.drafted import DraftedLaunch
 from tui_tuner.problem.draft.drafted_block import TILE, DraftedBlock, suppose_block
 from tui_tuner.problem.draft.guesses import AXES, extents_around, is_flag_alone, size_names
+from tui_tuner.problem.draft.host_fills import held_before
 from tui_tuner.problem.draft.host_launches import HostLaunch, in_cuda, is_chosen, launches
 from tui_tuner.problem.draft.host_objects import Supposed
 from tui_tuner.problem.draft.host_program import HostProgram
@@ -212,6 +213,7 @@ class _Drafting:
             ),
             not re.search(r"[A-Za-z_]", " ".join(keys.get("problem_size", "n"))) and self._asks_device(),
             {str(renamed_in(str(values.get(n, n)), renamed)): most for n, most in stated_bounds(self._reading).items()},
+            dict(held_before(self._reading)),
         )
 
     def _asks_device(self) -> bool:
