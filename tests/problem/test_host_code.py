@@ -13,7 +13,8 @@ from tui_tuner.problem.draft.constants import constants_of_host
 from tui_tuner.problem.draft.device_words import header_directories
 from tui_tuner.problem.draft.guesses import dimensions
 from tui_tuner.problem.draft.launch import drafted_launch
-from tui_tuner.problem.host_code import device_code, missing_headers, without_climbing
+from tui_tuner.problem.headers import missing_headers, without_climbing
+from tui_tuner.problem.host_code import device_code
 from tui_tuner.problem.signature import find_kernel
 from tui_tuner.problem.syntax import without_own_values
 

@@ -31,7 +31,7 @@ from tui_tuner.format import time_words
 from tui_tuner.problem.draft.problem_file import NO_AMENDMENTS, scaffold, text_of
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts
 from tui_tuner.problem.draft.sizes import Amendments, Tested
-from tui_tuner.problem.host_code import missing_headers
+from tui_tuner.problem.headers import missing_headers
 from tui_tuner.problem.inputs import array_bytes
 from tui_tuner.problem.load import Written, problem_in_text
 from tui_tuner.problem.model import Problem, Test

@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 from tui_tuner.evaluate.trials import is_late
 from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words
-from tui_tuner.problem.draft.argument_text import CHECK
 from tui_tuner.problem.draft.constants import constants_of_host
+from tui_tuner.problem.draft.draft import CHECK
 from tui_tuner.problem.draft.guesses import is_written
 from tui_tuner.problem.draft.sizes import Amendments
 from tui_tuner.problem.dtypes import dtype_named, is_floating
 from tui_tuner.problem.expressions import ExpressionError, evaluate
-from tui_tuner.problem.host_code import is_of_host_library
+from tui_tuner.problem.headers import is_of_host_library
 from tui_tuner.problem.inputs import shape_of
 from tui_tuner.problem.model import Argument, Problem
 from tui_tuner.problem.signature import find_kernel

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -10,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from tui_tuner.errors import ProblemError
+from tui_tuner.problem.headers import INCLUDE, is_header, is_missing, is_of_host_library, without_climbing
 from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.problem.structures import enumerators
 from tui_tuner.problem.syntax import code_only, spaces
@@ -17,7 +17,6 @@ from tui_tuner.problem.toml_file import read_text
 
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\r?\n|[^\n])*", re.MULTILINE)
 _MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:\\\r?\n|[^\n])*", re.MULTILINE)
-_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"(?P<quoted>[^"\n]+)"|<(?P<angled>[^>\n]+)>)[^\n]*', re.MULTILINE)
 _CONTAINER = re.compile(r"(?:inline\s+)?namespace\b[^()=]*|extern\s*\"[^\"]*\"\s*")
 _TYPE = re.compile(
     r"(?:typedef\s+)?(?:struct|class|union|enum)\b[^()]*(?:(?:__align\w*|alignas)\s*\((?:[^()]|\([^()]*\))*\)[^()]*)?"
@@ -27,10 +26,6 @@ _OF_THE_DEVICE = re.compile(
     r"\b(?:__global__|__device__|__constant__|__shared__|__managed__|constexpr|typedef|using|static_assert)\b"
 )
 _PROTOTYPE = re.compile(r"(?:extern\s*\"[^\"]*\"\s*)?(?:[\w:<>,\[\]]+[\s*&]+)+[\w:]+\s*\([^{}]*\)\s*(?:const\s*)?")
-_HOST_ONLY = re.compile(
-    r"helper_\w+\.h|cu(?:blas|dnn|fft|solver|sparse|pti)\w*(?:\.h)?|cuda_profiler_api\.h|\w*_gl_interop\.h|GL/.*"
-    r"|nvtx\w*/?.*|nvToolsExt\w*\.h|mpi\.h|nccl\.h|opencv.*|boost/.*|sys/.*|unistd\.h|pybind11/.*|Python\.h"
-)
 _KERNEL = re.compile(
     r"(?:template\s*<[^{}()<>]*>\s*)?(?:extern\s*\"[^\"]*\"\s*|static\s+)*__global__(?:\s+\w+(?:\s*\([^()]*\))?)*?"
     r"\s+(?P<name>\w+)\s*\([^(){};]*\)\s*\{"
@@ -51,18 +46,6 @@ _DECLARED = re.compile(
     r"|\b(\w+)\s*(?:\[[^\]]*\]\s*)*(?:=[^;{}]*)?;"
 )
 """What gives a name in a header: a macro, a function, a type, a variable."""
-_OF_CUDA = re.compile(
-    r"cuda(?:_(?:runtime(?:_api)?|(?:bf|fp)\d+|pipeline\w*|awbarrier\w*|(?:device_runtime|profiler)_api|(?:texture|surface)_types"
-    r"|stdint|occupancy))?\.h|device_(?:launch_parameters|\w*functions|types)\.h|math_(?:constants|functions)\.h"
-    r"|vector_(?:types|functions)\.h|(?:texture|surface|driver)_\w+\.h|host_(?:defines|config)\.h|sm_\d+_\w+\.h"
-    r"|(?:builtin_types|common_functions|cuComplex|mma|cooperative_groups)\.h|curand\w*\.h|nv(?:rtc\w*|ml)\.h"
-)
-_OF_COMPILERS = re.compile(
-    rf"{_OF_CUDA.pattern}|(?:cub|thrust|cute|cutlass|cuda|torch|ATen|c10|crt|bits|ext|CL|nv|cooperative_groups)/.*"
-    r"|(?:std\w+|float|limits|iso646|tgmath|omp|\w*intrin)\.h"
-)
-_SYSTEM = (Path("/usr/include"), Path("/usr/local/include"))
-"""Where headers are that come with no compiler."""
 _LAUNCH = re.compile(r"<\s?<\s?<|\b(?:cuda|hip)Launch(?:Cooperative)?Kernel(?:GGL)?\b")
 _RUNTIME = re.compile(r"\b(?:cuda|hip)(?:Event|Malloc|Free|Memcpy|Memset|Stream|Device|Create|Destroy|Get|Set)\w*\s*\(")
 _IN_PYTHON = re.compile(
@@ -75,7 +58,6 @@ _NUMBA = re.compile(
 _NAMED_FILE = re.compile(r"""["'](?P<file>[\w./-]+\.(?:cu|cl|c|cc|cpp))["']""")
 _OF_PYTHON = re.compile(r"^\s*(?:import|from)\s+(?:triton|helion)\b", re.MULTILINE)
 _HIP = re.compile(r"#[ \t]*include[ \t]*[<\"]hip/|\bhip[A-Z]\w+\s*\(")
-_UP = re.compile(r"(?:\.\.?/)*\.\./")
 _MARK = re.compile(r"[{};]")
 _MAIN = re.compile(r"\bmain\s*\(")
 
@@ -107,31 +89,11 @@ def device_code(source: str, directories: tuple[Path, ...] = (), kernel: str = "
     source = _blanked(source, _aliases_of(_classes_of(code) - _classes_of(left), left))
     if kernel:
         source = _blanked(source, _other_kernels(code_only(source), kernel.partition("<")[0]))
-        words = _without_idle_macros(code_only(_INCLUDE.sub("", source)))
+        words = _without_idle_macros(code_only(INCLUDE.sub("", source)))
         idle = "|".join(header for header, needed in _LIBRARIES.items() if not re.search(needed, words))
-        source = _INCLUDE.sub(lambda found: _without(found, idle), source)
-        source = _INCLUDE.sub(lambda found: _of_host(found, directories, words), source)
-    return _INCLUDE.sub(lambda found: _kept(found, directories), source)
-
-
-def without_climbing(source: str, directories: Sequence[Path]) -> str:
-    """The source with headers named as one of the directories has them, `"../real.h"` as `"real.h"`.
-
-    A source is built elsewhere than where it stands. What goes up to a header that is in none of them stays.
-    """
-
-    def named(include: re.Match[str]) -> str:
-        up = _UP.match(include["quoted"] or "")
-        if up is None:
-            return include.group()
-        name = include["quoted"][up.end() :]
-        found = next((one / name for one in directories if is_header(one / name)), None)
-        meant = (Path(os.path.normpath(one / include["quoted"])) for one in directories)
-        if found is None or next(filter(Path.is_file, meant), found) != found:
-            return include.group()
-        return include.group().replace(include["quoted"], name)
-
-    return _INCLUDE.sub(named, source) if "../" in source else source
+        source = INCLUDE.sub(lambda found: _without(found, idle), source)
+        source = INCLUDE.sub(lambda found: _of_host(found, directories, words), source)
+    return INCLUDE.sub(lambda found: _kept(found, directories), source)
 
 
 def _blanked(source: str, parts: Iterator[tuple[int, int]]) -> str:
@@ -191,7 +153,7 @@ def _of_host(include: re.Match[str], directories: Sequence[Path], words: str) ->
     """The directive, but blank for a header of the project that needs a host library and names nothing of the rest."""
     place = next((one for one in directories if include["quoted"] and is_header(one / include["quoted"])), None)
     text = "" if place is None else (place / include["quoted"]).read_text("utf-8", "replace")
-    needed = [one["quoted"] or one["angled"] for one in _INCLUDE.finditer(text)]
+    needed = [one["quoted"] or one["angled"] for one in INCLUDE.finditer(text)]
     code = code_only(text)
     named = {word for groups in _DECLARED.findall(_without_bodies(code)) for word in groups}
     named.update(*enumerators(code).values())
@@ -211,36 +173,7 @@ def _kept(include: re.Match[str], directories: Sequence[Path]) -> str:
     if name.startswith("opencv"):
         return _OF_OPENCV
     host_only = is_of_host_library(name)
-    return spaces(include.group()) if host_only or _is_missing(include, directories) else include.group()
-
-
-def _is_missing(include: re.Match[str], directories: Sequence[Path]) -> bool:
-    name = include["quoted"] or include["angled"]
-    if include["angled"]:
-        directories = (*directories, *_SYSTEM)
-    known = _OF_CUDA if include["quoted"] else _OF_COMPILERS
-    has_ending = "." in name or include["quoted"]  # which headers of C++ itself have not
-    return bool(has_ending) and not known.fullmatch(name) and not any(is_header(one / name) for one in directories)
-
-
-def missing_headers(source: str, directories: Sequence[Path]) -> list[str]:
-    """The headers that a source includes and that are nowhere, but for those of host libraries."""
-    found = [one for one in _INCLUDE.finditer(source) if _is_missing(one, directories)]
-    names = [one["quoted"] or one["angled"] for one in found]
-    return [name for name in names if not is_of_host_library(name)]
-
-
-def is_of_host_library(header: str) -> bool:
-    """Whether a header is one of a library that hosts call, as cuBLAS."""
-    return _HOST_ONLY.fullmatch(header) is not None
-
-
-def is_header(path: Path) -> bool:
-    """Whether there is a file of this name, which goes up no directory."""
-    try:
-        return ".." not in path.parts and path.is_file()
-    except OSError:  # no name of a file
-        return False
+    return spaces(include.group()) if host_only or is_missing(include, directories) else include.group()
 
 
 def _host_parts(code: str) -> Iterator[tuple[int, int]]:

@@ -33,7 +33,8 @@ from tui_tuner.evaluate.sandbox.launcher import ResourceLimits
 from tui_tuner.evaluate.sandbox.process import CommandResult
 from tui_tuner.evaluate.sandbox.run import Policy, run_confined
 from tui_tuner.problem.candidate import Candidate
-from tui_tuner.problem.host_code import device_code, without_climbing
+from tui_tuner.problem.headers import without_climbing
+from tui_tuner.problem.host_code import device_code
 from tui_tuner.problem.model import Configuration, Language
 from tui_tuner.processes.limits import usable_cores
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 from tui_tuner.problem.by_value import Field, structure_bytes
-from tui_tuner.problem.draft.constants import DraftedConstant
-from tui_tuner.problem.draft.drafted import DraftedLaunch
+from tui_tuner.problem.draft.draft import CHECK, Draft
 from tui_tuner.problem.draft.guesses import (
     AXES,
     array_shape,
@@ -31,15 +29,12 @@ from tui_tuner.problem.draft.host_memory import LIST
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.offsets import arrays_of_offsets, divided_by, extent_of_parts
 from tui_tuner.problem.draft.order import said_where
-from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL, ProposedFacts
+from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL
 from tui_tuner.problem.draft.reach import places_said, shared_elements
-from tui_tuner.problem.draft.sizes import Amendments, DraftedSizes
 from tui_tuner.problem.dtypes import dtype_named, is_floating
-from tui_tuner.problem.model import Language
-from tui_tuner.problem.signature import KernelParameter, KernelSignature
+from tui_tuner.problem.signature import KernelParameter
 from tui_tuner.problem.syntax import code_only
 
-CHECK = "  # a guess: check"
 _OF_USUAL = "  # as the host makes it of usual sizes: check"
 _POSITIVE = "  # between 0 and 1, since negative numbers gave what is no number"
 _USUAL_FRACTIONS = {
@@ -48,37 +43,6 @@ _USUAL_FRACTIONS = {
     r"(?i:max|high).*|.*(?:_max|Max|_high|High)": "2.0",
 }
 """What is taken for a scalar of such a name; most of the numbers that arrays are filled with lie between the bounds."""
-
-
-@dataclass(frozen=True)
-class Draft:
-    """What the text of a problem file is written from.
-
-    Attributes:
-        source: the file's text.
-        read: what the host's code says of the launch.
-        launch: the same, completed by what is proposed.
-        options: what the host builds the kernel with.
-        reached: elements of arrays, as far as the kernel's text reaches into them.
-    """
-
-    file: Path
-    source: str
-    language: Language
-    signature: KernelSignature
-    name: str
-    read: DraftedLaunch | None
-    launch: DraftedLaunch | None
-    sizes: DraftedSizes
-    amendments: Amendments
-    facts: ProposedFacts
-    constants: Sequence[DraftedConstant] = ()
-    options: Sequence[str] = ()
-    reached: Mapping[str, str] = field(default_factory=dict)
-
-    def mark(self, name: str, proposed: Container[str]) -> str:
-        """How sure a line is that the host's code does not say."""
-        return FROM_THE_MODEL if name in proposed else CHECK
 
 
 def argument_lines(draft: Draft) -> Iterator[str]:
@@ -129,7 +93,9 @@ def _array(parameter: KernelParameter, written: Mapping[str, bool], draft: Draft
             yield from proposed.lines()
         elif in_part or written[parameter.name]:
             held = "" if draft.launch is None else draft.launch.held.get(parameter.name, "")
-            fill, said = content_before(held, parameter.name, draft.signature.body, _fill(parameter, draft, changed=True))
+            fill, said = content_before(
+                held, parameter.name, draft.signature.body, _fill(parameter, draft, changed=True)
+            )
             yield f'fill = "{fill}"  # {why}: its content before each launch{said}'
             yield from _marks(parameter, draft)
     elif draft.launch is not None and parameter.name in draft.launch.drawn:

@@ -7,7 +7,8 @@ import re
 from collections.abc import Collection
 from pathlib import Path
 
-from tui_tuner.problem.host_code import device_code, is_header
+from tui_tuner.problem.headers import is_header
+from tui_tuner.problem.host_code import device_code
 from tui_tuner.problem.signature import KernelSignature
 from tui_tuner.problem.syntax import active_source, code_only
 

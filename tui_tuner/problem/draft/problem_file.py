@@ -10,9 +10,9 @@ from tui_tuner.errors import ProblemError
 from tui_tuner.problem.by_value import Unknown, fields_of
 from tui_tuner.problem.c_types import type_words
 from tui_tuner.problem.check_arguments import why_not_passable
-from tui_tuner.problem.draft.argument_text import Draft
 from tui_tuner.problem.draft.constants import DraftedConstant, drafted_constants
 from tui_tuner.problem.draft.device_words import header_directories, local_headers, text_of_headers
+from tui_tuner.problem.draft.draft import Draft
 from tui_tuner.problem.draft.drafted import DraftedLaunch
 from tui_tuner.problem.draft.few import named_few
 from tui_tuner.problem.draft.guesses import (

@@ -1,0 +1,48 @@
+"""What the text of a problem file is written from."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tui_tuner.problem.draft.constants import DraftedConstant
+from tui_tuner.problem.draft.drafted import DraftedLaunch
+from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL, ProposedFacts
+from tui_tuner.problem.draft.sizes import Amendments, DraftedSizes
+from tui_tuner.problem.model import Language
+from tui_tuner.problem.signature import KernelSignature
+
+CHECK = "  # a guess: check"
+"""Behind a line of which neither the host nor the kernel is sure."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What the text of a problem file is written from.
+
+    Attributes:
+        source: the file's text.
+        read: what the host's code says of the launch.
+        launch: the same, completed by what is proposed.
+        options: what the host builds the kernel with.
+        reached: elements of arrays, as far as the kernel's text reaches into them.
+    """
+
+    file: Path
+    source: str
+    language: Language
+    signature: KernelSignature
+    name: str
+    read: DraftedLaunch | None
+    launch: DraftedLaunch | None
+    sizes: DraftedSizes
+    amendments: Amendments
+    facts: ProposedFacts
+    constants: Sequence[DraftedConstant] = ()
+    options: Sequence[str] = ()
+    reached: Mapping[str, str] = field(default_factory=dict)
+
+    def mark(self, name: str, proposed: Container[str]) -> str:
+        """How sure a line is that the host's code does not say."""
+        return FROM_THE_MODEL if name in proposed else CHECK

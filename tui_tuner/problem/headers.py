@@ -1,0 +1,77 @@
+"""Headers that sources include: which are there, which a host alone needs, by which name one is included."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"(?P<quoted>[^"\n]+)"|<(?P<angled>[^>\n]+)>)[^\n]*', re.MULTILINE)
+_HOST_ONLY = re.compile(
+    r"helper_\w+\.h|cu(?:blas|dnn|fft|solver|sparse|pti)\w*(?:\.h)?|cuda_profiler_api\.h|\w*_gl_interop\.h|GL/.*"
+    r"|nvtx\w*/?.*|nvToolsExt\w*\.h|mpi\.h|nccl\.h|opencv.*|boost/.*|sys/.*|unistd\.h|pybind11/.*|Python\.h"
+)
+_OF_CUDA = re.compile(
+    r"cuda(?:_(?:runtime(?:_api)?|(?:bf|fp)\d+|pipeline\w*|awbarrier\w*|(?:device_runtime|profiler)_api|(?:texture|surface)_types"
+    r"|stdint|occupancy))?\.h|device_(?:launch_parameters|\w*functions|types)\.h|math_(?:constants|functions)\.h"
+    r"|vector_(?:types|functions)\.h|(?:texture|surface|driver)_\w+\.h|host_(?:defines|config)\.h|sm_\d+_\w+\.h"
+    r"|(?:builtin_types|common_functions|cuComplex|mma|cooperative_groups)\.h|curand\w*\.h|nv(?:rtc\w*|ml)\.h"
+)
+_OF_COMPILERS = re.compile(
+    rf"{_OF_CUDA.pattern}|(?:cub|thrust|cute|cutlass|cuda|torch|ATen|c10|crt|bits|ext|CL|nv|cooperative_groups)/.*"
+    r"|(?:std\w+|float|limits|iso646|tgmath|omp|\w*intrin)\.h"
+)
+_SYSTEM = (Path("/usr/include"), Path("/usr/local/include"))
+"""Where headers are that come with no compiler."""
+_UP = re.compile(r"(?:\.\.?/)*\.\./")
+
+
+def without_climbing(source: str, directories: Sequence[Path]) -> str:
+    """The source with headers named as one of the directories has them, `"../real.h"` as `"real.h"`.
+
+    A source is built elsewhere than where it stands. What goes up to a header that is in none of them stays.
+    """
+
+    def named(include: re.Match[str]) -> str:
+        up = _UP.match(include["quoted"] or "")
+        if up is None:
+            return include.group()
+        name = include["quoted"][up.end() :]
+        found = next((one / name for one in directories if is_header(one / name)), None)
+        meant = (Path(os.path.normpath(one / include["quoted"])) for one in directories)
+        if found is None or next(filter(Path.is_file, meant), found) != found:
+            return include.group()
+        return include.group().replace(include["quoted"], name)
+
+    return INCLUDE.sub(named, source) if "../" in source else source
+
+
+def is_missing(include: re.Match[str], directories: Sequence[Path]) -> bool:
+    """Whether what a match of `INCLUDE` names is in none of the directories, nor comes with compilers or the system."""
+    name = include["quoted"] or include["angled"]
+    if include["angled"]:
+        directories = (*directories, *_SYSTEM)
+    known = _OF_CUDA if include["quoted"] else _OF_COMPILERS
+    has_ending = "." in name or include["quoted"]  # which headers of C++ itself have not
+    return bool(has_ending) and not known.fullmatch(name) and not any(is_header(one / name) for one in directories)
+
+
+def missing_headers(source: str, directories: Sequence[Path]) -> list[str]:
+    """The headers that a source includes and that are nowhere, but for those of host libraries."""
+    found = [one for one in INCLUDE.finditer(source) if is_missing(one, directories)]
+    names = [one["quoted"] or one["angled"] for one in found]
+    return [name for name in names if not is_of_host_library(name)]
+
+
+def is_of_host_library(header: str) -> bool:
+    """Whether a header is one of a library that hosts call, as cuBLAS."""
+    return _HOST_ONLY.fullmatch(header) is not None
+
+
+def is_header(path: Path) -> bool:
+    """Whether there is a file of this name, which goes up no directory."""
+    try:
+        return ".." not in path.parts and path.is_file()
+    except OSError:  # no name of a file
+        return False
