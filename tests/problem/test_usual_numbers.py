@@ -47,3 +47,24 @@ def test_what_a_loop_counts_is_one_number_in_extents_and_scalars(tmp_path):
     )
     assert problem.sizes["each"] == 8, text
     assert next(one.value for one in problem.arguments if one.name == "each") == "each"
+
+
+@pytest.mark.parametrize(
+    "counted",
+    [
+        "for (int t = n; t > 1; t >>= 1) bits++;",
+        "int t = n; while (t > 1) { ++bits; t /= 2; }",
+        "int t = n; while (t > 1) { t = t >> 1; bits += 1; }",
+    ],
+)
+def test_how_often_the_host_halves_a_size_is_its_exponent(tmp_path, counted):
+    problem, text = drafted(
+        tmp_path,
+        f"__global__ void k(const float *x, float *to, int n, int bits) {{ {ONE}"
+        " if (i < n) to[__brev(i) >> (32 - bits)] = x[i]; }\n"
+        f"void run(const float *x, float *to, int n) {{ int bits = 0; {counted}"
+        " k<<<(n + 127) / 128, 128>>>(x, to, n, bits); }\n",
+    )
+    assert {one.name: one.value for one in problem.arguments[2:]} == {"n": "2 ** bits", "bits": "bits"}, text
+    assert problem.launch.problem_size == ["2 ** bits"]
+    assert [*problem.sizes] == ["bits"]

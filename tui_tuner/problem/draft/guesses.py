@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from tui_tuner.problem.draft.c_expressions import NotArithmetic, arithmetic
@@ -209,6 +210,14 @@ def is_counted_to(name: str, body: str) -> bool:
     counted = rf"\bfor\s*\([^;]*;[^;]*[<>][^;]*\b{plain}\b|\*\s*{plain}\b|\b{plain}\s*\*"
     is_step = re.search("stride|step|dilation|pad", name, re.IGNORECASE)
     return is_step is None and re.search(counted, body) is not None
+
+
+def is_numbered_through(axis: str, extents: Sequence[str], body: str) -> bool:
+    """Whether a kernel numbers its threads along an axis through all blocks, by the block's extent or names for it."""
+    extent = "|".join([rf"blockDim\s*\.\s*{axis}", *map(re.escape, extents)])
+    place = rf"\bblockIdx\s*\.\s*{axis}\b"
+    number = rf"{place}\s*\*\s*(?:\w+\s*\()?\s*(?:{extent})\b|\b(?:{extent})\s*\*\s*{place}"
+    return re.search(number, body) is not None
 
 
 def _is_asked(asked: str, name: str, body: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from tui_tuner.problem.draft.guesses import SMALL
 from tui_tuner.problem.draft.host_assignments import NOTHING_YET
@@ -36,6 +36,13 @@ def axes(program: HostProgram, text: str, place: int) -> tuple[list[str], int]:
             break
         text, place = meaning
     return [text.strip()], place
+
+
+def place_of(program: HostProgram, chain: Sequence[str], place: int) -> int:
+    """Where the last of names that each stand for the next one stands."""
+    for name in chain[:-1]:
+        place = (program.meaning(name, place) or ("", place))[1]
+    return place
 
 
 def constants_of_block(

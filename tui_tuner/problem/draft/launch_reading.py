@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import ast
-import keyword
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from types import MappingProxyType
 
 from tui_tuner.problem.draft.c_expressions import NotArithmetic, arithmetic
 from tui_tuner.problem.draft.folding import folded
-from tui_tuner.problem.draft.guesses import AXES, is_counted_to
+from tui_tuner.problem.draft.guesses import AXES, is_counted_to, is_numbered_through
 from tui_tuner.problem.draft.host_answers import is_of_tensor, limit_of_devices
 from tui_tuner.problem.draft.host_bytes import in_elements
 from tui_tuner.problem.draft.host_dimensions import (
@@ -21,8 +20,10 @@ from tui_tuner.problem.draft.host_dimensions import (
     counted,
     element,
     extent_in,
+    place_of,
     set_in_list,
 )
+from tui_tuner.problem.draft.host_exponents import exponents
 from tui_tuner.problem.draft.host_functions import leading_to
 from tui_tuner.problem.draft.host_launches import HostLaunch
 from tui_tuner.problem.draft.host_loops import is_of_some_steps
@@ -31,6 +32,7 @@ from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.host_types import with_type_bytes
 from tui_tuner.problem.draft.opencl_options import BuildMacro
 from tui_tuner.problem.draft.worked_out import (
+    as_size,
     chosen,
     evaluated,
     finished,
@@ -99,6 +101,7 @@ class LaunchReading:
         chosen_by = (one for name, _ in launch.chosen for one in self.chain(name, launch.place))
         self._of_template = frozenset(re.findall(r"[A-Za-z_]\w*", fixed)) | self.passed_block | {*chosen_by}
         self._stated_seen = 0
+        self._exponents = exponents(program, (given for _, _, given in self.scalars()), self.launch.place, self.chain)
         self._know_plain_scalars()
         self.block = self._block_axes()
         self.shapes = dict(self._extents())
@@ -129,8 +132,8 @@ class LaunchReading:
                 value = self.node(written[index], there) if index < len(written) else ast.Constant(1)
                 number = None if member[1] in self._launched else extent_in(value)
                 return value if number is None else self._root(name, number)
-        if (limit := limit_of_devices(name)) is not None:
-            return ast.Constant(limit)
+        if (told := self._told(name)) is not None:
+            return told
         of_list = _OF_LIST.fullmatch(name)
         if not of_list and not re.fullmatch(r"\w+(?:(?:\[\d+\])?(?:(?:\.|->)\w+)+(?:\(\d*\))?|(?:::\w+)+)?", name):
             return None
@@ -159,6 +162,14 @@ class LaunchReading:
             return value  # it is no name of a size, or made of what the kernel's text states
         return self._kept(name, place, value, before)
 
+    def _told(self, name: str) -> ast.expr | None:
+        """What devices say of themselves by a name, or a loop of the host of exponents."""
+        if name in self._exponents:
+            return ast.BinOp(ast.Constant(2), ast.Pow(), self._root(self._exponents[name], None))
+        limit = limit_of_devices(name)
+        is_exponent = name in self._exponents.values()
+        return self._root(name, None) if is_exponent else None if limit is None else ast.Constant(limit)
+
     def _kept(self, name: str, place: int, value: ast.expr, before: dict[str, int | None]) -> ast.expr:
         """What stands for a name of this value: itself, if nothing in the value is known yet."""
         inside = names(value)
@@ -186,8 +197,7 @@ class LaunchReading:
         return value if number == 0 else self._root(name, number)  # no size is 0
 
     def _root(self, name: str, number: int | None) -> ast.expr:
-        name = "_".join(re.findall(r"\w+", name))
-        name = f"{name}_of_host" if keyword.iskeyword(name) else name
+        name = as_size(name)
         if self.roots.get(name) is None:
             self.roots[name] = number
         return ast.Name(name)
@@ -238,18 +248,13 @@ class LaunchReading:
                 continue
             is_member = "." in name or re.fullmatch(r"\w+(?:(?:\.|->)(?![xyz]$)\w+)+", given)
             chain = [given] if is_member else list(self.chain(given, self.launch.place))
-            meaning = self.program.meaning(chain[-1], self._place_of(chain)) if chain else None
+            meaning = (
+                self.program.meaning(chain[-1], place_of(self.program, chain, self.launch.place)) if chain else None
+            )
             is_plain = meaning is None or self.program.is_plain(meaning[0]) or is_of_tensor(meaning[0])
             if chain and (is_plain or chain[-1] in of_memory):
                 with suppress(NotArithmetic):
                     self.node(given, self.launch.place)
-
-    def _place_of(self, chain: Sequence[str]) -> int:
-        """Where the last name of a chain stands."""
-        place = self.launch.place
-        for name in chain[:-1]:
-            place = (self.program.meaning(name, place) or ("", place))[1]
-        return place
 
     def _block_axes(self) -> list[tuple[str, ast.expr | None]]:
         """The text of each axis of the block, and what it comes to; its names stand for the block from then on."""
@@ -305,11 +310,9 @@ class LaunchReading:
         """A count of blocks, as threads where the kernel numbers them through all blocks and asks for no count."""
         own = self.block[index] if index < len(self.block) else ("", None)
         threads, axis, body = own[1], AXES[index], self.signature.body
-        extent = "|".join([rf"blockDim\s*\.\s*{axis}", *map(re.escape, self.chain(own[0], self.launch.place))])
-        place = rf"\bblockIdx\s*\.\s*{axis}\b"
-        number = rf"{place}\s*\*\s*(?:\w+\s*\()?\s*(?:{extent})\b|\b(?:{extent})\s*\*\s*{place}"
+        extents = [*self.chain(own[0], self.launch.place)]
         counts = "gridDim" in body or any(map(is_of_block, map(ast.Name, names(blocks))))
-        if counts or not isinstance(threads, ast.Constant) or not re.search(number, body):
+        if counts or not isinstance(threads, ast.Constant) or not is_numbered_through(axis, extents, body):
             return blocks, None
         return folded(ast.BinOp(blocks, ast.Mult(), threads)), self._as_block(threads, index)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import keyword
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -52,6 +53,12 @@ def chosen(node: ast.expr, numbers: Mapping[str, int | None]) -> ast.expr:
     number = evaluated(node, numbers) if isinstance(node, ast.Call) else None
     given = [one.value for one in node.args if isinstance(one, ast.Constant)] if isinstance(node, ast.Call) else []
     return ast.Constant(number) if number in given else node
+
+
+def as_size(text: str) -> str:
+    """What the host says as a name of expressions, as x_size_0 of `x.size(0)`."""
+    name = "_".join(re.findall(r"\w+", text))
+    return f"{name}_of_host" if keyword.iskeyword(name) else name
 
 
 def is_of_block(node: ast.expr) -> bool:
