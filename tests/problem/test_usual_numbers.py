@@ -68,3 +68,15 @@ def test_how_often_the_host_halves_a_size_is_its_exponent(tmp_path, counted):
     assert {one.name: one.value for one in problem.arguments[2:]} == {"n": "2 ** bits", "bits": "bits"}, text
     assert problem.launch.problem_size == ["2 ** bits"]
     assert [*problem.sizes] == ["bits"]
+
+
+def test_how_often_a_number_of_the_host_can_be_halved_is_a_number(tmp_path):
+    problem, text = drafted(
+        tmp_path,
+        f"__global__ void k(const float *x, float *to, int n, int bits) {{ {ONE}"
+        " if (i < n) to[__brev(i) >> (32 - bits)] = x[i]; }\n"
+        "void run(const float *x, float *to) { int n = 4096, bits = 0; for (int t = n; t > 1; t >>= 1) bits++;"
+        " k<<<(n + 127) / 128, 128>>>(x, to, n, bits); }\n",
+    )
+    assert {one.name: one.value for one in problem.arguments[2:]} == {"n": "n", "bits": 12}, text
+    assert problem.sizes == {"n": 4096}

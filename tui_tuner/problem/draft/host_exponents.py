@@ -12,22 +12,30 @@ _RAISED = r"(?:\+\+\s*{0}|{0}\s*(?:\+\+|\+=\s*1))\s*"
 
 
 def exponents(
-    program: HostProgram, given: Iterable[str], place: int, chain: Callable[[str, int], Iterator[str]]
-) -> dict[str, str]:
+    program: HostProgram,
+    scalars: Iterable[tuple[str, str | None, str]],
+    place: int,
+    chain: Callable[[str, int], Iterator[str]],
+) -> tuple[dict[str, str], dict[str, int]]:
     """The exponents among what a kernel is given, by the name of the size from outside that is two to their power.
 
-    As bits is by n, of `for (int t = n; t > 1; t >>= 1) bits++;`.
+    As bits is by n, of `for (int t = n; t > 1; t >>= 1) bits++;`. Then those of numbers of the host, by their names.
 
     Args:
+        scalars: name, dtype and text of each.
         chain: a name at a place, and the names that it stands for.
     """
     found: dict[str, str] = {}
-    for name in given:
+    numbers: dict[str, int] = {}
+    for _, _, name in scalars:
         function = program.function_at(place) if name.isidentifier() else None
         counted = None if function is None else _counted(program, name, function.body, place)
-        if counted is not None and program.number(*counted) is None:
+        number = None if counted is None else program.number(*counted)
+        if number is not None and number > 0:
+            numbers[name] = number.bit_length() - 1
+        elif counted is not None:
             found |= dict.fromkeys([*chain(*counted)][-1:], name)
-    return found
+    return found, numbers
 
 
 def _counted(program: HostProgram, name: str, start: int, end: int) -> tuple[str, int] | None:

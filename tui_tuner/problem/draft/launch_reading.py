@@ -101,7 +101,7 @@ class LaunchReading:
         chosen_by = (one for name, _ in launch.chosen for one in self.chain(name, launch.place))
         self._of_template = frozenset(re.findall(r"[A-Za-z_]\w*", fixed)) | self.passed_block | {*chosen_by}
         self._stated_seen = 0
-        self._exponents = exponents(program, (given for _, _, given in self.scalars()), self.launch.place, self.chain)
+        self._exponents, self._counted = exponents(program, self.scalars(), self.launch.place, self.chain)
         self._know_plain_scalars()
         self.block = self._block_axes()
         self.shapes = dict(self._extents())
@@ -166,7 +166,7 @@ class LaunchReading:
         """What devices say of themselves by a name, or a loop of the host of exponents."""
         if name in self._exponents:
             return ast.BinOp(ast.Constant(2), ast.Pow(), self._root(self._exponents[name], None))
-        limit = limit_of_devices(name)
+        limit = self._counted.get(name, limit_of_devices(name))
         is_exponent = name in self._exponents.values()
         return self._root(name, None) if is_exponent else None if limit is None else ast.Constant(limit)
 
