@@ -175,3 +175,25 @@ def test_what_a_tensor_is_made_full_of_is_told(tmp_path):
     )
     _, text = drafted(tmp_path, text)
     assert "the host sets it to -INFINITY" in text
+
+
+@pytest.mark.parametrize("grid", ["(w * h + 255) / 256", "dim3((w + 255) / 256, h)"])
+def test_a_size_that_is_made_of_others_is_that_where_they_stand_by_themselves_too(tmp_path, grid):
+    text = (
+        "__global__ void k(unsigned char *x, int n) { int i = blockIdx.x * 256 + threadIdx.x; if (i < n) x[i]++; }\n"
+        "int main(int argc, char **argv) { int w = width(argv[1]), h = height(argv[1]), all = w * h;"
+        f" unsigned char *d; cudaMalloc(&d, all); k<<<{grid}, 256>>>(d, all); }}"
+    )
+    problem, _ = drafted(tmp_path, text)
+    assert problem.sizes.keys() == {"w", "h"}
+    assert [one.shape or one.value for one in problem.arguments] == [["w * h"], "w * h"]
+
+
+def test_a_size_that_is_made_of_others_which_stand_nowhere_else_is_one(tmp_path):
+    text = (
+        "__global__ void k(unsigned char *x, int n) { int i = blockIdx.x * 256 + threadIdx.x; if (i < n) x[i]++; }\n"
+        "int main(int argc, char **argv) { int w = width(argv[1]), h = height(argv[1]), all = w * h;"
+        " unsigned char *d; cudaMalloc(&d, all); k<<<(all + 255) / 256, 256>>>(d, all); }"
+    )
+    problem, _ = drafted(tmp_path, text)
+    assert problem.sizes.keys() == {"n"}

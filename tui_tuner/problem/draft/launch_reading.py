@@ -7,11 +7,12 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 
 from tui_tuner.problem.draft.c_expressions import NotArithmetic, arithmetic
 from tui_tuner.problem.draft.folding import folded
-from tui_tuner.problem.draft.guesses import AXES, is_counted_to, is_numbered_through
+from tui_tuner.problem.draft.guesses import AXES, is_numbered_through
 from tui_tuner.problem.draft.host_answers import is_of_tensor, limit_of_devices
 from tui_tuner.problem.draft.host_bytes import in_elements
 from tui_tuner.problem.draft.host_dimensions import (
@@ -31,6 +32,7 @@ from tui_tuner.problem.draft.host_memory import HostMemory
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.host_types import with_type_bytes
 from tui_tuner.problem.draft.opencl_options import BuildMacro
+from tui_tuner.problem.draft.root_sizes import counted_to, made_of_others
 from tui_tuner.problem.draft.worked_out import (
     as_size,
     chosen,
@@ -42,9 +44,9 @@ from tui_tuner.problem.draft.worked_out import (
     no_size,
     quotient,
     readable,
+    replaced,
     unrounded,
     without_factor,
-    without_number,
 )
 from tui_tuner.problem.signature import KernelSignature
 
@@ -52,8 +54,6 @@ NO_OPTIONS: Mapping[str, BuildMacro] = MappingProxyType({})
 _MOST_ASKED = 3000
 _COUNTS_GROUPS = re.compile(r"\bget_(?:group_id|num_groups|global_size)\b")
 """What an OpenCL kernel says that has to do with how many work-groups there are."""
-_MANY = 4096
-"""What a kernel counts to that the emulator is better given less of."""
 _OF_LIST = re.compile(r"(\w+(?:(?:\[\d+\])?(?:\.|->)\w+)*)\[([\w+-]+)\]")
 
 
@@ -95,6 +95,7 @@ class LaunchReading:
         self._symbols: dict[str, str] = {}
         self._resolving: list[tuple[str, int]] = []
         self._indexed: dict[str, str] = {}
+        self._made: dict[str, tuple[ast.expr, dict[str, int | None]]] = {}
         self._asked = 0
         self.passed_block = frozenset(constants_of_block(program, self.launch, self.chain))
         fixed = " ".join([launch.template, *(one.text for one in options.values())])
@@ -107,7 +108,8 @@ class LaunchReading:
         self.shapes = dict(self._extents())
         self.grid = self._grid_axes()
         self.passed = self._values()
-        self.bounds = {name: self.roots[name] for name in self._counted_to()}
+        self._part_sizes()
+        self.bounds = {name: self.roots[name] for name in counted_to(signature.body, self.passed, self.roots)}
 
     def node(self, text: str, place: int) -> ast.expr:
         """What text at a place comes to over the roots.
@@ -193,8 +195,25 @@ class LaunchReading:
         ):
             self._stated_seen += name in self.words
             return value
-        self.roots = before
-        return value if number == 0 else self._root(name, number)  # no size is 0
+        parts, self.roots = self.roots, before
+        if number == 0:  # no size is 0
+            return value
+        size = self._root(name, number)
+        self._made |= {one: (value, parts) for one in names(size) if inside - {one}}
+        return size
+
+    def _part_sizes(self) -> None:
+        """Let a size be what it is made of, where a part of that stands by itself too."""
+        of_grid = [one for axis in self.grid if axis is not None for one in axis if one is not None]
+        made = {name: value for name, (value, _) in self._made.items()}
+        others = made_of_others(made, [*self.shapes.values(), *self.passed.values(), *of_grid])
+        for name, value in others.items():
+            self.roots.pop(name, None)
+            self.roots |= {one: self._made[name][1].get(one) for one in names(value) - self.roots.keys()}
+        put = partial(replaced, others=others)
+        self.shapes = {one: put(node) for one, node in self.shapes.items()}
+        self.passed = {one: put(node) for one, node in self.passed.items()}
+        self.grid = [axis and (put(axis[0]), axis[1] and put(axis[1])) for axis in self.grid]
 
     def _root(self, name: str, number: int | None) -> ast.expr:
         name = as_size(name)
@@ -229,15 +248,6 @@ class LaunchReading:
     def scalars(self) -> Iterator[tuple[str, str | None, str]]:
         """Name, dtype and text of each scalar that is passed, and of each member of a structure, as in "p.width"."""
         return self.program.members.scalars(self.launch.arguments, self.signature.parameters)
-
-    def _counted_to(self) -> Iterator[str]:
-        for name, passed in self.passed.items():
-            node = without_number(passed)
-            number = self.roots.get(node.id, 0) if isinstance(node, ast.Name) else 0
-            if not isinstance(node, ast.Name) or (number is not None and number < _MANY):
-                continue
-            if is_counted_to(name, self.signature.body):
-                yield node.id
 
     def _know_plain_scalars(self) -> None:
         """Let scalars that are passed by a name which nothing else makes be known first: they name the sizes."""
