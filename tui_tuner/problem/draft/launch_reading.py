@@ -10,9 +10,9 @@ from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 
-from tui_tuner.problem.draft.c_expressions import NotArithmetic, arithmetic
-from tui_tuner.problem.draft.folding import folded
-from tui_tuner.problem.draft.guesses import AXES, is_numbered_through
+from tui_tuner.problem.draft.c_expressions import NotArithmetic
+from tui_tuner.problem.draft.grid_reading import GridReading
+from tui_tuner.problem.draft.guesses import AXES
 from tui_tuner.problem.draft.host_answers import is_of_tensor, limit_of_devices
 from tui_tuner.problem.draft.host_bytes import in_elements
 from tui_tuner.problem.draft.host_dimensions import (
@@ -39,21 +39,15 @@ from tui_tuner.problem.draft.worked_out import (
     evaluated,
     finished,
     is_flag,
-    is_of_block,
     names,
     no_size,
-    quotient,
     readable,
     replaced,
-    unrounded,
-    without_factor,
 )
 from tui_tuner.problem.signature import KernelSignature
 
 NO_OPTIONS: Mapping[str, BuildMacro] = MappingProxyType({})
 _MOST_ASKED = 3000
-_COUNTS_GROUPS = re.compile(r"\bget_(?:group_id|num_groups|global_size)\b")
-"""What an OpenCL kernel says that has to do with how many work-groups there are."""
 _OF_LIST = re.compile(r"(\w+(?:(?:\[\d+\])?(?:\.|->)\w+)*)\[([\w+-]+)\]")
 
 
@@ -106,7 +100,8 @@ class LaunchReading:
         self._know_plain_scalars()
         self.block = self._block_axes()
         self.shapes = dict(self._extents())
-        self.grid = self._grid_axes()
+        reading = GridReading(program, self.launch, signature.body, self.block, {*self._symbols}, self.node, self.chain)
+        self.grid = reading.axes()
         self.passed = self._values()
         self._part_sizes()
         self.bounds = {name: self.roots[name] for name in counted_to(signature.body, self.passed, self.roots)}
@@ -299,60 +294,6 @@ class LaunchReading:
             if meaning is None:
                 return
             text, place = meaning
-
-    def _grid_axes(self) -> list[tuple[ast.expr, ast.expr | None] | None]:
-        """What is divided to give the blocks along each axis, and by what; None for an axis that cannot be read."""
-        written, place = axes(self.program, self.launch.grid, self.launch.place)
-        found: list[tuple[ast.expr, ast.expr | None] | None] = []
-        for index, text in enumerate(written):
-            try:
-                above, below = self._divided(text, place, index)
-            except NotArithmetic:
-                found.append(None)
-                continue
-            of_block = inner if (inner := quotient(above)) is not None and is_of_block(inner[1]) else None
-            if of_block is not None and below is not None:  # a grid that is folded, as it would be too long
-                return [of_block]
-            found.append(of_block or (self._in_threads(above, index) if below is None else (above, below)))
-        return found
-
-    def _in_threads(self, blocks: ast.expr, index: int) -> tuple[ast.expr, ast.expr | None]:
-        """A count of blocks, as threads where the kernel numbers them through all blocks and asks for no count."""
-        own = self.block[index] if index < len(self.block) else ("", None)
-        threads, axis, body = own[1], AXES[index], self.signature.body
-        extents = [*self.chain(own[0], self.launch.place)]
-        counts = "gridDim" in body or any(map(is_of_block, map(ast.Name, names(blocks))))
-        if counts or not isinstance(threads, ast.Constant) or not is_numbered_through(axis, extents, body):
-            return blocks, None
-        return folded(ast.BinOp(blocks, ast.Mult(), threads)), self._as_block(threads, index)
-
-    def _divided(self, text: str, place: int, index: int) -> tuple[ast.expr, ast.expr | None]:
-        """Numerator and divisor of a count of blocks; a number that is the block's stands for the block."""
-        for name in list(self.chain(text, place)):
-            meaning = self.program.meaning(name, place)
-            if meaning is not None and name == text and name not in self._symbols:
-                with suppress(NotArithmetic):
-                    if quotient(arithmetic(self.program.expanded(meaning[0]))) is not None:
-                        text, place = meaning
-        parts = quotient(arithmetic(self.program.expanded(text)))
-        if parts is None:
-            node = finished(self.node(text, place))
-            return quotient(node) or (node, None)
-        above, below = (finished(self.node(ast.unparse(part).replace("//", "/"), place)) for part in parts)
-        if (blocks := without_factor(above, below)) is not None and _COUNTS_GROUPS.search(self.signature.body):
-            return blocks, None
-        return unrounded(above, below), self._as_block(below, index)
-
-    def _as_block(self, divisor: ast.expr, index: int) -> ast.expr:
-        if index >= len(self.block):
-            return divisor
-        text, own = self.block[index]
-        if own is not None and isinstance(own, ast.Constant) and ast.dump(own) == ast.dump(divisor) and own.value != 1:
-            return ast.Name(f"block_size_{AXES[index]}")
-        if isinstance(divisor, ast.Name) and is_of_block(divisor):
-            is_own = self.block[AXES.index(divisor.id[-1])][0] == text
-            return ast.Name(f"block_size_{AXES[index]}") if is_own else divisor
-        return divisor
 
     def _extents(self) -> Iterator[tuple[str, ast.expr]]:
         """The elements of each array, where the memory that the host takes is so many of them."""
