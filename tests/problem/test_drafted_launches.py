@@ -197,3 +197,15 @@ def test_a_size_that_is_made_of_others_which_stand_nowhere_else_is_one(tmp_path)
     )
     problem, _ = drafted(tmp_path, text)
     assert problem.sizes.keys() == {"n"}
+
+
+@pytest.mark.parametrize(("memory", "is_size"), [("WORDS * WORDS * 4", True), ("ALL", True), ("96 * 96 * 4", False)])
+def test_a_macro_that_says_how_large_arrays_are_is_no_tunable_though_it_makes_the_block(tmp_path, memory, is_size):
+    text = (
+        "#define WORDS 96\n#define ALL (4 * WORDS * WORDS)\n"
+        "__global__ void k(const float *x, float *y) { if (threadIdx.x < WORDS) y[blockIdx.x * 96] = x[0]; }\n"
+        f"int main() {{ float *x, *y; cudaMalloc(&x, 384); cudaMalloc(&y, {memory}); k<<<96, WORDS>>>(x, y); }}"
+    )
+    problem, _ = drafted(tmp_path, text)
+    assert problem.tunables.keys() == (set() if is_size else {"WORDS"})
+    assert problem.launch.block_size == (["96"] if is_size else ["WORDS"])

@@ -105,7 +105,13 @@ class DraftedBlock:
         last = [chain[-1] for text, _ in self._block if (chain := [*self._reading.chain(text, self._place)])]
         known = (self._program.own_numbers | self._reading.options.keys()) & self._words & {*last}
         fixed = {one for one in known if is_warp(one, self._program.number(one, self._place), self._words)}
+        fixed |= self._extents_of_arrays() & known
         return [name for name in last if name in known - fixed]
+
+    def _extents_of_arrays(self) -> frozenset[str]:
+        """The names that the host takes memory by: an array has as many elements with any other block."""
+        arrays = zip(self._reading.launch.arguments, self._signature.parameters, strict=False)
+        return self._reading.memory.names_of([given for given, one in arrays if one.pointer], self._place)
 
     def _number_of(self, template: str) -> int:
         given = re.findall(r"\b\d+\b", template)
