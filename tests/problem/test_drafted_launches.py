@@ -3,6 +3,7 @@
 import pytest
 
 from tests.problem.examples import drafted
+from tui_tuner.errors import ProblemError
 
 PLACE = "int c = blockIdx.x * blockDim.x + threadIdx.x, r = blockIdx.y * blockDim.y + threadIdx.y;"
 COPY = (
@@ -209,3 +210,21 @@ def test_a_macro_that_says_how_large_arrays_are_is_no_tunable_though_it_makes_th
     problem, _ = drafted(tmp_path, text)
     assert problem.tunables.keys() == (set() if is_size else {"WORDS"})
     assert problem.launch.block_size == (["96"] if is_size else ["WORDS"])
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "const torch::PackedTensorAccessor32<T, 2, torch::RestrictPtrTraits>",
+        "at::GenericPackedTensorAccessor<float, 2>",
+        "const at::cuda::detail::TensorInfo<int64_t, int>",
+    ],
+)
+@pytest.mark.parametrize("others", ["", ", float *y"])
+def test_what_only_pytorch_makes_of_a_tensor_is_named_with_what_to_pass(tmp_path, kind, others):
+    kernel = f"template <typename T> __global__ void k({kind} given{others}) {{ given[0][threadIdx.x] = 1; }}"
+    with pytest.raises(ProblemError) as error:
+        drafted(tmp_path, kernel)
+    assert "argument 'given' of k() is of type" in error.value.message
+    assert kind.partition("<")[0].rpartition("::")[2] in error.value.message
+    assert "data_ptr" in (error.value.hint or "")

@@ -35,6 +35,7 @@ from tui_tuner.problem.draft.sizes import Amendments, DraftedSizes, apart, draft
 from tui_tuner.problem.draft.text import lines_of
 from tui_tuner.problem.draft.tuned_space import with_space
 from tui_tuner.problem.draft.understood import understood
+from tui_tuner.problem.draft.unfillable import NO_NUMBERS, OF_THE_DEVICE, why_unfillable
 from tui_tuner.problem.host_code import device_code, refuse_text
 from tui_tuner.problem.languages import COMPILED_LANGUAGES, LANGUAGES
 from tui_tuner.problem.model import Language
@@ -229,22 +230,6 @@ def _is_function(parameter: KernelParameter, signature: KernelSignature) -> bool
 
 
 _RETURNED = "; what a function returns is not compared: let it write that to one"
-_NO_NUMBERS = ("__nv_fp8_e8m0", "__nv_fp6_e2m3", "__nv_fp6_e3m2", "__nv_fp4_e2m1")
-"""Types of numbers that no problem file has."""
-_OF_THE_DEVICE = {
-    r"cudaTextureObject_t|cudaSurfaceObject_t|texture|CUtexObject|CUsurfObject": (
-        "which only a host can make",
-        "read from an array instead, as in: const float *image, int width, with image[y * width + x] for tex2D() "
-        "and image[i] for tex1Dfetch()",
-    ),
-    r"curandState\w*|curandGenerator_t": (
-        "whose states only cuRAND makes",
-        "make the state inside the kernel, by curand_init(), or pass an array of numbers that the host has drawn",
-    ),
-    r"image\w+_t|sampler_t": ("which only a host can make", "use an array instead, as in: image[y * width + x]"),
-    r"CUtensorMap": ("which only a host can make", "take the array itself, and make the map in the kernel"),
-}
-"""Types that no problem file can fill: why not, and what to write instead."""
 
 
 def _why_no_structure(parameter: KernelParameter, signature: KernelSignature, code: str) -> tuple[str, str] | None:
@@ -276,7 +261,7 @@ def _why_no_structure(parameter: KernelParameter, signature: KernelSignature, co
         return reason, f"take {members} as arrays and scalars of the kernel's own {where}"
     if parameter.pointer:
         return None
-    for kinds, (reason, instead) in _OF_THE_DEVICE.items():
+    for kinds, (reason, instead) in OF_THE_DEVICE.items():
         if re.fullmatch(rf"is of type (?:{kinds})", found.reason):
             there = f"leave '{name}' out, and {instead}"
             return f"is of type {parameter.type_text}, passed by value: {found.words()}, {reason}", there
@@ -328,15 +313,14 @@ def _refuse_unusable(signature: KernelSignature, file: Path, code: str, language
 
     for parameter in signature.parameters:
         written = (type_words(parameter.type_text) or [""])[0]
-        for kinds, (reason, instead) in _OF_THE_DEVICE.items():
-            if re.fullmatch(kinds, written):
-                used = _lines_with(parameter.name, signature, code)
-                raise refused(parameter, f"is of type {parameter.type_text}, {reason}", f"{instead}{used}")
+        if (unfillable := why_unfillable(parameter.type_text)) is not None:
+            used = _lines_with(parameter.name, signature, code)
+            raise refused(parameter, f"is of type {parameter.type_text}, {unfillable[0]}", f"{unfillable[1]}{used}")
         if why := _why_no_structure(parameter, signature, code):
             raise refused(parameter, *why)
         if parameter.members is not None:
             continue
-        if parameter.pointer and parameter.dtype is None and written in _NO_NUMBERS:
+        if parameter.pointer and parameter.dtype is None and written in NO_NUMBERS:
             hint = "make the kernel a template of this type, so that it can be tuned for half or float"
             raise refused(parameter, f"is of {written}, a type of numbers that no problem file has", hint)
         if fault := why_not_passable(parameter):
