@@ -25,7 +25,9 @@ def test_an_interval_has_the_decimals_of_its_median() -> None:
 
 
 def test_unknown_cost_is_not_shown_as_free() -> None:
-    assert [words.cost(paid) for paid in (None, 0.0012, 0.31, 0.0)] == [", price unknown", ", $0.0012", ", $0.31", ""]
+    paid = (None, 0.0012, 0.31, 0.0)
+    assert [words.cost(one) for one in paid] == ["price unknown", "$0.0012", "$0.31", "$0.00"]
+    assert [words.cost_behind(one) for one in paid] == [", price unknown", ", $0.0012", ", $0.31", ""]
 
 
 def test_lines_and_prompts_write_times_with_four_significant_digits() -> None:

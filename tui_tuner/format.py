@@ -144,10 +144,15 @@ def time_is_up_words(seconds: float) -> str:
 
 
 def cost(dollars: float | None) -> str:
-    """The screen's price in US dollars behind what it was paid for, as in ", $0.31"; empty if it cost nothing."""
-    if not dollars:
-        return ", price unknown" if dollars is None else ""
-    return f", ${dollars:.4f}" if dollars < 0.01 else f", ${dollars:.2f}"
+    """The screen's price in US dollars."""
+    if dollars is None:
+        return "price unknown"
+    return f"${dollars:.4f}" if 0 < dollars < 0.01 else f"${dollars:.2f}"
+
+
+def cost_behind(dollars: float | None) -> str:
+    """The same behind what it was paid for, as in ", $0.31"; empty where nothing was paid."""
+    return "" if dollars == 0 else f", {cost(dollars)}"
 
 
 def cost_in_lines(dollars: float | None) -> str:

@@ -9,6 +9,7 @@ import argparse
 import errno
 import io
 import os
+import re
 import sys
 from collections.abc import Coroutine, Sequence
 from typing import Any, NoReturn
@@ -329,7 +330,7 @@ class CommandLine:
         chosen, unknown = self._program.parse_known_args(words if named else [TUNE.name, *words])
         if unknown:
             parser.refuse(unknown)
-        chosen.bare = not words or (words[0].startswith("--theme") and len(words) == 2 - ("=" in words[0]))
+        chosen.bare = not re.sub(r"--theme[= ]\S+", "", " ".join(words))
         return chosen
 
 

@@ -14,7 +14,7 @@ from textual.containers import Horizontal
 from textual.content import Content
 from textual.getters import query_one
 
-from tui_tuner.format import brief_duration, cost, counted, factor, thousands, timer
+from tui_tuner.format import brief_duration, cost_behind, counted, factor, thousands, timer
 from tui_tuner.journal.runs import STOPPED
 from tui_tuner.session.events import SessionFinished, SessionStarted
 from tui_tuner.text import in_line
@@ -223,7 +223,7 @@ def result_title(finished: SessionFinished) -> Content:
 def model_effort(finished: SessionFinished) -> str:
     """Calls of the model and their price."""
     fault = f"; was of no use: {in_line(finished.model_fault)}" if finished.model_fault else ""
-    return f"{counted(finished.model_calls, 'call')}{cost(finished.cost)}{fault}"
+    return f"{counted(finished.model_calls, 'call')}{cost_behind(finished.cost)}{fault}"
 
 
 def resume_command(started: SessionStarted | None) -> str:

@@ -12,7 +12,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tui_tuner.format import cost, counted
+from tui_tuner.format import cost_behind, counted
 from tui_tuner.session.events import (
     AnswerFailed,
     AnswerReceived,
@@ -295,7 +295,7 @@ class ReplyEntry(Vertical):
     def finish(self, text: str, thinking: str, tokens: int, dollars: float | None) -> None:
         """Show the whole reply and what it cost."""
         self._text, self._thinking = text, thinking
-        self._usage = f"\n{counted(tokens, 'token')}{cost(dollars)}"
+        self._usage = f"\n{counted(tokens, 'token')}{cost_behind(dollars)}"
         self._draw()
 
     def on_mount(self) -> None:
