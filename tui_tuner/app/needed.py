@@ -13,14 +13,14 @@ from tui_tuner.evaluate.trials import is_late
 from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words
 from tui_tuner.problem.draft.constants import constants_of_host
 from tui_tuner.problem.draft.draft import CHECK
-from tui_tuner.problem.draft.guesses import is_written
+from tui_tuner.problem.draft.guesses import is_written, times_written
 from tui_tuner.problem.draft.sizes import Amendments
 from tui_tuner.problem.dtypes import dtype_named, is_floating
 from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.headers import is_of_host_library
 from tui_tuner.problem.inputs import shape_of
 from tui_tuner.problem.model import Argument, Problem
-from tui_tuner.problem.signature import find_kernel
+from tui_tuner.problem.signature import KernelSignature, find_kernel
 from tui_tuner.problem.structures import structures
 from tui_tuner.problem.syntax import code_only
 
@@ -92,7 +92,9 @@ def _is_flag(name: str, problem: Problem) -> bool:
     """Whether an output of whole numbers is only set to numbers that the text names, and there is another output."""
     others = [one for one in problem.arguments if one.output and not one.one_value and one.name != name]
     own = next(one for one in problem.arguments if one.name == name)
-    return bool(others and _lines_that_set(name, problem)) and not is_floating(dtype_named(own.dtype))
+    kernel = find_kernel(problem.source_text, problem.language, problem.kernel.name)
+    times = len(_set_to_numbers(name, kernel))
+    return bool(others) and 0 < times == times_written(name, kernel) and not is_floating(dtype_named(own.dtype))
 
 
 def _is_status(name: str, problem: Problem) -> bool:
@@ -276,15 +278,19 @@ def _of_constant(name: str, problem: Problem) -> str:
 
 def _lines_that_set(name: str, problem: Problem) -> list[str]:
     """The first lines that set an element of an output to a number that stands there, and to which, in words."""
-    element = rf"(?:\*\s*{name}|\b{name}\s*\[(?:[^][;=]|\[[^][;=]*\])*\])"
-    written = re.compile(rf"{element}\s*=(?!=)\s*(true|false|[-\d.]+f?)\s*;")
     code = code_only(problem.source_text)
     kernel = find_kernel(problem.source_text, problem.language, problem.kernel.name)
     begins = max(0, code.find(kernel.body))
     return [
         f"line {code.count(chr(10), 0, begins + one.start()) + 1} sets it to {one[1]}"
-        for one in list(written.finditer(kernel.body))[:_MOST_LINES]
+        for one in _set_to_numbers(name, kernel)[:_MOST_LINES]
     ]
+
+
+def _set_to_numbers(name: str, kernel: KernelSignature) -> list[re.Match[str]]:
+    """Where the kernel's text sets an element of an array to a number that stands there."""
+    element = rf"(?:\*\s*{name}|\b{name}\s*\[(?:[^][;=]|\[[^][;=]*\])*\])"
+    return list(re.finditer(rf"{element}\s*=(?!=)\s*(true|false|[-\d.]+f?)\s*;", kernel.body))
 
 
 def assigned(problem: Problem) -> set[str]:

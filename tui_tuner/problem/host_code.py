@@ -15,7 +15,8 @@ from tui_tuner.problem.structures import enumerators
 from tui_tuner.problem.syntax import code_only, spaces
 from tui_tuner.problem.toml_file import read_text
 
-_DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\r?\n|[^\n])*", re.MULTILINE)
+DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\r?\n|[^\n])*", re.MULTILINE)
+"""A line of the preprocessor's, with those that continue it."""
 _MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:\\\r?\n|[^\n])*", re.MULTILINE)
 _CONTAINER = re.compile(r"(?:inline\s+)?namespace\b[^()=]*|extern\s*\"[^\"]*\"\s*")
 _TYPE = re.compile(
@@ -137,7 +138,7 @@ def _other_kernels(code: str, kernel: str) -> Iterator[tuple[int, int]]:
 
 def _without_idle_macros(code: str) -> str:
     """Code with the text of those macros alone that it uses, also by others: those of a host may say `at::`."""
-    parts = [_DIRECTIVE.sub("", code)]
+    parts = [DIRECTIVE.sub("", code)]
     macros = {found[1]: found[0] for found in _MACRO.finditer(code)}
     while used := macros.keys() & set(_WORD.findall(parts[-1])):
         parts.append("\n".join(macros.pop(name) for name in used))
@@ -178,7 +179,7 @@ def _kept(include: re.Match[str], directories: Sequence[Path]) -> str:
 
 def _host_parts(code: str) -> Iterator[tuple[int, int]]:
     """Where the host's functions and prototypes begin and end."""
-    code = _DIRECTIVE.sub(lambda line: spaces(line.group()), code)
+    code = DIRECTIVE.sub(lambda line: spaces(line.group()), code)
     start = index = 0
     while (mark := _MARK.search(code, index)) is not None:
         index = mark.start()

@@ -47,7 +47,7 @@ def few_of(launch: DraftedLaunch, signature: KernelSignature, names: Collection[
     found |= {one: _FILTER // 2 for one in names if re.search(rf"\bfor\s*\([^;]*=\s*-\s*{one}\s*;", signature.body)}
     chosen = (one for one in names if one in ("k", "K") and one not in found and _is_few(one, launch, signature))
     found |= dict.fromkeys(chosen, _CHOSEN)
-    divided = " ".join(_extents(launch))
+    divided = " ".join(_counted(launch))
     steps = [name for name in names if _OF_STEPS.fullmatch(name)]
     is_slid = _STEP in found.values()
     found |= {name: _STEP for name in steps if is_slid or re.search(rf"//.*\b{name}\b", divided)}
@@ -56,7 +56,8 @@ def few_of(launch: DraftedLaunch, signature: KernelSignature, names: Collection[
     return found | {name: min(most, found.get(name, most)) for name, most in stated.items()}
 
 
-def _extents(launch: DraftedLaunch) -> list[str]:
+def _counted(launch: DraftedLaunch) -> list[str]:
+    """What the threads and the elements of arrays are counted by."""
     return [*launch.keys.get("problem_size", ()), *launch.shapes.values()]
 
 
@@ -86,7 +87,7 @@ def exponents_in(launch: DraftedLaunch) -> set[str]:
 def _slid(launch: DraftedLaunch, signature: KernelSignature) -> Iterator[tuple[str, int]]:
     """Sizes of a filter, of its steps and of what is added around an array, by how many places it has there."""
     sizes = {*launch.sizes, *size_names(signature)}
-    for text in [*_extents(launch), signature.body]:
+    for text in [*_counted(launch), signature.body]:
         for one in (found for found in _SLID.finditer(text) if found["whole"] in sizes):
             yield one["filter"], _FILTER
             yield from ((name, _STEP) for name in (one["dilation"], one["step"]) if name)
@@ -98,6 +99,6 @@ def _is_few(name: str, launch: DraftedLaunch, signature: KernelSignature) -> boo
     if _OF_THE_LARGEST.search(signature.name):
         return True
     sizes = {one.lower() for one in size_names(signature)}
-    said = " ".join([*_extents(launch), signature.body])
+    said = " ".join([*_counted(launch), signature.body])
     is_factor = re.search(rf"\*\s*\(?\s*{name}\b|\b{name}\s*\)?\s*\*", said)
     return is_factor is None and not {"m", "n"} <= sizes

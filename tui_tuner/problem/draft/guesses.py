@@ -180,7 +180,12 @@ def where_used(name: str, body: str) -> str:
 
 def is_written(name: str, signature: KernelSignature) -> bool:
     """Whether the kernel's own text writes an array, in whatever way."""
-    return sum(_writes(name, signature.body)) > 0
+    return times_written(name, signature) > 0
+
+
+def times_written(name: str, signature: KernelSignature) -> int:
+    """How often the kernel's own text writes an array, in whatever way."""
+    return sum(_writes(name, signature.body))
 
 
 def _element(name: str) -> str:

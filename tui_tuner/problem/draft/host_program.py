@@ -33,13 +33,13 @@ from tui_tuner.problem.draft.host_loops import halfway, raised
 from tui_tuner.problem.draft.host_members import HostMembers
 from tui_tuner.problem.draft.host_templates import HostTemplates
 from tui_tuner.problem.draft.worked_out import finished, names
+from tui_tuner.problem.host_code import DIRECTIVE
 from tui_tuner.problem.structures import enumerated
 from tui_tuner.problem.syntax import closing, constants_of, spaces, split_list, with_macros
 
 _DEFINE = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+(?P<name>\w+)(?P<parameters>\([^()\n]*\))?(?P<text>(?:\\\r?\n|[^\n])*)", re.MULTILINE
 )
-_DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\r?\n|[^\n])*", re.MULTILINE)
 _MOST_STEPS = 12
 
 
@@ -65,7 +65,7 @@ class HostProgram:
         macros = (one["name"] for one in _DEFINE.finditer(code) if one["parameters"] is None)
         self.own_numbers = frozenset([*macros, *dict(constants_of(code))])
         """Macros and constants of the file, which a build may give another number."""
-        self.code = _DIRECTIVE.sub(lambda line: spaces(line.group()), code)
+        self.code = DIRECTIVE.sub(lambda line: spaces(line.group()), code)
         self._headers = headers
         self.members = HostMembers(self.code, headers)
         self._meanings: dict[tuple[str, int], tuple[str, int] | None] = {}
@@ -125,6 +125,14 @@ class HostProgram:
         """The parameter by which a function that is called between two places writes a name, and where it ends."""
         found = ((text, where) for at, text, where in self._handed_back.get(name, ()) if start <= at < end)
         return next(found, None)
+
+    def followed(self, text: str, place: int) -> tuple[str, int]:
+        """What text stands for in the end, where it is a name, and where that stands; else the text itself."""
+        for _ in range(_MOST_STEPS):
+            if not text.isidentifier() or (meaning := self.meaning(text, place)) is None:
+                break
+            text, place = meaning
+        return text, place
 
     def halfway(self, name: str, place: int) -> tuple[str, int] | None:
         """The number halfway through the loop that a name, or what a function is given for it, goes through."""

@@ -45,7 +45,6 @@ _BETWEEN_ROWS = re.compile(r"pitch|stride|^ld", re.IGNORECASE)
 """Names for how far rows lie apart, which name no size where another name is to be had."""
 _LARGE = 64
 """What the source states from here on may be an extent of arrays."""
-_MOST_STEPS = 6
 """Names that stand for names, one after another."""
 _FEWEST_THREADS = 32
 """A number below is none of a block's threads for certain."""
@@ -287,10 +286,7 @@ class _Drafting:
 
     def _shared_text(self) -> tuple[str, int]:
         """What the host says of the bytes that a block shares, and where; a number of its threads grows with them."""
-        text, place = self.launch.shared, self.launch.place
-        for _ in range(_MOST_STEPS):
-            meaning = self._program.meaning(text, place) if text.isidentifier() else None
-            text, place = meaning or (text, place)
+        text, place = self._program.followed(self.launch.shared, self.launch.place)
         extents = [text for text, _ in self._block if text.isdecimal()]
         threads = math.prod(map(int, extents))
         if self._drafted_block.made or len(extents) < len(self._block) or threads < _FEWEST_THREADS:

@@ -30,7 +30,7 @@ def make_room(launch: DraftedLaunch, sizes: dict[str, int], like: Mapping[str, i
     Args:
         like: sizes that leave room; none where there are no others.
     """
-    extents = [*_extents(launch)]
+    extents = [*_counts(launch)]
     parts = [one for one in launch.values.values() if isinstance(one, str) and re.search(r"//| - ", one)]
     for text in [*extents, *parts]:
         if (smaller := _with_room(text, launch, sizes)) is not None:
@@ -63,7 +63,7 @@ def keep_in_grid(launch: DraftedLaunch, sizes: dict[str, int]) -> None:
             sizes[max(able, key=lambda name: (sizes[name], name))] //= 2
 
 
-def _extents(launch: DraftedLaunch) -> Iterator[str]:
+def _counts(launch: DraftedLaunch) -> Iterator[str]:
     """What a problem file has that is to be one at least."""
     yield from launch.keys.get("problem_size", ())
     for key, texts in launch.keys.items():

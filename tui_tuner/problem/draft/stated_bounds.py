@@ -10,7 +10,6 @@ from tui_tuner.problem.draft.launch_reading import LaunchReading
 _DECLARED = re.compile(r"(?:^|[;{}])\s*(?P<type>(?:[\w:<>]+\s+)+)(?P<names>[^;{}()]*\[[^;{}()]*)[;{]")
 _ARRAY = re.compile(r"\b(\w+)\s*\[([^][]+)\]\s*(?=[,;={]|$)")
 _DRAWN = re.compile(r"\(?\s*rand\s*\(\s*\)\s*%\s*(?P<count>\w+)\s*\)?\s*(?:\+\s*(?P<least>\d+)\s*)?")
-_MOST_STEPS = 6
 
 
 def stated_bounds(reading: LaunchReading) -> dict[str, int]:
@@ -52,11 +51,8 @@ def _is_at(array: str, index: str, body: str) -> bool:
 def _of_random_numbers(reading: LaunchReading) -> Iterator[tuple[str, int]]:
     """What the host draws at random, as by `rand() % 10`."""
     for name, _, given in reading.scalars():
-        text, place = given, reading.launch.place
-        for _ in range(_MOST_STEPS):
-            if (drawn := _DRAWN.fullmatch(text.strip())) is not None:
-                count = reading.program.number(drawn["count"], place)
-                if count is not None:
-                    yield name, max(1, count - 1 + int(drawn["least"] or 0))
-                break
-            text, place = (reading.program.meaning(text, place) if text.isidentifier() else None) or ("", place)
+        text, place = reading.program.followed(given, reading.launch.place)
+        drawn = _DRAWN.fullmatch(text.strip())
+        count = None if drawn is None else reading.program.number(drawn["count"], place)
+        if drawn is not None and count is not None:
+            yield name, max(1, count - 1 + int(drawn["least"] or 0))

@@ -20,6 +20,7 @@ from tui_tuner.problem.draft.guesses import (
     usual_block,
 )
 from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL
+from tui_tuner.problem.host_code import DIRECTIVE
 from tui_tuner.problem.languages import COMPILED_LANGUAGES, LANGUAGES
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import KernelSignature
@@ -29,7 +30,6 @@ from tui_tuner.problem.tunables import why_no_tunable
 _LEFT_TO_BUILDS = re.compile(
     r"^[ \t]*#[ \t]*ifndef[ \t]+(\w+)[ \t]*\n[ \t]*#[ \t]*define[ \t]+\1[ \t]+\(?(\d{1,6})\)?[ \t]*$", re.MULTILINE
 )
-_DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\r?\n|[^\n])*", re.MULTILINE)
 _ASKED = re.compile(r"^[ \t]*#[ \t]*(?:el)?if[ \t]+([^\n]*)", re.MULTILINE)
 _FACTORS = (4, 2)
 """Values to try are the source's own number divided and multiplied by these."""
@@ -114,7 +114,7 @@ def _macros_for_builds(source: str, signature: KernelSignature, language: Langua
     One that says how long an array is that the kernel is given is none.
     """
     code = code_only(source)
-    used = {*re.findall(r"\w+", " ".join([_DIRECTIVE.sub("", code), *_ASKED.findall(code)]))}
+    used = {*re.findall(r"\w+", " ".join([DIRECTIVE.sub("", code), *_ASKED.findall(code)]))}
     taken = {signature.name, *(one.name for one in signature.parameters)}
     taken |= {word for one in signature.parameters for word in re.findall(r"\w+", one.type_text)}
     found = {name: int(number) for name, number in _LEFT_TO_BUILDS.findall(code) if name in used - taken}
