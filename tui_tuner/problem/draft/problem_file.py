@@ -14,7 +14,6 @@ from tui_tuner.problem.draft.constants import DraftedConstant, drafted_constants
 from tui_tuner.problem.draft.device_words import header_directories, local_headers, text_of_headers
 from tui_tuner.problem.draft.draft import Draft
 from tui_tuner.problem.draft.drafted import DraftedLaunch
-from tui_tuner.problem.draft.few import named_few
 from tui_tuner.problem.draft.guesses import (
     dimensions,
     extents_of,
@@ -32,6 +31,7 @@ from tui_tuner.problem.draft.order import in_any_order
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts, completed
 from tui_tuner.problem.draft.reach import reached_by
 from tui_tuner.problem.draft.sizes import Amendments, DraftedSizes, apart, drafted_sizes
+from tui_tuner.problem.draft.small_sizes import named_few
 from tui_tuner.problem.draft.text import lines_of
 from tui_tuner.problem.draft.tuned_space import with_space
 from tui_tuner.problem.draft.understood import understood
