@@ -213,3 +213,23 @@ def test_options_of_the_strategy_come_from_the_settings_and_the_command_line_win
     assert "(replan)" not in ended.err
     assert "(break_down)" not in ended.err
     assert len(bench.model.prompts) == len(PURPOSES) - 1
+
+
+def test_more_evaluations_go_on_where_they_were_spent_and_ask_nothing_anew(tmp_path: Path) -> None:
+    bench = new_bench(tmp_path)
+    ended = bench.program(*bench.arguments, "--max-evals", 3)
+    assert ended.out.startswith("finished: the 3 evaluations allowed are made\n"), ended.err
+    asked = kinds(bench.run).count("ask")
+    assert 0 < asked < len(PURPOSES)
+
+    more = bench.program("resume", "run", "--auto", "--max-evals", 12)
+    assert more.code == 0, more.err
+    assert more.out.startswith("finished: the strategy is done\n")
+    assert kinds(bench.run).count("ask") == len(bench.model.prompts) == len(PURPOSES), "nothing is asked twice"
+    assert bench.result["evaluations"] == 4
+    again = bench.program("replay", "run", "--auto")
+    assert again.out.splitlines()[:4] == more.out.splitlines()[:4]
+
+    told = kinds(bench.run).count("told")
+    assert bench.program("resume", "run", "--auto", "--max-evals", 12).code == 0
+    assert kinds(bench.run).count("told") == told == 1, "what is not higher raises nothing"

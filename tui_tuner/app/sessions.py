@@ -36,6 +36,7 @@ from tui_tuner.journal.reading import FILE
 from tui_tuner.problem.load import Written
 from tui_tuner.problem.model import Problem
 from tui_tuner.search import MODEL_METHODS, method_named
+from tui_tuner.session.budget import with_recorded_limits
 from tui_tuner.session.run_directory import RunDirectory, create, default_path, is_about, open_run
 from tui_tuner.session.session import Session
 from tui_tuner.session_options import SessionOptions
@@ -188,6 +189,7 @@ def _setup(
         limit = settings.model.max_tokens
         models = models_for(run, settings)
         session = Session(run, chosen.strategy, evaluator, model, max_tokens=limit, memory=memory, models=models)
+        session.allow(chosen.options)
     except BaseException:
         run.journal.close()
         raise
@@ -216,7 +218,7 @@ def _same_run(path: Path, written: Written, options: SessionOptions) -> RunDirec
 def _reopened(run: RunDirectory, options: SessionOptions) -> RunDirectory:
     """A run with other options; what stopped it or failed for want of a model is tried again."""
     run.journal.forget_undone()
-    return replace(run, options=options)
+    return replace(run, options=with_recorded_limits(options, run.options))
 
 
 def _evaluator(run: RunDirectory, settings: Settings) -> Evaluator:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from tui_tuner.format import LIMITS, dollar_words, time_is_up_words
@@ -10,11 +11,23 @@ from tui_tuner.session_options import SessionOptions
 from tui_tuner.strategies.base import BudgetSpent
 
 
+def limits_of(options: SessionOptions) -> dict[str, Any]:
+    """What may be spent: evaluations, calls of the model, seconds and US dollars by the names of the options."""
+    return options.model_dump(include=set(LIMITS))
+
+
+def with_recorded_limits(wanted: SessionOptions, recorded: SessionOptions) -> SessionOptions:
+    """What is wanted of a run that goes on, with its recorded limits where more is wanted; see `EventStream.allow`."""
+    raised = Budget(recorded).higher(**limits_of(wanted))
+    return wanted.model_copy(update={name: getattr(recorded, name) for name in raised})
+
+
 class Budget:
     """Counts what was spent; a session asks before it spends more.
 
     Attributes:
         raised: evaluations that the user added while the session ran.
+        when_spent: called where a limit is reached, before anything ends for that: it may raise the limit.
     """
 
     def __init__(self, options: SessionOptions) -> None:
@@ -23,23 +36,28 @@ class Budget:
         self.model_calls = 0
         self.cost: float | None = 0.0
         self.raised = 0
+        self.when_spent: Callable[[], None] = lambda: None
         self._stopped = ""
         self._announced_s = 0.0
 
     @property
     def limits(self) -> dict[str, Any]:
         """What may be spent: evaluations, calls of the model, seconds and US dollars by the names of the options."""
-        return self._options.model_dump(include=set(LIMITS))
+        return limits_of(self._options)
 
-    def raise_to(self, **wanted: float | None) -> None:
-        """Raise limits; one that is None, lower than now, or that there is not, stays."""
+    def higher(self, **wanted: float | None) -> dict[str, float]:
+        """The limits that are higher than now; one that is None, or that there is not, is not."""
         now = self.limits
-        higher = {
+        return {
             name: limit
             for name, limit in wanted.items()
             if limit is not None and now[name] is not None and limit > now[name]
         }
-        self.raised += int(higher.get("max_evaluations", now["max_evaluations"])) - int(now["max_evaluations"])
+
+    def raise_to(self, **wanted: float | None) -> None:
+        """Raise limits; one that is None, lower than now, or that there is not, stays."""
+        higher, before = self.higher(**wanted), self._options.max_evaluations
+        self.raised += int(higher.get("max_evaluations", before)) - before
         self._options = self._options.model_copy(update=higher)
 
     def announce(self, seconds: float | None) -> None:
@@ -49,8 +67,11 @@ class Budget:
     @property
     def call_ends_s(self) -> float:
         """When a call of the model under way is ended, in seconds of the session; infinite without a limit."""
-        limit = self._options.max_seconds
-        return math.inf if limit is None else max(limit, self._announced_s)
+        return max(self._ends_s, self._announced_s)
+
+    @property
+    def _ends_s(self) -> float:
+        return math.inf if self._options.max_seconds is None else self._options.max_seconds
 
     @property
     def time_is_up(self) -> str:
@@ -65,6 +86,18 @@ class Budget:
     def evaluations_left(self) -> int:
         """How many more evaluations are allowed."""
         return max(0, self._options.max_evaluations - self.evaluations)
+
+    def allowed_of(self, wanted: int) -> int:
+        """How many of so many more evaluations are allowed."""
+        if wanted > self.evaluations_left:
+            self.when_spent()
+        return min(wanted, self.evaluations_left)
+
+    def book_evaluations(self, count: int) -> None:
+        """Count evaluations."""
+        self.evaluations += count
+        if not self.evaluations_left:
+            self.when_spent()
 
     @property
     def calls_left(self) -> int:
@@ -86,7 +119,7 @@ class Budget:
         Raises:
             BudgetSpent: it could not.
         """
-        if not self.evaluations_left:
+        if not self.allowed_of(1):
             raise BudgetSpent(f"the {self.evaluations} evaluations allowed are made")
 
     def check_calls(self) -> None:
@@ -95,9 +128,10 @@ class Budget:
         Raises:
             BudgetSpent: it is not.
         """
-        limit = self._options.max_calls
-        if self.model_calls >= limit:
-            raise BudgetSpent(f"the {limit} model calls allowed are made")
+        if not self.calls_left:
+            self.when_spent()
+        if not self.calls_left:
+            raise BudgetSpent(f"the {self._options.max_calls} model calls allowed are made")
 
     def check_time(self, elapsed: float) -> None:
         """Whether there is time left.
@@ -107,8 +141,9 @@ class Budget:
         """
         if self._stopped:
             raise BudgetSpent(self._stopped)
-        limit = self._options.max_seconds
-        if limit is not None and elapsed >= limit:
+        if elapsed >= self._ends_s:
+            self.when_spent()
+        if elapsed >= self._ends_s:
             raise BudgetSpent(self.time_is_up)
 
     def check_cost(self, worst_case: float | None) -> None:
@@ -117,12 +152,15 @@ class Budget:
         Raises:
             BudgetSpent: it is not.
         """
-        limit = self._options.max_cost
-        if limit is None:
+        if self._options.max_cost is None:
             return
         if worst_case is None or self.cost is None:
             raise BudgetSpent("the model's price is unknown, so --max-cost allows no call")
-        if self.cost + worst_case > limit:
+        after = self.cost + worst_case
+        if after > self._options.max_cost:
+            self.when_spent()
+        limit = self._options.max_cost
+        if after > limit:
             raise BudgetSpent(
                 f"the next call could cost {dollar_words(worst_case)} more than the {dollar_words(limit)} allowed"
             )

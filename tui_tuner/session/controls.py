@@ -76,6 +76,11 @@ class RaiseBudget(Told):
     max_seconds: float | None = Field(default=None, gt=0)
     max_cost: float | None = Field(default=None, ge=0)
 
+    @property
+    def limits(self) -> dict[str, float | None]:
+        """By the names of the options."""
+        return self.model_dump(exclude={"type"})
+
 
 class UseModel(Told):
     """Another model for all calls that follow; `name` as in `--llm`."""

@@ -182,7 +182,7 @@ class KernelBench:
         known = self._by_candidate[name]
         self._candidates[name] = candidate
         new = {_name(c): c for c in configurations if _name(c) not in known}
-        allowed = list(new.values())[: self._budget.evaluations_left]
+        allowed = list(new.values())[: self._budget.allowed_of(len(new))]
         at_once = asyncio.Semaphore(self._at_once)
         content = self._recall.nth("skipped", {"candidate": name, "configurations": [*map(_name, allowed)]})
         skipped = self._recall.known("skipped", content)
@@ -298,7 +298,7 @@ class KernelBench:
                 return spent
         evaluation = Evaluation.model_validate(result)
         if evaluation.is_counted:
-            self._budget.evaluations += 1
+            self._budget.book_evaluations(1)
         if evaluation.ms is not None and evaluation.ms < (self._fastest_ms or math.inf):
             self.fastest = candidate, evaluation
         held_by = diagnosis(self.problem, self.device, candidate, evaluation)

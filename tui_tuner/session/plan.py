@@ -168,6 +168,12 @@ class Inbox:
         self._effects += 1
         self._hand_on(at_a_place=True)
 
+    @property
+    def recorded_raises(self) -> list[RaiseBudget]:
+        """What raised the budget before and is still to be handed on."""
+        told = (INSTRUCTION.validate_python(one["instruction"]) for one in self._pending)
+        return [one for one in told if isinstance(one, RaiseBudget)]
+
     @contextmanager
     def resting(self) -> Iterator[None]:
         """While the strategy waits for a person, and reads nothing."""
@@ -185,9 +191,15 @@ class Inbox:
                 passed(self._operations)
         while self._pending and _place(self._pending[0]) <= (self._operations, self._effects):
             self._obey(INSTRUCTION.validate_python(self._pending.pop(0)["instruction"]))
-        if not self._recall.is_live:
-            return  # new ones wait until all that was recorded is gone through
-        ready = [each for each in self._held if at_a_place or not each.waits]
+        if self._recall.is_live:  # new ones wait until all that was recorded is gone through
+            self._hand_on_new([each for each in self._held if at_a_place or not each.waits], self._obey)
+
+    def raise_budget(self) -> None:
+        """Hand on what raises the budget, wherever that is, now that the recorded one is spent."""
+        if self._obey is not None:
+            self._hand_on_new([each for each in self._held if isinstance(each, RaiseBudget)], self._obey)
+
+    def _hand_on_new(self, ready: list[Instruction], obey: Obey) -> None:
         self._held = [each for each in self._held if each not in ready]
         for instruction in ready:
             self._count += 1
@@ -195,7 +207,7 @@ class Inbox:
             if self._effects:
                 result["then"] = self._effects
             self._recall.record(_KIND, {"number": self._count}, result)
-            self._obey(instruction)
+            obey(instruction)
 
 
 def _place(told: dict[str, Any]) -> tuple[int, int]:

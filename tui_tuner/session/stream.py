@@ -17,7 +17,7 @@ from tui_tuner.journal.recall import Recall, RecordEnds, SessionClock
 from tui_tuner.llm import Backend
 from tui_tuner.log import fields
 from tui_tuner.session.beside import Pairs, Questions, SideRequests
-from tui_tuner.session.budget import Budget
+from tui_tuner.session.budget import Budget, limits_of
 from tui_tuner.session.controls import AtOnce, Controls, RaiseBudget
 from tui_tuner.session.conversation import Conversation, Models
 from tui_tuner.session.events import Event, Note, SessionFinished, SessionStarted
@@ -103,6 +103,7 @@ class EventStream(ABC):
             required=kept.options.require_model,
         )
         self._inbox = Inbox(self._recall)
+        self._budget.when_spent = self._inbox.raise_budget
         self._pairs = Pairs(self._recall, self._inbox, self._emit, kept.options.delta)
         self._questions = Questions(self._conversation, self._recall, self._budget, self._inbox, self._emit, max_tokens)
         self._queue: asyncio.Queue[Event | None] = asyncio.Queue()
@@ -177,6 +178,17 @@ class EventStream(ABC):
         if isinstance(instruction, Compare):
             return not self._is_closed and self._pairs.ask(instruction)
         return self._inbox.tell(instruction)
+
+    def allow(self, wanted: SessionOptions) -> None:
+        """Raise the budget to what is wanted, where the recorded one is spent or something new begins.
+
+        What was done with the recorded budget stays as it is: with shares of a larger one it would be done anew.
+        """
+        recorded = Budget(self._kept.options)
+        for told in self._inbox.recorded_raises:
+            recorded.raise_to(**told.limits)
+        if higher := recorded.higher(**limits_of(wanted)):
+            self.tell(RaiseBudget.model_validate(higher))
 
     async def _after_the_end(self) -> AsyncGenerator[Event, None]:
         """What is still compared: the device stays taken as long as somebody listens, and not longer than `HELD_S`."""

@@ -112,7 +112,7 @@ class Talk:
                 self._words.append(instruction.text)
                 self._emit(events.UserSaid(text=instruction.text))
             case RaiseBudget():
-                self.budget.raise_to(**instruction.model_dump(exclude={"type"}))
+                self.budget.raise_to(**instruction.limits)
                 self._emit(events.BudgetChanged(**self.budget.limits))
             case UseModel():
                 self.model.use(instruction.name)

@@ -222,7 +222,7 @@ class TensileEffects(Talk):
         if "stopped" in result:
             raise BudgetSpent(result["stopped"])
         outcome = RoundOutcome.model_validate(result)
-        self.budget.evaluations += configuration.permutations
+        self.budget.book_evaluations(configuration.permutations)
         self._emit(BenchmarkFinished(round=number, candidate=candidate, outcome=outcome))
         for text in outcome.notes:
             self._emit(Note(level="warning", text=text))
@@ -243,7 +243,7 @@ class TensileEffects(Talk):
 
     def _stopped(self, configuration: BenchmarkConfiguration) -> str:
         """Why this run is not begun; empty if it may be."""
-        left = self.budget.evaluations_left
+        left = self.budget.allowed_of(configuration.permutations)
         if configuration.permutations > left:
             return f"the run would measure {configuration.permutations:,} permutations, {left:,} are left"
         try:

@@ -17,6 +17,7 @@ from tui_tuner.llm.errors import ContextTooLong, TransportError
 from tui_tuner.llm.streams import complete
 from tui_tuner.llm.structured import NoUsableReply, ask
 from tui_tuner.resources import settings_file
+from tui_tuner.session.budget import with_recorded_limits
 from tui_tuner.session.run_directory import default_path
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings
@@ -105,15 +106,18 @@ async def resumed_tensile_session(
     """
     run = open_run(path, resume=True)
     own = run.settings if tensile is None else run.settings.model_copy(update={"tensile": tensile})
-    run = replace(run, options=run.options.model_copy(update=dict(changes)), settings=own)
+    wanted = run.options.model_copy(update=dict(changes))
+    run = replace(run, options=with_recorded_limits(wanted, run.options), settings=own)
     run.journal.forget_undone()
     try:
         bench = _bench(run.settings, run.sizes_text)
         backend, _ = await model_of(run.options, settings)
-        return _ready(run, knowledge_of(run.configuration, run.settings), bench, backend, settings)
+        setup = _ready(run, knowledge_of(run.configuration, run.settings), bench, backend, settings)
     except UserError:
         run.journal.close()
         raise
+    setup.session.allow(wanted)
+    return setup
 
 
 def replayed_tensile_session(path: Path) -> SessionSetup:
