@@ -9,12 +9,13 @@ from dataclasses import replace
 
 import pytest
 
-from tui_tuner.app.amending import Amending, draft_of, off_the_loop
+from tui_tuner.app.amending import Amending
 from tui_tuner.app.assumptions import assumptions
 from tui_tuner.app.drafting import _by_model, _Model, _to_draft, as_begun, confirmed
 from tui_tuner.app.named import problem_of
 from tui_tuner.app.needed import amended_for, needed
 from tui_tuner.app.sessions import time_taken, what_is_left
+from tui_tuner.app.writing import draft_of, off_the_loop
 from tui_tuner.errors import ProblemError, SettingsError
 from tui_tuner.evaluate.trials import TrialResult
 from tui_tuner.llm import Chunk, Stop, Usage
@@ -99,6 +100,20 @@ def test_a_kernel_in_a_header_is_drafted_with_the_file_that_is_named_as_its_host
     assert problem_of(file).problem.sizes == {"n": 7000}
 
 
+def test_a_kernel_that_can_do_no_more_than_a_toy_of_its_host_is_drafted_for_that(tmp_path):
+    file = tmp_path / "scan.cu"
+    file.write_text(
+        "__global__ void k(const int *from, int *to, int n) { __shared__ int all[64];"
+        " int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) all[i] = from[i]; __syncthreads();"
+        " if (i < n) to[i] = all[n - 1 - i]; }\n"
+        "int main() { int *a, *b; int n = 16; cudaMalloc(&a, n * sizeof(int)); cudaMalloc(&b, n * sizeof(int));"
+        " k<<<(n + 63) / 64, 64>>>(a, b, n); }\n"
+    )
+    written = drafted(file)
+    assert written.problem.sizes == {"n": 16}
+    assert "n = 16  # as the host has it" in written.text
+
+
 def test_a_launch_that_changes_next_to_nothing_is_told(tmp_path):
     file = tmp_path / "few.cu"
     file.write_text(
@@ -127,8 +142,8 @@ STATED = (
     ("source", "told"),
     [
         (
-            SMALL.replace("NUMBER", "20"),
-            "24 threads over 40 elements end .*; make \\[sizes\\] larger \\(n = 20\\) in small",
+            SMALL.replace("(n + 7) / 8, 8", "1, 32").replace("NUMBER", "20"),
+            "32 threads over 40 elements end .*; make \\[sizes\\] larger \\(n = 20\\) in small",
         ),
         (STATED, "make the numbers larger that small.cu states"),
         (SMALL.replace("NUMBER", "5000"), None),

@@ -188,3 +188,45 @@ def test_blocks_along_z_are_no_more_than_a_grid_has(tmp_path):
     problem, text = drafted(tmp_path, SLID.replace("DEEP", "images * colours * h"))
     for sizes in of_all(problem):
         assert evaluate(problem.launch.problem_size[2], sizes) <= 65535, text
+
+
+TOY = (
+    f"__global__ void k(const float *from, float *to, int n, int m) {{ {ONE}"
+    " if (i < n) for (int j = 0; j < m; j++) to[i * m + j] = 2 * from[i * m + j]; }\n"
+    "int main() { int n = 15, m = 4; float *a, *b; cudaMalloc(&a, n * m * sizeof(float));"
+    " cudaMalloc(&b, n * m * sizeof(float)); k<<<(n + 127) / 128, 128>>>(a, b, n, m); }\n"
+)
+
+
+def test_what_blocks_divide_is_larger_than_a_toy_of_a_host_and_a_few_stay_a_few(tmp_path):
+    problem, text = drafted(tmp_path, TOY)
+    assert problem.sizes == {"n": 2**20, "m": 4}
+    assert "n = 1048576  # a guess, for the host's 15 is too small to be timed: check" in text
+    assert "m = 4  # as the host has it" in text
+
+
+def test_a_toy_of_a_host_stays_where_its_sizes_are_asked_for(tmp_path):
+    problem, _ = drafted(tmp_path, TOY, Amendments(as_host=True))
+    assert problem.sizes == {"n": 15, "m": 4}
+
+
+def test_an_array_that_running_showed_to_be_larger_makes_no_launch_of_a_toy(tmp_path):
+    problem, _ = drafted(tmp_path, TOY, Amendments(shapes={"to": "8192"}))
+    assert problem.sizes["n"] == 2**20
+
+
+def test_a_toy_with_arrays_of_a_number_stays_as_long(tmp_path):
+    whole = TOY.replace("n * m * sizeof(float)", "60 * sizeof(float)")
+    assert drafted(tmp_path, whole)[0].sizes == {"n": 15}
+
+
+def test_elements_that_offsets_divide_among_the_rows_of_a_toy_are_more_too(tmp_path):
+    problem, _ = drafted(
+        tmp_path,
+        f"__global__ void k(const int *ends, const float *from, float *to, int rows) {{ {ONE} if (i < rows) {{"
+        " float s = 0; for (int j = ends[i]; j < ends[i + 1]; j++) s += from[j]; to[i] = s; } }\n"
+        "int main() { int rows = 4, nnz = 9; int *e; float *a, *b; cudaMalloc(&e, (rows + 1) * sizeof(int));"
+        " cudaMalloc(&a, nnz * sizeof(float)); cudaMalloc(&b, rows * sizeof(float));"
+        " k<<<(rows + 127) / 128, 128>>>(e, a, b, rows); }\n",
+    )
+    assert problem.sizes == {"rows": 2**17, "nnz": 2**20}

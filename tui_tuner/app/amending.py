@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import re
-import shlex
-from asyncio import wrap_future
-from collections.abc import Callable, Mapping
-from concurrent.futures import Future
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from threading import Thread
-from typing import TypeVar
 
 from tui_tuner.app.needed import (
     MOST_HALVINGS,
@@ -23,74 +18,24 @@ from tui_tuner.app.needed import (
     needed,
     unfilled,
 )
+from tui_tuner.app.writing import draft_of, init_command, off_the_loop
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.build.compilers import include_paths
 from tui_tuner.evaluate.given import with_name_of
 from tui_tuner.evaluate.trials import TrialResult, Trials, is_late
 from tui_tuner.format import time_words
-from tui_tuner.problem.draft.problem_file import NO_AMENDMENTS, scaffold, text_of
+from tui_tuner.problem.draft.problem_file import NO_AMENDMENTS, text_of
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts
 from tui_tuner.problem.draft.sizes import Amendments, Tested
 from tui_tuner.problem.headers import missing_headers
 from tui_tuner.problem.inputs import array_bytes
-from tui_tuner.problem.load import Written, problem_in_text
+from tui_tuner.problem.load import Written
 from tui_tuner.problem.model import Problem, Test
 from tui_tuner.problem.signature import find_kernel
 from tui_tuner.strategies.propose_problem import MOST_ELEMENTS
 
-Result = TypeVar("Result")
-
-
-async def off_the_loop(work: Callable[..., Result], *arguments: object) -> Result:
-    """What work of seconds comes to, on a thread that nobody waits for who is interrupted meanwhile."""
-    outcome: Future[Result] = Future()
-    outcome.set_running_or_notify_cancel()
-
-    def run() -> None:
-        try:
-            outcome.set_result(work(*arguments))
-        except BaseException as error:  # it is raised where it is awaited
-            outcome.set_exception(error)
-
-    Thread(target=run, daemon=True).start()
-    return await wrap_future(outcome)
-
-
-def draft_of(
-    file: Path,
-    kernel: str | None,
-    host: Path | None = None,
-    amendments: Amendments = NO_AMENDMENTS,
-    facts: ProposedFacts | None = None,
-) -> Written:
-    """The problem of one kernel, as its text, the host's code, a model and earlier runs have it.
-
-    Raises:
-        ProblemError: there is none; the hint says what to write.
-    """
-    target = file.with_suffix(".toml")
-    try:
-        text = scaffold(file, kernel, amendments, host, facts)
-    except ProblemError as error:
-        hint = (error.hint or "").replace("--kernel NAME", f"tuner-tui {file}:NAME")
-        raise ProblemError(error.message, hint=hint, file=error.file, line=error.line) from None
-    try:
-        return Written(problem_in_text(text, target), text, target, is_drafted=True, host=host)
-    except ProblemError as error:
-        hint = (
-            f"{error.hint + '; ' if error.hint else ''}write the draft with: {init_command(file, kernel, host)}, "
-            f"and correct line {error.line}"
-        )
-        raise ProblemError(f"the problem drafted from the source does not hold: {error.message}", hint=hint) from None
-
-
-def init_command(file: Path, kernel: str | None, host: Path | None) -> str:
-    """The command that writes the draft."""
-    more = "" if host is None else f" --host {shlex.quote(str(host))}"
-    return f"tuner-tui init {shlex.quote(str(file))}{'' if kernel is None else f' --kernel {kernel}'}{more}"
-
-
 NOT_RUN = "not run before"
+AS_HOST = replace(NO_AMENDMENTS, as_host=True)
 _MOST_TRIALS = 14
 _UNKNOWN = re.compile(
     r"['\u2018](\w+)['\u2019] (?:was not declared|does not name a type|has not been declared)"
@@ -139,7 +84,8 @@ class Amending:
             ProblemError: none does.
         """
         first = self._first if self._facts is None else await self._draft(NO_AMENDMENTS)
-        held, made = await self._held(first), self._made
+        held = await self._held_or_as_host(first)
+        made = self._made
 
         async def doubled(by: int) -> Problem:
             return (await self._draft(replace(made, doublings=by))).problem
@@ -149,6 +95,17 @@ class Amending:
             return held
         said = f"sizes {'doubled' if number > 0 else 'halved'} until a launch took {time_words(took_ms)}"
         return replace(await self._draft(replace(made, doublings=number)), doubts=(*held.doubts, said))
+
+    async def _held_or_as_host(self, first: Written) -> Written:
+        """The draft that holds; at the host's own sizes where it does not at larger ones than a toy's."""
+        try:
+            return await self._held(first)
+        except ProblemError:
+            toy = await self._draft(AS_HOST)
+            if toy.text == first.text:
+                raise
+            self._made, self._before = AS_HOST, None
+            return await self._held(toy)
 
     async def _held(self, written: Written) -> Written:
         for _ in range(_MOST_TRIALS):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from tui_tuner.app.amending import init_command
+from tui_tuner.app.writing import init_command
 from tui_tuner.problem.load import Written
 
 _FEW = 2

@@ -10,8 +10,9 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from tui_tuner.app.amending import NOT_RUN, Amending, draft_of, init_command, off_the_loop
+from tui_tuner.app.amending import NOT_RUN, Amending
 from tui_tuner.app.choosing import local_options, model_of
+from tui_tuner.app.writing import draft_of, init_command, off_the_loop
 from tui_tuner.errors import ProblemError, UserError
 from tui_tuner.evaluate.trials import Trials
 from tui_tuner.format import time_is_up_words
@@ -24,7 +25,7 @@ from tui_tuner.llm.streams import complete
 from tui_tuner.llm.structured import NoUsableReply
 from tui_tuner.problem.candidate import geometry
 from tui_tuner.problem.draft.problem_file import ranked_kernels, scaffold, text_of
-from tui_tuner.problem.draft.sizes import LEAST_TIMED
+from tui_tuner.problem.draft.toy_launches import LEAST_TIMED
 from tui_tuner.problem.inputs import shape_of
 from tui_tuner.problem.languages import COMPILED, COMPILED_LANGUAGES
 from tui_tuner.problem.load import Written, problem_in_text

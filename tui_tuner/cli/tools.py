@@ -48,10 +48,10 @@ async def init(chosen: argparse.Namespace) -> int:
     Raises:
         UserError: no kernel to choose, the file is there already or cannot be written, or there is no such model.
     """
-    from tui_tuner.app.amending import off_the_loop
     from tui_tuner.app.assumptions import assumptions
     from tui_tuner.app.drafting import confirmed, drafted, unconfirmed
     from tui_tuner.app.named import check_kernel
+    from tui_tuner.app.writing import off_the_loop
     from tui_tuner.problem.draft.problem_file import file_of_kernels
     from tui_tuner.settings import load_settings
     from tui_tuner.subjects import split_name

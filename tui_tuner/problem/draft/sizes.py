@@ -8,17 +8,16 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from tui_tuner.problem.draft.counts import counted_in, elements_of, extents_in, threads_of
 from tui_tuner.problem.draft.drafted import DraftedLaunch
 from tui_tuner.problem.draft.feasible_sizes import keep_in_grid, make_room, value_of
 from tui_tuner.problem.draft.guesses import AXES, SMALL, is_guarded, scaled, size_names
-from tui_tuner.problem.draft.host_memory import LIST
 from tui_tuner.problem.draft.offsets import OF_EACH, arrays_of_offsets, divided_by
 from tui_tuner.problem.draft.small_sizes import exponents_in, few_of, is_each_with_all
+from tui_tuner.problem.draft.toy_launches import sizes_of_toys
 from tui_tuner.problem.signature import KernelSignature
 
 Tested = Literal["", "apart", "odd", "half", "same"]
-LEAST_TIMED = 4096
-"""A host's launch of fewer threads over fewer elements says nothing of the sizes that matter."""
 _MOST_ELEMENTS, _MOST_GUESSED = 2**29, 2**24
 _MOST_TESTED = 2**22
 """Elements at a test: many inputs are drawn there, of each texture some."""
@@ -53,6 +52,7 @@ class Amendments:
         tested: what the sizes of the tests are to those that are timed; where no two are alike ("apart"), a kernel that
             takes one for another shows.
         stated_too: whether numbers that the source states are sizes, which the emulator has smaller.
+        as_host: whether sizes are the host's where its launch is too small to be timed: the kernel can do no larger.
     """
 
     shapes: Mapping[str, str] = field(default_factory=dict)
@@ -65,6 +65,7 @@ class Amendments:
     doublings: int = 0
     tested: Tested = ""
     stated_too: bool = False
+    as_host: bool = False
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,7 @@ def drafted_sizes(
 
     Without an emulator a kernel is run at the sizes that are timed, and these are halved where that takes long.
     """
+    toys = set[str]() if amendments.as_host else sizes_of_toys(launch, signature)
     launch = replace(launch, shapes={**_of_fixed_grid(launch, signature), **launch.shapes, **amendments.shapes})
     if amendments.whole:
         axes = launch.keys.get("problem_size", ())
@@ -91,13 +93,13 @@ def drafted_sizes(
         launch = replace(
             launch, multiples={**dict.fromkeys([one for one in axes if one in launch.sizes], by), **launch.multiples}
         )
-    emulated, guessed = _usual(launch, signature)
+    emulated, guessed = _usual(launch, signature, toys)
     for _ in range(0 if has_emulator else amendments.halvings):
         _halved(launch, emulated)
     timed = {name: scaled(size, amendments.doublings) if name in guessed else size for name, size in emulated.items()}
     while _is_large(launch, emulated, _EMULATED_THREADS, _EMULATED_ELEMENTS):
-        fits = _elements(launch, emulated) <= _EMULATED_ELEMENTS
-        uncounted = emulated.keys() - _counted(launch) if fits else set[str]()
+        fits = elements_of(launch, emulated) <= _EMULATED_ELEMENTS
+        uncounted = emulated.keys() - counted_in(launch) if fits else set[str]()
         if not (_halved(launch, emulated, uncounted) or _halved(launch, emulated)):
             break
     for name in (one for one in guessed if is_each_with_all(one, launch, signature)):
@@ -126,7 +128,7 @@ def drafted_sizes(
 def _of_fixed_grid(launch: DraftedLaunch, signature: KernelSignature) -> dict[str, str]:
     """The arrays that threads whose number says nothing of them go through, as long as the only size that is passed."""
     passed = [str(launch.values.get(name, "")) for name in size_names(signature)]
-    if _counted(launch) or len(passed) != 1 or passed[0] not in launch.sizes:
+    if counted_in(launch) or len(passed) != 1 or passed[0] not in launch.sizes:
         return {}
     return {one.name: passed[0] for one in signature.parameters if one.is_array}
 
@@ -139,7 +141,7 @@ def _whole(launch: DraftedLaunch, sizes: Mapping[str, int]) -> dict[str, int]:
     whole = dict(sizes)
     known = {name: number for name, number in launch.sizes.items() if number is not None}
     for bound in _bounds(launch):
-        within = [one for one in _extents(launch) & known.keys() if 0.5 < known[bound] / max(1, known[one]) <= 1]
+        within = [one for one in extents_in(launch) & known.keys() if 0.5 < known[bound] / max(1, known[one]) <= 1]
         whole[bound] = min([whole[bound], *(whole[one] * known[bound] // known[one] for one in within)])
     for name, text in launch.multiples.items():
         by = int(value_of(text, whole))
@@ -148,14 +150,15 @@ def _whole(launch: DraftedLaunch, sizes: Mapping[str, int]) -> dict[str, int]:
     return whole
 
 
-def _usual(launch: DraftedLaunch, signature: KernelSignature) -> tuple[dict[str, int], set[str]]:
-    """The host's sizes, or usual ones; and which of them are guesses at how large a problem is."""
-    extents = _extents(launch)
+def _usual(launch: DraftedLaunch, signature: KernelSignature, toys: Collection[str]) -> tuple[dict[str, int], set[str]]:
+    """The host's sizes, or usual ones; and which of them are guesses at how large a problem is.
+
+    Args:
+        toys: the host's sizes that are too small to be timed.
+    """
+    extents = extents_in(launch)
     timed = {name: number or 1 for name, number in launch.sizes.items()}
-    guessed = {name for name, number in launch.sizes.items() if number is None and name in extents}
-    largest = max([_threads(launch, timed), _elements(launch, timed), *timed.values()])
-    if not launch.of_block and not guessed and largest < LEAST_TIMED:
-        guessed = {name for name in extents & timed.keys() if timed[name] >= SMALL}
+    guessed = {name for name, number in launch.sizes.items() if number is None and name in extents} | {*toys}
     passed = {re.sub(r" [-+] \d+$", "", str(text)) for text in launch.values.values()}
     bounds = {name for name, number in launch.sizes.items() if number is None} & passed
     few = few_of(launch, signature, guessed | bounds | exponents_in(launch))
@@ -200,16 +203,6 @@ def _divided(launch: DraftedLaunch, guessed: Collection[str], signature: KernelS
     return found | {one[2]: one[1] for one in parts if one and {*one.groups()} <= {*guessed}}
 
 
-def _counted(launch: DraftedLaunch) -> set[str]:
-    """The sizes that threads are made of."""
-    return {*re.findall(r"[A-Za-z_]\w*", " ".join(launch.keys.get("problem_size", ())))}
-
-
-def _extents(launch: DraftedLaunch) -> frozenset[str]:
-    """The sizes that arrays or threads are made of."""
-    return frozenset(re.findall(r"\w+", " ".join([*launch.keys.get("problem_size", ()), *launch.shapes.values()])))
-
-
 def _degree(launch: DraftedLaunch, names: Collection[str], sizes: Mapping[str, int]) -> int:
     """With which power of these sizes the arrays grow, and the threads: 2 for a matrix, 1 for several vectors."""
     few, many = ({**sizes, **dict.fromkeys(names, size)} for size in (2**10, 2**11))
@@ -249,7 +242,7 @@ def _tested(launch: DraftedLaunch, sizes: Mapping[str, int], how: Tested) -> dic
 
 def _bounds(launch: DraftedLaunch) -> set[str]:
     """The host's numbers that kernels count to and no array or thread is made of."""
-    return {name for name, number in launch.sizes.items() if number is not None} - _extents(launch)
+    return {name for name, number in launch.sizes.items() if number is not None} - extents_in(launch)
 
 
 def _enlarged(
@@ -299,23 +292,12 @@ def _blocks(launch: DraftedLaunch, sizes: Mapping[str, int]) -> list[tuple[float
     return found
 
 
-def _threads(launch: DraftedLaunch, sizes: Mapping[str, int]) -> float:
-    return math.prod(value_of(text, sizes) for text in launch.keys.get("problem_size", ()))
-
-
 def _started(launch: DraftedLaunch, sizes: Mapping[str, int]) -> float:
     """Threads of all blocks where there are many for each that is counted, as where a block has a row; else these."""
     counted = len(launch.keys.get("problem_size", ()))
     more = (extent / (by if place < counted else 1) for place, (by, extent) in enumerate(_blocks(launch, sizes)))
-    return _threads(launch, sizes) * max(1.0, math.prod(more))
+    return threads_of(launch, sizes) * max(1.0, math.prod(more))
 
 
 def _is_large(launch: DraftedLaunch, sizes: Mapping[str, int], threads: float, elements: float) -> bool:
-    return _started(launch, sizes) > threads or _elements(launch, sizes) > elements
-
-
-def _elements(launch: DraftedLaunch, sizes: Mapping[str, int]) -> float:
-    counted = launch.shapes
-    return sum(
-        value_of(text, sizes) * value_of(counted.get(LIST.format(name), "1"), sizes) for name, text in counted.items()
-    )
+    return _started(launch, sizes) > threads or elements_of(launch, sizes) > elements

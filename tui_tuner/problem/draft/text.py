@@ -54,9 +54,7 @@ def lines_of(draft: Draft) -> Iterator[str]:
     yield ""
     yield "[sizes]  # names for the expressions below, with the values that are timed"
     for name, value in draft.sizes.timed.items():
-        given = None if draft.read is None else draft.read.sizes.get(name, draft.read.values.get(name))
-        proposed = [name] if draft.facts.sizes.get(name) == value else []
-        yield f"{name} = {value}{'  # as the host has it' if given == value else draft.mark(name, proposed)}"
+        yield f"{name} = {value}{_said_of_size(name, value, draft)}"
     yield from _launch(signature, draft.language) if launch is None else _launch_as_given(draft, launch)
     yield from argument_lines(draft)
     if launch is not None and launch.space is not None:
@@ -70,6 +68,15 @@ def lines_of(draft: Draft) -> Iterator[str]:
     elif not COMPILED_LANGUAGES[draft.language].has_blocks:
         yield from _own_macros(draft)
     yield from _checks(draft)
+
+
+def _said_of_size(name: str, value: int, draft: Draft) -> str:
+    given = None if draft.read is None else draft.read.sizes.get(name, draft.read.values.get(name))
+    if given == value:
+        return "  # as the host has it"
+    if isinstance(given, int) and given < value:
+        return f"  # a guess, for the host's {given} is too small to be timed: check"
+    return draft.mark(name, [name] if draft.facts.sizes.get(name) == value else [])
 
 
 def _launch_as_given(draft: Draft, launch: DraftedLaunch) -> Iterator[str]:
