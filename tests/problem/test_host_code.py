@@ -9,7 +9,7 @@ import pytest
 from tui_tuner.app.assumptions import assumptions
 from tui_tuner.app.named import problem_of
 from tui_tuner.problem.draft.c_expressions import UNREAD, NotArithmetic, arithmetic
-from tui_tuner.problem.draft.constants import constants_of_host
+from tui_tuner.problem.draft.constants import constants_of_host, drafted_constants
 from tui_tuner.problem.draft.device_words import header_directories
 from tui_tuner.problem.draft.guesses import dimensions
 from tui_tuner.problem.draft.launch import drafted_launch
@@ -274,6 +274,15 @@ def test_constant_memory_that_the_host_fills_is_known():
         "__constant__ int mask[9];\n__constant__ int set[2] = {1, 2};\n void f() { cudaMemcpyToSymbol(mask, h, 36); }\n"
     )
     assert constants_of_host(source) == ["mask"]
+
+
+def test_fractions_in_constant_memory_that_no_host_here_fills_are_drafted():
+    source = (
+        "__constant__ float2 corners[3], shift;\n__constant__ float set[2] = {1, 2};\n"
+        "__constant__ int places[4];\nextern __constant__ float other[5];\n"
+    )
+    drafted = drafted_constants(source)
+    assert [(one.name, one.elements, one.is_of_host) for one in drafted] == [("corners", 6, False), ("shift", 2, False)]
 
 
 def test_names_that_stand_for_names_many_times_over_end():

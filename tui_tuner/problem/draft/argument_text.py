@@ -183,7 +183,8 @@ def _structures(parameter: KernelParameter, members: Sequence[Field], draft: Dra
 def _constants(draft: Draft) -> Iterator[str]:
     for one in draft.constants:
         yield ""
-        yield "[[arguments]]  # constant memory that the host fills"
+        who = "the host" if one.is_of_host else "a host elsewhere"
+        yield f"[[arguments]]  # constant memory that {who} fills"
         yield f'name = "{one.name}"'
         yield f'dtype = "{one.dtype}"'
         yield f"shape = [{one.elements}]  # as it is declared"

@@ -1,4 +1,4 @@
-"""Constant memory that the host fills before it launches a kernel."""
+"""Constant memory that a host fills before it launches a kernel."""
 
 from __future__ import annotations
 
@@ -10,33 +10,52 @@ from typing import NamedTuple
 from tui_tuner.problem.c_types import dtype_of, type_aliases
 from tui_tuner.problem.draft.host_memory import HostMemory
 from tui_tuner.problem.draft.host_program import HostProgram
+from tui_tuner.problem.dtypes import dtype_named, is_floating
 from tui_tuner.problem.syntax import code_only, declares_constant
+
+_LEFT_UNSET = re.compile(r"(?<!extern )\b__constant__\s+[^;{}()=]*;")
 
 
 class DraftedConstant(NamedTuple):
-    """A `__constant__` variable that the host fills, with so many elements, and the bounds of random ones."""
+    """A `__constant__` variable that a host fills, with so many elements, and the bounds of random ones.
+
+    Attributes:
+        is_of_host: whether the host that is given does so, and not one that is somewhere else.
+    """
 
     name: str
     dtype: str
     elements: int
     drawn: tuple[int, int] | None = None
+    is_of_host: bool = True
 
 
 def drafted_constants(source: str, headers: Sequence[str] = ()) -> list[DraftedConstant]:
-    """The constant memory that the host fills, as far as its type is a number's and its extents can be told."""
+    """The constant memory that the host fills, as far as its type is a number's and its extents can be told.
+
+    Of fractions it is also what has no value where it is declared: another file's host fills that.
+    """
     code = code_only(source)
     program, aliases = HostProgram(code, headers), type_aliases(code)
+    of_host = constants_of_host(source)
     found = []
-    for name in constants_of_host(source):
+    for name in dict.fromkeys([*of_host, *_left_unset(code)]):
         others = r"(?:\w+\s*(?:\[[^\]]*\]\s*)*,\s*)*"
         declared = re.search(rf"\b__constant__\s+([\w\s]+?)\s*\b{others}{name}\s*((?:\[[^\]]*\]\s*)*)[;=,]", code)
         dtype, width = (None, 1) if declared is None else dtype_of(declared[1], "cuda", aliases)
-        if declared is not None and dtype is not None:
+        is_of_host = name in of_host
+        if declared is not None and dtype is not None and (is_of_host or is_floating(dtype_named(dtype))):
             numbers = [program.number(text, declared.start()) for text in re.findall(r"\[([^\]]*)\]", declared[2])]
             whole = [one for one in numbers if one]
             if len(whole) == len(numbers):
-                found.append(DraftedConstant(name, dtype, width * math.prod(whole), _drawn(name, dtype, program)))
+                drawn = _drawn(name, dtype, program)
+                found.append(DraftedConstant(name, dtype, width * math.prod(whole), drawn, is_of_host))
     return found
+
+
+def _left_unset(code: str) -> list[str]:
+    """The names in constant memory that are declared without a value."""
+    return [name for one in _LEFT_UNSET.findall(code) for name in re.findall(r"(\w+)\s*(?:\[[^\]]*\]\s*)*[,;]", one)]
 
 
 def _drawn(constant: str, dtype: str, program: HostProgram) -> tuple[int, int] | None:

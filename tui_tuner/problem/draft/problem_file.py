@@ -106,7 +106,7 @@ def scaffold(
 
 
 def _constants(code: str, file: Path, kernel: str, language: Language) -> list[DraftedConstant]:
-    """The constant memory that the host fills and that this kernel, or a function that it calls, reads."""
+    """The constant memory that a host fills and that this kernel, or a function that it calls, reads."""
     if language != "cuda":
         return []
     headers = [text_of(header) for header in local_headers(code, file)]
