@@ -688,6 +688,25 @@ CASES = {
         f"int main() {{ int n = 4096; {DATA} k<<<n / 64, 64>>>(to, from, n); }}",
         {"tunables": ["block_size_x"], "defaults": {"block_size_x": 64}},
     ),
+    "a pointer to one of its template": (
+        f"template <int W> __global__ void k(float *to, int n) {{ {ONE} if (i < n) to[i] = W; }}\n"
+        "void run(float *to) { int n = 5000; auto kernel = &k<4>; kernel<<<(n + 63) / 64, 64>>>(to, n); }",
+        {"name": "k<4>", "sizes": {"n": 5000}, "problem_size": ["n"], "defaults": {"block_size_x": 64}},
+    ),
+    "a pointer that a function chooses": (
+        f"template <int W> __global__ void k(float *to, int n) {{ {ONE} if (i < n) to[i] = W; }}\n"
+        "typedef void (*pointer)(float *, int);\n"
+        "pointer chosen(int w) { if (w == 2) return k<2>; if (w == 8) return k<8>; return NULL; }\n"
+        "void run(float *to) { int n = 5000; pointer kernel = chosen(n / 2500);"
+        " kernel<<<(n + 63) / 64, 64>>>(to, n); }",
+        {"name": "k<2>", "sizes": {"n": 5000}, "problem_size": ["n"], "defaults": {"block_size_x": 64}},
+    ),
+    "a pointer of the same name that is another kernel's elsewhere": (
+        f"__global__ void k(float *to, int n) {{ {ONE} if (i < n) to[i] = n; }}\n"
+        "template <typename T> void other(T *to) { auto kernel = &elsewhere; kernel<<<99, 512>>>(to, 99 * 512); }\n"
+        "void run(float *to) { int n = 5000; auto kernel = &k; kernel<<<(n + 63) / 64, 64>>>(to, n); }",
+        {"sizes": {"n": 5000}, "problem_size": ["n"], "defaults": {"block_size_x": 64}},
+    ),
     "numbers that constant memory is filled with": (
         "__constant__ int by[4];\nstatic const int listed[2][2] = {{0, -1}, {3, 2}};\n"
         f"__global__ void k(float *to, int n) {{ {ONE} if (i < n) to[i] = by[i % 4]; }}\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tui_tuner.problem.draft.host_program import HostProgram
@@ -45,18 +45,48 @@ def launches(program: HostProgram, kernel: str) -> Iterator[HostLaunch]:
     Those of macros come after the others.
     """
     code = program.code
-    name = re.escape(kernel)
-    pointers = re.findall(rf"\b(\w+)\s*\)?\s*(?:\([^()]*\)\s*)?=\s*&?\s*{name}\s*[;,]", code)
-    called = "|".join([name, *map(re.escape, dict.fromkeys(pointers))])
-    launch = re.compile(rf"\b(?:{called})\s*({_TEMPLATE})?\s*\)?\s*<\s?<\s?<(.*?)>\s?>\s?>\s*\(", re.DOTALL)
+    pointers = _pointers_to(kernel, program)
+    called = "|".join(map(re.escape, [kernel, *pointers]))
+    launch = re.compile(rf"\b({called})\s*({_TEMPLATE})?\s*\)?\s*<\s?<\s?<(.*?)>\s?>\s?>\s*\(", re.DOTALL)
     yield from _launches_by_a_call(code, rf"\b(?:{called})\b")
     for text, place in ((code, None), *program.uses_of_macros("<<<")):
         for found in launch.finditer(text):
-            given = split_list(found[2])
+            there = found.start() if place is None else place
+            pointed = _pointed_at(found[1], there, pointers, program)
+            if pointed is None:
+                continue
+            given = split_list(found[3])
             end = closing(text, found.end() - 1, "()")
-            template = re.match(_TEMPLATE, found[1] or "")
+            template = re.match(_TEMPLATE, found[2] or pointed)
             arguments = tuple(split_list(text[found.end() : end - 1]))
-            yield _launch(code, found.start() if place is None else place, template, given, arguments)
+            yield _launch(code, there, template, given, arguments)
+
+
+def _pointers_to(kernel: str, program: HostProgram) -> dict[str, list[tuple[int, str]]]:
+    """The pointers that are set to a kernel, by a function that chooses it too: where, and to which of its template."""
+    found: dict[str, list[tuple[int, str]]] = {}
+    named = rf"&?\s*{re.escape(kernel)}\s*(?P<template>{_TEMPLATE})?\s*"
+    for one in re.finditer(rf"\b(\w+)\s*\)?\s*(?:\([^()]*\)\s*)?=\s*{named}[;,]", program.code):
+        found.setdefault(one[1], []).append((one.start(), one["template"] or ""))
+    for function in program.functions:
+        chosen = re.compile(rf"\breturn\s*{named};").search(program.code, function.body, function.end)
+        for one in re.finditer(rf"\b(\w+)\s*=\s*{re.escape(function.name)}\s*\(", program.code) if chosen else ():
+            found.setdefault(one[1], []).append((one.start(), chosen["template"] or "" if chosen else ""))
+    return found
+
+
+def _pointed_at(
+    name: str, place: int, pointers: Mapping[str, Sequence[tuple[int, str]]], program: HostProgram
+) -> str | None:
+    """The template's arguments of the kernel that a name stands for at a place; None where it is another's there."""
+    if name not in pointers:
+        return ""
+    function = program.function_at(place)
+    own = [template for where, template in pointers[name] if program.function_at(where) == function]
+    if own:
+        return own[0]
+    is_set = function and re.compile(rf"\b{name}\s*=(?!=)").search(program.code, function.body, function.end)
+    return None if is_set else pointers[name][0][1]
 
 
 def is_chosen(launch: HostLaunch, program: HostProgram) -> bool:
