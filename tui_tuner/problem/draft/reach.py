@@ -6,6 +6,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 
 from tui_tuner.problem.c_types import dtype_of
 from tui_tuner.problem.draft.c_expressions import NotArithmetic, arithmetic
@@ -221,17 +222,40 @@ class _Reading:
                 return Sum({(name,): 1}) if name in self._sizes else self._most_of_name(name, steps)
             case ast.BinOp(left=left, op=ast.Add(), right=right):
                 return _added(self.most(left, steps), self.most(right, steps))
-            case ast.BinOp(left=left, op=ast.Sub(), right=ast.Constant(value=int() as number)):
-                return _plus(self.most(left, steps), -number)
+            case ast.BinOp(left=left, op=ast.Sub(), right=right) if self._is_sum_of_sizes(right):
+                return _added(self.most(left, steps), _times(self.most(right, steps), Sum({(): -1})))
             case ast.BinOp(left=left, op=ast.Mult(), right=right):
                 return _times(self.most(left, steps), self.most(right, steps))
-            case ast.BinOp(op=ast.FloorDiv(), right=right) if self._is_size(node):
-                return Sum({(f"({ast.unparse(node)})",): 1})
-            case ast.BinOp(left=left, op=ast.FloorDiv(), right=right) if self._is_size(right):
-                return _plus(_parts_of(_plus(self.most(left, steps), 1), ast.unparse(right)), -1)
-            case ast.BinOp(op=ast.Mod(), right=right) if self._is_size(right):
-                return _plus(self.most(right, steps), -1)
+            case ast.Call(func=ast.Name(id="min"), args=parts):
+                return self._most_of_least(parts, steps)
+            case ast.BinOp(op=ast.FloorDiv() | ast.Mod()):
+                return self._most_of_division(node, steps)
         raise _Unbounded(ast.unparse(node))
+
+    def _most_of_division(self, node: ast.BinOp, steps: int) -> Sum:
+        if not self._is_size(node.right):
+            raise _Unbounded(ast.unparse(node))
+        if isinstance(node.op, ast.Mod):
+            return _plus(self.most(node.right, steps), -1)
+        if self._is_size(node.left):
+            return Sum({(f"({ast.unparse(node)})",): 1})
+        return _plus(_parts_of(_plus(self.most(node.left, steps), 1), ast.unparse(node.right)), -1)
+
+    def _most_of_least(self, parts: Sequence[ast.expr], steps: int) -> Sum:
+        """What the least of several comes to at most: as much as one of which that is said."""
+        for one in parts:
+            with suppress(_Unbounded):
+                return self.most(one, steps)
+        raise _Unbounded
+
+    def _is_sum_of_sizes(self, node: ast.expr) -> bool:
+        """Whether what a number comes to is said, and not only how large it may be."""
+        match node:
+            case ast.Name(id=name):
+                return name in self._sizes
+            case ast.BinOp(left=left, op=ast.Add() | ast.Mult(), right=right):
+                return self._is_sum_of_sizes(left) and self._is_sum_of_sizes(right)
+        return isinstance(node, ast.Constant)
 
     def _is_size(self, node: ast.expr) -> bool:
         return all(one.id in self._sizes for one in ast.walk(node) if isinstance(one, ast.Name))
