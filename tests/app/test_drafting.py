@@ -552,6 +552,8 @@ STRAY = "illegal access: touched memory 9 bytes past the end of argument 2"
             "'mask' is a flag (line 5 sets it to false, line 6 sets it to 1) that holds one value",
         ),
         (NOTHING.format("to"), "with these 'to' holds one value"),
+        (NOTHING.format("left"), "its text does not name 'left' between its braces"),
+        ("at n=9 no element of 'to' is a finite number", "a division by zero, as scalars may lead to"),
         ("the kernel as given is not even right against itself: ...", "its threads race"),
         (STRAY, "'at' is an array of Cell (int first, float weight): fill, low and high of its members"),
     ],
@@ -560,7 +562,8 @@ def test_what_to_write_is_told_with_the_lines_that_say_why(tmp_path, reason, tol
     file = tmp_path / "cells.cu"
     file.write_text(
         "struct Cell { int first; float weight; };\nstruct Pair { float a, b; };\n"
-        "__global__ void k(float *to, const Cell *at, const Pair *of, bool *mask)\n{\n    mask[threadIdx.x] = false;\n"
+        "__global__ void k(float *to, const Cell *at, const Pair *of, bool *mask, float *left)\n"
+        "{\n    mask[threadIdx.x] = false;\n"
         "    if (to[0]) mask[0] = 1;\n    to[threadIdx.x] = at[threadIdx.x].weight + of[0].a;\n}\n"
     )
     assert told in needed(reason, problem_of(file).problem)

@@ -220,6 +220,11 @@ def needed(reason: str, problem: Problem) -> str:
             "two runs of it differ: its threads race, as where threads of a warp read what others of it write with no "
             "__syncwarp() between, it reads shared memory that nobody wrote, or the sizes are none that it can do"
         )
+    if NOT_FINITE.search(reason):
+        return (
+            "it makes of its inputs what is no number: by a root or logarithm of what is negative, a division by zero, "
+            "as scalars may lead to, or shared memory or a lane of a warp that nobody wrote"
+        )
     if any(words in reason for words in _OUTSIDE):
         mixed = next(_of_several_types(problem), None)
         if mixed is not None:
@@ -268,6 +273,9 @@ def _may_say_where(one: Argument) -> bool:
 def _of_constant(name: str, problem: Problem) -> str:
     """Of an output that holds one value once the kernel has run, as a flag does that it always clears."""
     lines = _lines_that_set(name, problem)
+    kernel = find_kernel(problem.source_text, problem.language, problem.kernel.name)
+    if any(one.name == name for one in kernel.parameters) and not _names(name, kernel.body):
+        return f"its text does not name '{name}' between its braces, so what it computes is written nowhere"
     if not lines:
         return f"fill, low and high say what inputs hold: with these '{name}' holds one value, or what it held before"
     return (
