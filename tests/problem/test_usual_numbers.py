@@ -80,3 +80,14 @@ def test_how_often_a_number_of_the_host_can_be_halved_is_a_number(tmp_path):
     )
     assert {one.name: one.value for one in problem.arguments[2:]} == {"n": "n", "bits": 12}, text
     assert problem.sizes == {"n": 4096}
+
+
+def test_a_number_from_outside_whose_name_says_that_it_is_a_few_is_as_many(tmp_path):
+    problem, _ = drafted(
+        tmp_path,
+        f"__global__ void k(const float *x, float *to, int n, int maxRad, int most) {{ {ONE} int r = 0;"
+        " while (r < maxRad && x[i] < most + r) r++; if (i < n) to[i] = r; }\n"
+        "int main(int argc, char **argv) { int n = 4096, maxRad = atoi(argv[1]), most = atoi(argv[2]); float *a, *b;"
+        " cudaMalloc(&a, n * 4); cudaMalloc(&b, n * 4); k<<<n / 128, 128>>>(a, b, n, maxRad, most); }\n",
+    )
+    assert {one.name: one.value for one in problem.arguments[2:]} == {"n": "n", "maxRad": 4, "most": 1}

@@ -24,6 +24,7 @@ from tui_tuner.problem.draft.launch_reading import NO_OPTIONS, LaunchReading
 from tui_tuner.problem.draft.opencl_launches import opencl_launches
 from tui_tuner.problem.draft.opencl_options import BuildMacro, build_macros
 from tui_tuner.problem.draft.same_numbers import SameNumbers
+from tui_tuner.problem.draft.small_sizes import usual_number
 from tui_tuner.problem.draft.stated_bounds import stated_bounds
 from tui_tuner.problem.draft.worked_out import (
     evaluated,
@@ -33,7 +34,6 @@ from tui_tuner.problem.draft.worked_out import (
     renamed_in,
     said_again,
     used_in,
-    usual_number,
     with_numbers,
 )
 from tui_tuner.problem.model import Language

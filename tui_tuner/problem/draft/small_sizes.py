@@ -19,6 +19,7 @@ _STATED = 1024
 _OF_A_FILTER = r"(?:width|height|depth|rows?|cols?|columns?|size|dim|length|len|w|h)"
 _BY_NAME = {
     rf"(?:filter|mask|kernel|conv|window|win|stencil|pool|k)_?{_OF_A_FILTER}|k_?size|window": _FILTER,
+    r"(?:max|min)_?rad(?:ius)?": _FILTER // 2,
     r"(?:.*_)?radius|(?:filter|mask|kernel|conv|window|stencil|k)_?(?:radius|r)": _FILTER // 2,
     r"(?:.*_)?(?:dilation|pad(?:ding)?)(?:_?[xyhwd])?": _STEP,
     r"(?:.*_)?labels?(?:_id)?|zero_?points?(?:_?\w+)?|(?:.*_)?shift": 3,
@@ -36,6 +37,7 @@ _SLID = re.compile(
 )
 """How many places a filter has, as `n - k + 1` and `(n + 2 * p - d * (k - 1) - 1) // s + 1`."""
 _PADDED = re.compile(r"\+\s*2\s*\*\s*(\w+)\s*-\s*\w+\s*\)\s*//?")
+_BEGINS = re.compile(r"offset|first|start|begin|origin", re.IGNORECASE)
 _OF_THE_LARGEST = re.compile(r"top_?k|knn|nearest|neighbou?r|select", re.IGNORECASE)
 
 
@@ -75,6 +77,11 @@ def is_each_with_all(name: str, launch: DraftedLaunch, signature: KernelSignatur
 def named_few(name: str) -> list[int]:
     """What a name alone says that a size is; nothing where it may be any."""
     return [value for words, value in _BY_NAME.items() if re.fullmatch(words, name, re.IGNORECASE)][:1]
+
+
+def usual_number(name: str) -> int:
+    """What is taken for a scalar that comes from outside and no array is made of: 0 for where something begins."""
+    return 0 if _BEGINS.search(name) else next(iter(named_few(name)), 1)
 
 
 def exponents_in(launch: DraftedLaunch) -> set[str]:

@@ -13,8 +13,6 @@ from tui_tuner.problem.draft.c_expressions import SIZEOF, UNREAD, NotArithmetic,
 from tui_tuner.problem.draft.folding import factors, folded, is_quotient, product
 from tui_tuner.problem.expressions import ExpressionError, check_expression, evaluate
 
-_BEGINS = re.compile(r"offset|first|start|begin|origin", re.IGNORECASE)
-
 
 def scaled(parts: list[ast.expr], bytes_of_each: int, element: int) -> ast.expr:
     """So many times some bytes, as elements."""
@@ -196,11 +194,6 @@ def fraction(node: ast.expr, numbers: Mapping[str, int | None]) -> float | None:
             worked = folded(ast.BinOp(ast.Constant(one), op, ast.Constant(by)))
             return worked.value if isinstance(worked, ast.Constant) and isinstance(worked.value, int | float) else None
     return None
-
-
-def usual_number(name: str) -> int:
-    """What is taken for a scalar that comes from outside and no array is made of: 0 for where something begins."""
-    return 0 if _BEGINS.search(name) else 1
 
 
 def used_in(roots: Mapping[str, int | None], texts: Sequence[str]) -> dict[str, int | None]:
