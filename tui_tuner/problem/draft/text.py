@@ -14,11 +14,10 @@ from tui_tuner.problem.draft.guesses import (
     AXES,
     as_factor,
     block_values,
-    dimensions,
     most_threads,
-    size_names,
     usual_block,
 )
+from tui_tuner.problem.draft.own_launch import elements_along
 from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL
 from tui_tuner.problem.host_code import DIRECTIVE
 from tui_tuner.problem.languages import COMPILED_LANGUAGES, LANGUAGES
@@ -84,7 +83,7 @@ def _launch_as_given(draft: Draft, launch: DraftedLaunch) -> Iterator[str]:
     where = f"as the host launches it in line {launch.line}" if launch.line else "the file launches it nowhere"
     usual = "; the device says how many blocks, here a usual number is taken: check" if launch.of_device else ""
     yield f"[launch]  # {where}{usual}"
-    keys = {"problem_size": _elements(draft.signature), **launch.keys}
+    keys = {"problem_size": elements_along(draft.signature), **launch.keys}
     read = {} if draft.read is None else draft.read.keys
     for key, value in keys.items():
         yield f"{key} = {json.dumps(value)}{'' if key in read else draft.mark(key, draft.facts.keys)}"
@@ -152,18 +151,13 @@ def _space(space: TunedSpace) -> Iterator[str]:
         yield f"restrictions = {json.dumps(list(space.restrictions))}"
 
 
-def _elements(signature: KernelSignature) -> list[str]:
-    names = size_names(signature)
-    return [names[min(axis, len(names) - 1)] for axis in range(dimensions(signature))]
-
-
 def _launch(signature: KernelSignature, language: Language) -> Iterator[str]:
     yield ""
     yield "[launch]  # elements along x, y, z; blocks cover them, by block size unless grid_div_x says"
     if not COMPILED_LANGUAGES[language].has_blocks:
         yield "problem_size = [1]"
         return
-    yield f"problem_size = {json.dumps(_elements(signature))}{CHECK}"
+    yield f"problem_size = {json.dumps(elements_along(signature))}{CHECK}"
     if _own_block_names(signature):
         yield f"block_size = {json.dumps(usual_block(signature))}{CHECK}"
 
