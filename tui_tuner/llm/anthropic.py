@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -122,7 +123,8 @@ class AnthropicBackend(HttpBackend):
         if isinstance(error, anthropic.APIStatusError):
             status = error.status_code
             inside = _STATUS_INSIDE.get(error.type or "") if status == 200 else status
-            return status_fault(self._service, inside, str(error.body or error.message), error.response.headers)
+            said = json.dumps(error.body) if isinstance(error.body, dict) else error.message
+            return status_fault(self._service, inside, said, error.response.headers)
         if isinstance(error, anthropic.APIConnectionError):
             return connection_fault(self._service, error.__cause__ or error)
         if isinstance(error, anthropic.APIError):

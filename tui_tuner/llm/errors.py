@@ -13,6 +13,8 @@ TransportError
 
 from __future__ import annotations
 
+import json
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -84,6 +86,30 @@ def connection_fault(service: Service, error: BaseException) -> TransportError |
 
 
 _EXCERPT = 300
+_TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
+
+
+def in_words(body: str) -> str:
+    """Return what a refusal says to people: the message in its JSON, the title of a page, else all of it."""
+    if title := _TITLE.search(body):
+        return title[1]
+    try:
+        return _message(json.loads(body)) or body
+    except (ValueError, RecursionError):
+        return body
+
+
+def _message(said: object) -> str:
+    match said:
+        case str():
+            return said
+        case [one] | {"error": one}:
+            return _message(one)
+        case {"message": str(message), "metadata": {"raw": str(raw)}}:  # of whom OpenRouter asked
+            return f"{message}: {in_words(raw)}"
+        case {"message": str(message)} | {"detail": str(message)}:
+            return message
+    return ""
 
 
 @dataclass(frozen=True)
@@ -108,7 +134,7 @@ class TransportError(Exception):
         reason: what happened, in a few words.
         service: whom we talked to.
         status: HTTP status or exit status, where there is one.
-        body: what the provider said; kept as a short, cleaned excerpt without keys.
+        body: what the provider said; kept in its words for people, short, cleaned and without keys.
 
     Attributes:
         usage: what the failed call cost, where that is known or estimated.
@@ -122,7 +148,7 @@ class TransportError(Exception):
         self.endpoint = service.endpoint
         self.status = status
         # Redacted before it is cut: half a key would no longer look like one.
-        self.body = " ".join(redact(clean(body), secrets=service.secrets).split())[:_EXCERPT]
+        self.body = " ".join(redact(clean(in_words(body)), secrets=service.secrets).split())[:_EXCERPT]
         self.usage: Usage | None = None
         super().__init__(str(self))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -140,7 +141,8 @@ class OpenAIBackend(HttpBackend):
         if isinstance(error, openai.APIConnectionError):
             return connection_fault(self._service, error.__cause__ or error)
         if isinstance(error, openai.APIError):
-            return status_fault(self._service, _status_inside(error), f"{error.message} {error.body or ''}")
+            said = json.dumps(error.body) if isinstance(error.body, dict) else error.message
+            return status_fault(self._service, _status_inside(error), said)
         return connection_fault(self._service, error)
 
 
