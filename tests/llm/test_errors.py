@@ -49,3 +49,9 @@ def test_what_a_provider_says_is_told_in_its_words_for_people(body: str, told: s
 
     assert error.body == told
     assert str(error) == f"openai: the server failed (https://gate.example/v1, status 500): {told}"
+
+
+def test_how_long_a_provider_asks_to_wait_is_told() -> None:
+    error = status_fault(SITE, 429, '{"error": {"message": "daily limit"}}', {"retry-after": "7200"})
+
+    assert str(error).startswith("openai: too many requests, it asks to wait 2 h 0 min (https://gate.example/v1, ")

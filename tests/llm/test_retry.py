@@ -15,7 +15,7 @@ FAST = BackoffPolicy(base_s=0.001)
 
 
 def fault() -> TransportError:
-    return ServerFault("down", SITE, status=503)
+    return ServerFault("down", SITE, status=500)
 
 
 async def test_a_fault_is_tried_again_and_each_pause_is_logged(caplog: pytest.LogCaptureFixture) -> None:
@@ -35,6 +35,32 @@ async def test_the_last_fault_is_raised_when_all_tries_are_used() -> None:
         await complete(RetryingBackend(backend, FAST), REQUEST)
 
     assert len(backend.requests) == 3
+
+
+@pytest.mark.parametrize("status", [502, 503, 504, 529])
+async def test_a_provider_with_too_much_to_do_is_asked_for_longer(status: int) -> None:
+    backend = FakeBackend(*[[ServerFault("busy", SITE, status=status)]] * 8, said("ok"))
+
+    assert (await complete(RetryingBackend(backend, FAST), REQUEST)).text == "ok"
+
+
+async def test_a_pause_that_takes_a_while_is_told_with_its_reason() -> None:
+    fault = RateLimited("too many requests", SITE, status=429, retry_after=0.02)
+    backend = FakeBackend([fault], said("ok"))
+    chunks: list[Chunk] = []
+
+    reply = await complete(RetryingBackend(backend, BackoffPolicy(base_s=0, told_s=0.01)), REQUEST, chunks.append)
+
+    assert [chunk.notice for chunk in chunks if chunk.notice] == [f"the model is asked again in 0.0 s: {fault}"]
+    assert (reply.text, reply.notice) == ("ok", "")
+
+
+async def test_a_short_pause_is_not_told() -> None:
+    chunks: list[Chunk] = []
+
+    await complete(RetryingBackend(FakeBackend([fault()], said("ok")), FAST), REQUEST, chunks.append)
+
+    assert [chunk.notice for chunk in chunks if chunk.notice] == []
 
 
 async def test_what_cannot_get_better_is_not_tried_again() -> None:

@@ -413,7 +413,7 @@ async def test_the_notice_waits_for_a_reply_that_is_whole(wire: Wire, server: Mo
 async def test_for_the_retries_the_steps_are_one_call(
     wire: Wire, server: ModelServer, backend: Backend, caplog: pytest.LogCaptureFixture
 ) -> None:
-    server.answers = [wire.no_schema, Answer(("{}",), 503), wire.no_schema, wire.says(wire.call(0, "answer", GOOD))]
+    server.answers = [wire.no_schema, Answer(("{}",), 500), wire.no_schema, wire.says(wire.call(0, "answer", GOOD))]
 
     reply = await complete(RetryingBackend(backend, BackoffPolicy(base_s=0.001)), REQUEST)
 

@@ -135,3 +135,19 @@ async def test_a_call_that_is_left_out_fails_as_it_does_where_nobody_is_asked(tm
     assert [type(event) for event in asked if not isinstance(event, events.HelpAsked | events.HelpGiven)] == [
         type(event) for event in unasked
     ]
+
+
+async def test_why_a_reply_takes_so_long_is_told_while_it_is_waited_for(tmp_path: Path) -> None:
+    class Slow(ScriptedModel):
+        async def stream(self, request: Request) -> AsyncIterator[Chunk]:
+            yield Chunk(notice="the model is asked again in 6.0 s: overloaded")
+            async for chunk in super().stream(request):
+                yield chunk
+
+    story = await told(new_run(tmp_path), Slow(reply()), ApproveAll())
+
+    notes = [(event.level, event.text) for event in story if isinstance(event, events.Note)]
+    assert notes.count(("warning", "the model is asked again in 6.0 s: overloaded")) == 1
+    assert [type(event) for event in story if isinstance(event, events.ReplyReceived | events.CallFailed)] == [
+        events.ReplyReceived
+    ]

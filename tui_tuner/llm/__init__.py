@@ -70,7 +70,7 @@ class Chunk:
 
     Attributes:
         thinking: reasoning, shown to the user and never parsed.
-        notice: what the user should know about this reply.
+        notice: what the user should know about this reply; before its last chunk, why it takes so long.
     """
 
     text: str = ""

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import ClassVar
 
+from tui_tuner.format import duration
 from tui_tuner.llm import Usage, Way, refused_ways
 from tui_tuner.text import clean, redact
 
@@ -48,7 +49,8 @@ def status_fault(
         return KeyRefused("the key or the account was refused", service, status=status, body=body)
     if status == 429:
         wait = _retry_after(headers or {})
-        return RateLimited("too many requests", service, status=status, body=body, retry_after=wait)
+        asked = "" if wait is None else f", it asks to wait {duration(wait)}"
+        return RateLimited(f"too many requests{asked}", service, status=status, body=body, retry_after=wait)
     if status is not None and 300 <= status < 500 and status not in (408, 409, 425):
         ways = refused_ways(status, body)
         return RequestRefused("the request was refused", service, status=status, body=body, ways=ways)
@@ -86,6 +88,7 @@ def connection_fault(service: Service, error: BaseException) -> TransportError |
 
 
 _EXCERPT = 300
+_BUSY = (429, 502, 503, 504, 529)
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 
 
@@ -151,6 +154,11 @@ class TransportError(Exception):
         self.body = " ".join(redact(clean(in_words(body)), secrets=service.secrets).split())[:_EXCERPT]
         self.usage: Usage | None = None
         super().__init__(str(self))
+
+    @property
+    def passes(self) -> bool:
+        """Whether the provider has too much to do, or is just starting, which passes while one waits."""
+        return self.retryable and self.status in _BUSY
 
     def __str__(self) -> str:
         details = [self.endpoint] if self.endpoint else []

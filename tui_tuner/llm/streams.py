@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
+from tui_tuner.format import duration
 from tui_tuner.llm import Backend, Chunk, Reply, Request, Stop, Usage
 from tui_tuner.llm.errors import BrokenOff, ModelTimedOut, RateLimited, Service, TransportError
 from tui_tuner.llm.prices import estimated_usage
@@ -26,15 +27,19 @@ class BackoffPolicy:
 
     Attributes:
         tries: attempts at most, the first included.
+        patient_tries: the same where the provider has too much to do or is just starting, which passes.
         base_s: first pause in seconds; each further one is twice as long, all with jitter.
         longest_s: the longest pause of our own choice, in seconds.
         limit_s: wall-clock limit of a call, pauses included, in seconds.
+        told_s: shorter pauses are not worth a word, in seconds.
     """
 
     tries: int = 3
+    patient_tries: int = 9
     base_s: float = 0.5
-    longest_s: float = 8.0
+    longest_s: float = 30.0
     limit_s: float = 900.0
+    told_s: float = 2.0
 
     def pause(self, attempt: int, error: TransportError) -> float:
         """Return the seconds to wait after this attempt (from 1) failed."""
@@ -65,8 +70,12 @@ class RetryingBackend:
                         yield chunk
                 return
             except TransportError as error:
-                if begun or not await self._paused(attempt, error, deadline):
+                pause = self._policy.pause(attempt, error)
+                if begun or not self._may_try_again(attempt, error, pause, deadline):
                     raise
+                if pause >= self._policy.told_s:
+                    yield Chunk(notice=f"the model is asked again in {duration(pause)}: {error}")
+            await asyncio.sleep(pause)
             attempt += 1
 
     async def aclose(self) -> None:
@@ -88,16 +97,13 @@ class RetryingBackend:
                     return
                 yield chunk
 
-    async def _paused(self, attempt: int, error: TransportError, deadline: float) -> bool:
-        """Wait before the next attempt; False if there shall be none."""
-        policy = self._policy
-        pause = policy.pause(attempt, error)
-        left = deadline - asyncio.get_running_loop().time()
-        if not error.retryable or attempt >= policy.tries or pause >= left:
+    def _may_try_again(self, attempt: int, error: TransportError, pause: float, deadline: float) -> bool:
+        """Whether there shall be another attempt after a pause."""
+        tries = self._policy.patient_tries if error.passes else self._policy.tries
+        if not error.retryable or attempt >= tries or asyncio.get_running_loop().time() + pause >= deadline:
             return False
-        told = fields(model=self.name, attempt=attempt, of=policy.tries, pause_s=round(pause, 1), error=str(error))
+        told = fields(model=self.name, attempt=attempt, of=tries, pause_s=round(pause, 1), error=str(error))
         _LOG.warning("a call of the model is tried again", extra=told)
-        await asyncio.sleep(pause)
         return True
 
 
@@ -256,7 +262,8 @@ async def complete(backend: Backend, request: Request, on_chunk: Callable[[Chunk
             async for chunk in chunks:
                 text.append(chunk.text)
                 thinking.append(chunk.thinking)
-                stop, usage, notice = chunk.stop or stop, chunk.usage or usage, chunk.notice or notice
+                stop, usage = chunk.stop or stop, chunk.usage or usage
+                notice = chunk.notice if chunk.stop else notice
                 if on_chunk is not None:
                     on_chunk(chunk)
     except TransportError as error:

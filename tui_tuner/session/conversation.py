@@ -319,6 +319,8 @@ class Conversation:
         listen, heard = listener() if listener else None, list[str]()
 
         def on_chunk(chunk: Chunk) -> None:
+            if chunk.notice and chunk.stop is None:
+                self._emit(events.Note(level="warning", text=chunk.notice))
             if chunk.text or chunk.thinking:
                 self._emit(events.ModelText(call=call, text=chunk.text, thinking=chunk.thinking))
             if chunk.text:
