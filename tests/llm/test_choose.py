@@ -9,11 +9,13 @@ import pytest
 from pydantic import ValidationError
 
 from tests.llm.server import ModelServer
+from tests.llm.wires import ANTHROPIC, REQUEST
 from tui_tuner.app.choosing import model_of
 from tui_tuner.errors import ModelError, SettingsError
 from tui_tuner.llm import ModelSettings, is_loopback, ollama_url, shown
 from tui_tuner.llm import choose as module
 from tui_tuner.llm.choose import SPECS, _needed_key, choose
+from tui_tuner.llm.streams import complete
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings
 
@@ -270,3 +272,70 @@ async def test_a_key_of_the_keyring_is_sent_to_no_other_server(monkeypatch: pyte
     await choose("openai:m", ModelSettings(base_url="http://127.0.0.1:9/v1"))
     await choose("openai:m", ModelSettings())
     assert [given[1] for given in made] == [None, "sk-kept"]
+
+
+@pytest.mark.parametrize("key", ["sk-half\nhalf", "\u201csk-half\u201d", '"sk-half"', "sk half"])
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+async def test_a_key_that_fits_into_no_request_is_refused_and_not_shown(
+    provider: str, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(f"{provider.upper()}_API_KEY", key)
+
+    with pytest.raises(ModelError, match=f"{provider.upper()}_API_KEY holds a line break, a blank, ") as caught:
+        await choose(f"{provider}:m", ModelSettings())
+
+    assert "half" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "address", ["gate.example/v1", "http://gate.example:80x0/v1", "http://gate\n.example", "http://"]
+)
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+async def test_what_is_no_address_is_told_where_it_is_set(
+    provider: str, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(f"{provider.upper()}_API_KEY", "k")
+    monkeypatch.setenv(f"{provider.upper()}_BASE_URL", address)
+
+    with pytest.raises(SettingsError, match=f"{provider.upper()}_BASE_URL is no address of a server"):
+        await choose(f"{provider}:m", ModelSettings())
+
+
+@pytest.mark.parametrize("proxy", ["socks://127.0.0.1:9", "socks5://127.0.0.1:9"])
+@pytest.mark.parametrize("spec", ["openai:m", "anthropic:m", "ollama:m"])
+async def test_a_proxy_that_no_client_can_use_is_told(spec: str, proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.setenv(name, "k")
+    monkeypatch.setenv("OLLAMA_HOST", "http://gpu.invalid:11434")
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    monkeypatch.setitem(sys.modules, "socksio", None)
+
+    with pytest.raises(ModelError) as caught:
+        await choose(spec, ModelSettings())
+
+    assert "ALL_PROXY" in (caught.value.hint or "")
+
+
+async def test_the_path_that_a_client_adds_itself_may_stand_in_the_address(
+    server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    server.answers, server.pages = [ANTHROPIC.good("ok")], {"/api/tags": {"models": [{"name": "m", "size": 1}]}}
+
+    for spec, path in (("anthropic:m", "/v1/"), ("ollama:m", "/v1")):
+        backend = await choose(spec, ModelSettings(base_url=f"{server.url}{path}"))
+        assert backend is not None
+        if spec == "anthropic:m":
+            await complete(backend, REQUEST)
+        await backend.aclose()
+
+    assert server.paths == ["/v1/messages"]
+
+
+async def test_an_ollama_elsewhere_is_to_be_started_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OLLAMA_HOST", "http://gpu.invalid:11434")
+
+    with pytest.raises(ModelError, match=r"no Ollama answers at http://gpu\.invalid:11434 \(Connect") as caught:
+        await choose("ollama:m", ModelSettings())
+
+    assert caught.value.hint == "start it there with: OLLAMA_HOST=0.0.0.0 ollama serve"

@@ -220,10 +220,12 @@ def is_loopback(address: str) -> bool:
 def ollama_url(address: str | None) -> str:
     """Return the URL of an Ollama server from what OLLAMA_HOST may hold, without a final slash.
 
+    Nor with the `/v1` that the server has for clients of OpenAI's.
+
     Raises:
         ValueError: it is no address.
     """
-    given = (address or "").strip().rstrip("/")
+    given = (address or "").strip().rstrip("/").removesuffix("/v1")
     _scheme, separator, rest = given.partition("://")
     if separator:
         _ = urlsplit(given).port  # what is no address is told where it is set

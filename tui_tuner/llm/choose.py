@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shlex
 import shutil
 from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from tui_tuner.errors import ModelError, SettingsError
 from tui_tuner.llm import Backend, ModelSettings, ollama_url, shown
@@ -103,12 +105,34 @@ def _check_serves(provider: str, model: str | None) -> None:
 
 
 async def _served(provider: str, model: str | None, settings: ModelSettings) -> Backend:
-    match provider:
-        case "ollama":
-            return await _ollama(model, settings)
-        case "anthropic":
-            return await _anthropic(model, settings)
-    return await _openai(provider, model, settings)
+    try:
+        match provider:
+            case "ollama":
+                return await _ollama(model, settings)
+            case "anthropic":
+                return await _anthropic(model, settings)
+        return await _openai(provider, model, settings)
+    except (ImportError, ValueError, OSError) as error:  # what a client says of a proxy or certificates it cannot use
+        hint = "look at the variables HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and SSL_CERT_FILE"
+        raise ModelError(f"the way to {provider} is set up wrongly: {error}", hint=hint) from None
+
+
+def _address(settings: ModelSettings, variable: str) -> str | None:
+    """The URL of the user's own server, from the settings or a variable; None where there is none.
+
+    Raises:
+        SettingsError: it is no URL.
+    """
+    name, given = ("base_url", settings.base_url) if settings.base_url else (variable, os.environ.get(variable, ""))
+    url = given.strip()
+    try:
+        parts = urlsplit(url)
+        is_url = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and url.isprintable()
+    except ValueError:
+        is_url = False
+    if url and not is_url:
+        raise SettingsError(f"{name} is no address of a server", hint="as in: http://127.0.0.1:8000/v1")
+    return url or None
 
 
 async def _ollama(model: str | None, settings: ModelSettings) -> Backend:
@@ -125,7 +149,9 @@ async def _ollama(model: str | None, settings: ModelSettings) -> Backend:
 async def _anthropic(model: str | None, settings: ModelSettings) -> Backend:
     from tui_tuner.llm.anthropic import AnthropicBackend
 
-    url = settings.base_url or os.environ.get("ANTHROPIC_BASE_URL")
+    url = _address(settings, "ANTHROPIC_BASE_URL")
+    if url is not None:
+        url = url.rstrip("/").removesuffix("/v1")  # which the client puts there itself
     return AnthropicBackend(model or _DEFAULT_MODELS["anthropic"], await _needed_key("anthropic"), settings, url)
 
 
@@ -133,7 +159,7 @@ async def _openai(provider: str, model: str | None, settings: ModelSettings) -> 
     from tui_tuner.llm.openai import OPENAI, OPENROUTER, Dialect, OpenAIBackend
 
     own = OPENAI if provider == "openai" else OPENROUTER
-    elsewhere = settings.base_url or (os.environ.get("OPENAI_BASE_URL") if provider == "openai" else None)
+    elsewhere = _address(settings, "OPENAI_BASE_URL" if provider == "openai" else "")
     if elsewhere is None or elsewhere.rstrip("/") == own.base_url:
         return OpenAIBackend(model or _DEFAULT_MODELS[provider], await _needed_key(provider), settings, own)
     if model is None:
@@ -142,7 +168,21 @@ async def _openai(provider: str, model: str | None, settings: ModelSettings) -> 
 
 
 def _key(provider: str) -> str | None:
-    return os.environ.get(f"{provider.upper()}_API_KEY", "").strip() or None
+    name = f"{provider.upper()}_API_KEY"
+    return _checked(os.environ.get(name, ""), name) or None
+
+
+def _checked(key: str, where: str) -> str:
+    """The key, which goes into a line of its own of a request.
+
+    Raises:
+        ModelError: it cannot, and what says so later would show it.
+    """
+    key = key.strip()
+    if re.search(r"[^!-~]|^['\"]|['\"]$", key):
+        fault = "a line break, a blank, a quotation mark or another sign that is in no key"
+        raise ModelError(f"{where} holds {fault}", hint="set the key alone, as the provider shows it")
+    return key
 
 
 async def _needed_key(provider: str) -> str:
@@ -159,9 +199,10 @@ def _key_in_keyring(provider: str) -> str:
         hint = "export it; to keep it in the keyring of this system instead: pip install 'tuner-tui[keyring]'"
         raise ModelError(missing, hint=hint) from None
     try:
-        key: str = (keyring.get_password(APPLICATION, provider) or "").strip()
+        kept = keyring.get_password(APPLICATION, provider) or ""
     except Exception as error:  # whatever the keyring of this system raises
         raise ModelError(f"{missing}, and the keyring cannot be read: {error}", hint="export it") from None
+    key = _checked(kept, f"the keyring's {APPLICATION} {provider}")
     if not key:
         hint = f"export it, or put it into the keyring: keyring set {APPLICATION} {provider}"
         raise ModelError(f"{missing}, and the keyring has none for {APPLICATION} {provider}", hint=hint)

@@ -17,6 +17,7 @@ from tui_tuner.llm.errors import ContextTooLong, Service, TransportError, connec
 from tui_tuner.llm.prices import Counts, estimate, estimate_messages, estimated_usage, fewest, usage
 from tui_tuner.llm.streams import Pace, closing
 from tui_tuner.llm.typed import CONNECT_S, Calls, HttpBackend, Ladder, function_tool, reached, worded
+from tui_tuner.text import flattened
 
 if TYPE_CHECKING:
     import ollama
@@ -159,15 +160,18 @@ async def installed_models(url: str) -> list[InstalledModel]:
     Raises:
         ModelError: it does not answer, or not as Ollama does.
     """
+    unopened = httpx.AsyncClient(timeout=_PROBE_S, trust_env=not is_loopback(url))
     try:
-        async with httpx.AsyncClient(timeout=_PROBE_S, trust_env=not is_loopback(url)) as client:
+        async with unopened as client:
             answer = await client.get(f"{url}/api/tags")
             answer.raise_for_status()
             return [InstalledModel(str(model["name"]), int(model["size"])) for model in answer.json()["models"]]
     except (httpx.HTTPError, httpx.InvalidURL, ValueError, KeyError, TypeError) as error:
-        raise ModelError(
-            f"no Ollama answers at {shown(url)} ({type(error).__name__})", hint="start it with: ollama serve"
-        ) from None
+        is_here = is_loopback(url)
+        hint = "start it with: ollama serve" if is_here else "start it there with: OLLAMA_HOST=0.0.0.0 ollama serve"
+        is_no_reply = isinstance(error, (httpx.HTTPError, httpx.InvalidURL))
+        why = f"{type(error).__name__}: {error}".removesuffix(": ") if is_no_reply else "something else does"
+        raise ModelError(f"no Ollama answers at {shown(url)} ({flattened(why)})", hint=hint) from None
 
 
 def pick(models: list[InstalledModel], wanted: str | None) -> str:
