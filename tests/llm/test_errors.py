@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tui_tuner.llm.errors import Service, status_fault
+from tui_tuner.llm.errors import ContextTooLong, NoWay, Service, connection_fault, status_fault
 
 SITE = Service("openai", "https://gate.example/v1", ("secret-key",))
 
@@ -55,3 +55,66 @@ def test_how_long_a_provider_asks_to_wait_is_told() -> None:
     error = status_fault(SITE, 429, '{"error": {"message": "daily limit"}}', {"retry-after": "7200"})
 
     assert str(error).startswith("openai: too many requests, it asks to wait 2 h 0 min (https://gate.example/v1, ")
+
+
+BARE = Service("openai", "http://gate.example:8000", ())
+
+
+@pytest.mark.parametrize(
+    ("service", "status", "told"),
+    [
+        (SITE, 401, "the key was refused; is OPENAI_API_KEY the right one?"),
+        (BARE, 401, "a key is wanted; set OPENAI_API_KEY"),
+        (SITE, 402, "the key or the account was refused"),
+        (SITE, 404, "there is no such model or address"),
+        (BARE, 404, "there is no such model or address, which mostly ends in /v1"),
+        (SITE, 407, "the proxy wants to know who you are, as in HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT"),
+        (
+            SITE,
+            413,
+            "the prompt is too long for the model; lower max_tokens under [model], or name a model with more context",
+        ),
+        (SITE, 400, "the request was refused"),
+    ],
+)
+def test_a_refusal_names_the_way_out(service: Service, status: int, told: str) -> None:
+    assert status_fault(service, status, "").reason == told
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "input length and `max_tokens` exceed context limit: 190000 + 16384 > 200000, decrease input length",
+        "This model's maximum prompt length is 131072 but the request contains 200000 tokens.",
+        "The input token count (2000000) exceeds the maximum number of tokens allowed (1048576).",
+    ],
+)
+def test_each_provider_says_in_its_own_words_that_a_prompt_is_too_long(said: str) -> None:
+    assert type(status_fault(SITE, 400, said)) is ContextTooLong
+
+
+class ConnectError(Exception):
+    """Named as those of HTTP libraries."""
+
+
+class ProxyError(Exception):
+    """Named as those of HTTP libraries."""
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (
+            ConnectError("[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed certificate"),
+            "SSL_CERT_FILE",
+        ),
+        (ConnectError("[SSL: WRONG_VERSION_NUMBER] wrong version number"), "http:// instead of https://"),
+        (ProxyError("407 Proxy Authentication Required"), "HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT"),
+    ],
+)
+def test_what_no_further_try_can_connect_names_the_way_out(error: Exception, told: str) -> None:
+    fault = connection_fault(SITE, error)
+
+    assert type(fault) is NoWay
+    assert told in str(fault)
+    assert not fault.retryable

@@ -9,7 +9,7 @@ import pytest
 
 from tests.llm.fakes import retries
 from tests.llm.server import Answer, ModelServer
-from tests.llm.wires import INPUT, KEY, OUTPUT, QUICK, REQUEST, SCHEMA, WIRES, Wire
+from tests.llm.wires import ANTHROPIC, INPUT, KEY, OPENAI, OUTPUT, QUICK, REQUEST, SCHEMA, WIRES, Wire
 from tui_tuner.llm import Backend, Stop
 from tui_tuner.llm.errors import (
     BrokenOff,
@@ -227,3 +227,16 @@ async def test_cancelling_closes_the_connection(wire: Wire, server: ModelServer,
     with pytest.raises(asyncio.CancelledError):
         await task
     assert await asyncio.to_thread(server.disconnected.wait, 5)
+
+
+@pytest.mark.parametrize("wire", [ANTHROPIC, OPENAI], indirect=True, ids=lambda wire: wire.name)
+@pytest.mark.parametrize("kind", ["text/html; charset=utf-8", "application/json"])
+async def test_a_page_in_the_place_of_a_stream_is_told_as_one_and_not_asked_for_again(
+    server: ModelServer, backend: Backend, kind: str
+) -> None:
+    server.answers = [Answer(("<html>\n<title>Log in</title>\n</html>\n",), 200, {"Content-Type": kind})]
+
+    error = await fault(RetryingBackend(backend, BackoffPolicy(base_s=0.001)))
+
+    assert f"no stream of words came, but {kind}; is this the address of its API?" in str(error)
+    assert len(server.requests) == 1

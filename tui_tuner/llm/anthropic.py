@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tui_tuner.errors import ModelError
 from tui_tuner.llm import Chunk, ModelSettings, Request, Stop, Way, shown
-from tui_tuner.llm.errors import Service, TransportError, connection_fault, status_fault
+from tui_tuner.llm.errors import Service, TransportError, connection_fault, refuse_page, status_fault
 from tui_tuner.llm.prices import Counts, usage
 from tui_tuner.llm.streams import Pace
 from tui_tuner.llm.typed import TOOL, TOOL_DESCRIPTION, Calls, HttpBackend, Ladder, reached, worded
@@ -97,6 +97,8 @@ class AnthropicBackend(HttpBackend):
                         counts = Counts(counts.input, event.usage.output_tokens, counts.cached, counts.cache_write)
         if stop is not None:
             yield replace(calls.end(), stop=stop, usage=usage(self.name, counts))
+        elif counts == Counts(0, 0):
+            refuse_page(self._service, stream.response.headers)
 
     def _arguments(self, request: Request, way: Way) -> dict[str, Any]:
         messages = worded(request, way, shown=True)

@@ -7,6 +7,7 @@ TransportError
  +- ServerFault       the provider failed: 5xx, overloaded, a program's exit status (retryable)
  +- BrokenOff         the stream ended without a stop reason (retryable)
  +- ContextTooLong    the prompt does not fit, or was cut silently
+ +- NoWay             address, proxy or certificate are such that no connection can come of them
  +- KeyRefused        no key, a wrong one, or an account without credit
  +- RequestRefused    the provider does not take this request: unknown model, bad parameter
 """
@@ -32,10 +33,22 @@ _TOO_LONG = (
     "context window",
     "context length",
     "available context size",
+    "context limit",
+    "maximum prompt length",
+    "maximum number of tokens allowed",
     "prompt is too long",
     "input is too long",
 )
+_TOO_LONG_TOLD = (
+    "the prompt is too long for the model; lower max_tokens under [model], or name a model with more context"
+)
 _OUT_OF_CREDIT = ("insufficient_quota", "credit balance")
+_PROXY = "the proxy wants to know who you are, as in HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT"
+_HOPELESS = {
+    "CERTIFICATE_VERIFY_FAILED": "its certificate is not trusted; SSL_CERT_FILE can name the one of its authority",
+    "WRONG_VERSION_NUMBER": "no TLS is spoken there; is the address http:// instead of https://?",
+    "ProxyError: 407": _PROXY,
+}
 
 
 def status_fault(
@@ -44,17 +57,44 @@ def status_fault(
     """Return the error for a refusal with this HTTP status (None: unknown) and this body."""
     said = body.lower()
     if status == 413 or (status not in (429, 401, 403) and any(words in said for words in _TOO_LONG)):
-        return ContextTooLong("the prompt is too long for the model", service, status=status, body=body)
+        return ContextTooLong(_TOO_LONG_TOLD, service, status=status, body=body)
     if status in (401, 402, 403) or any(words in said for words in _OUT_OF_CREDIT):
-        return KeyRefused("the key or the account was refused", service, status=status, body=body)
+        return KeyRefused(_key_told(service, status), service, status=status, body=body)
     if status == 429:
         wait = _retry_after(headers or {})
         asked = "" if wait is None else f", it asks to wait {duration(wait)}"
         return RateLimited(f"too many requests{asked}", service, status=status, body=body, retry_after=wait)
     if status is not None and 300 <= status < 500 and status not in (408, 409, 425):
         ways = refused_ways(status, body)
-        return RequestRefused("the request was refused", service, status=status, body=body, ways=ways)
+        return RequestRefused(_refusal_told(service, status), service, status=status, body=body, ways=ways)
     return ServerFault("the server failed", service, status=status, body=body)
+
+
+def _key_told(service: Service, status: int | None) -> str:
+    name = f"{service.provider.upper()}_API_KEY"
+    if status != 401:
+        return "the key or the account was refused"
+    return f"the key was refused; is {name} the right one?" if service.secrets else f"a key is wanted; set {name}"
+
+
+def _refusal_told(service: Service, status: int) -> str:
+    if status == 407:
+        return _PROXY
+    if status != 404:
+        return "the request was refused"
+    has_path = service.provider != "openai" or service.endpoint.rstrip("/").endswith("/v1")
+    return "there is no such model or address" + ("" if has_path else ", which mostly ends in /v1")
+
+
+def refuse_page(service: Service, headers: Mapping[str, str]) -> None:
+    """Tell a page or an object that came with success, but without a word, from a stream that broke off.
+
+    Raises:
+        RequestRefused: it was one.
+    """
+    kind = headers.get("content-type", "")
+    if "html" in kind or "json" in kind:
+        raise RequestRefused(f"no stream of words came, but {kind}; is this the address of its API?", service)
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
@@ -78,6 +118,8 @@ def connection_fault(service: Service, error: BaseException) -> TransportError |
     """
     kinds = {kind.__name__ for kind in type(error).__mro__}
     what = f"{type(error).__name__}: {error}"
+    if hopeless := next((told for words, told in _HOPELESS.items() if words in what), None):
+        return NoWay(hopeless, service, body=what)
     if kinds & {"ConnectError", "ConnectTimeout", "ProxyError", "UnsupportedProtocol", "InvalidURL", "ConnectionError"}:
         return Unreachable("no connection", service, body=what)
     if kinds & {"TimeoutException", "APITimeoutError", "TimeoutError"}:
@@ -171,6 +213,10 @@ class Unreachable(TransportError):
     """No connection."""
 
     retryable = True
+
+
+class NoWay(TransportError):
+    """Address, proxy or certificate are such that no connection can come of them."""
 
 
 class ModelTimedOut(TransportError):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tui_tuner.errors import ModelError
 from tui_tuner.llm import Chunk, ModelSettings, Request, Stop, Usage, Way, host_of, shown
-from tui_tuner.llm.errors import Service, TransportError, connection_fault, status_fault
+from tui_tuner.llm.errors import Service, TransportError, connection_fault, refuse_page, status_fault
 from tui_tuner.llm.prices import Counts, estimated_usage, usage
 from tui_tuner.llm.streams import Pace
 from tui_tuner.llm.typed import Calls, HttpBackend, Ladder, function_tool, reached, worded
@@ -106,6 +106,8 @@ class OpenAIBackend(HttpBackend):
                         yield chunk
         if stop is not None:
             yield replace(calls.end(), stop=stop, usage=self._usage(counts, request, "".join(said)))
+        elif not said:
+            refuse_page(self._service, stream.response.headers)
 
     def _arguments(self, request: Request, way: Way) -> dict[str, Any]:
         # Only OpenAI's own models are sure to be shown the schema that binds them.
