@@ -59,6 +59,11 @@ def test_each_source_is_over_the_one_before_and_every_value_knows_its_place(
 @pytest.mark.parametrize(
     ("name", "value", "told"),
     [
+        (
+            "TUNER_TUI_MODEL_API_KEY",
+            "k",
+            "there is no variable TUNER_TUI_MODEL_API_KEY\n  keys come from the environment, as OPENAI_API_KEY, ",
+        ),
         ("TUNER_TUI_DEVISE", "c", "there is no variable TUNER_TUI_DEVISE\n  did you mean 'TUNER_TUI_DEVICE'?"),
         ("TUNER_TUI_SEED", "many", "TUNER_TUI_SEED: session.seed: Input should be a valid integer"),
         ("TUNER_TUI_MAX_TIME", "soon", "TUNER_TUI_MAX_TIME: 'soon' is no time"),
@@ -111,3 +116,28 @@ def test_the_users_own_file_is_no_project(own: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("TUNER_TUI_CONFIG", "tuner-tui.toml")
     Path("tuner-tui.toml").write_text("[session]\nmemory = true\n")
     assert load_settings(beside=Path()).session.memory
+
+
+KEYS = "keys come from the environment, as OPENAI_API_KEY, or from the keyring, and from no file"
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('model.api_key = "k"', f"model.api_key: unknown key\n  {KEYS}"),
+        ('openai_api_key = "k"', f"openai_api_key: unknown key\n  {KEYS}"),
+        ("session.max_evals = 5", "session.max_evals: unknown key\n  did you mean 'max_evaluations'?"),
+        ("max_evals = 5", "max_evals: unknown key\n  did you mean 'session.max_evaluations'?"),
+        ('model.base_url = "gate:8000"', "no address of a server\n  as in: http://127.0.0.1:8000/v1"),
+        ('session.max_seconds = "20m"', "\n  write the number alone, without a unit, in seconds"),
+        ('model.max_tokens = "8k"', "\n  write the number alone, without a unit"),
+    ],
+)
+def test_a_mistake_in_the_file_is_told_with_what_to_write(own: Path, line: str, told: str) -> None:
+    own.write_text(f"{line}\n")
+
+    with pytest.raises(SettingsError) as caught:
+        load_settings()
+
+    assert str(caught.value).startswith("mine.toml:1: ")
+    assert str(caught.value).endswith(told)

@@ -16,7 +16,7 @@ from tui_tuner.options import flag_of
 from tui_tuner.problem.toml_file import TOO_DEEP, TOO_LONG, KeyPath, key_lines, not_toml, toml_value
 from tui_tuner.resources import VARIABLES
 from tui_tuner.session_options import RoundOptions, SessionOptions
-from tui_tuner.settings.models import Settings
+from tui_tuner.settings.models import KEYS_ELSEWHERE, Settings
 from tui_tuner.subjects import settings_model, subjects_with_settings
 from tui_tuner.text import suggestion
 
@@ -174,7 +174,8 @@ def layer_of_environment() -> Layer:
     places: dict[KeyPath, SettingPlace] = {}
     for name in sorted(named):
         if name not in known:
-            raise SettingsError(f"there is no variable {name}", hint=suggestion(name, known, "variables"))
+            hint = KEYS_ELSEWHERE if name.endswith("API_KEY") else suggestion(name, known, "variables")
+            raise SettingsError(f"there is no variable {name}", hint=hint)
         *tables, key = map(str, known[name])
         table = content
         for part in tables:

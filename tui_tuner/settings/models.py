@@ -18,6 +18,8 @@ from tui_tuner.session_options import SessionOptions
 from tui_tuner.subjects import settings_model, subjects_with_settings
 from tui_tuner.text import suggestion
 
+KEYS_ELSEWHERE = "keys come from the environment, as OPENAI_API_KEY, or from the keyring, and from no file"
+
 
 class _Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -172,20 +174,31 @@ def _mistake(error: ValidationError, fault: Fault) -> SettingsError:
     first = error.errors(include_url=False)[0]
     path = first["loc"]
     message, hint = first["msg"], "`tuner-tui config` prints every key with its value"
-    if first["type"] == "extra_forbidden":
-        message, hint = "unknown key", _hint_for(path)
+    match first["type"]:
+        case "extra_forbidden":
+            message, hint = "unknown key", _hint_for(path)
+        case "string_pattern_mismatch" if path[-1] == "base_url":
+            message, hint = "no address of a server", "as in: http://127.0.0.1:8000/v1"
+        case "int_parsing" | "float_parsing":
+            seconds = ", in seconds" if str(path[-1]).endswith(("_s", "_seconds")) else ""
+            hint = f"write the number alone, without a unit{seconds}"
     return fault(f"{'.'.join(map(str, path))}: {message}", path, hint)
 
 
 def _hint_for(unknown: KeyPath) -> str:
     """Where a key stands that is in no table, known by its name or that of its flag; else the nearest beside it."""
+    word = str(unknown[-1]).replace("_", "-")
+    if word.endswith("api-key"):
+        return KEYS_ELSEWHERE
+    beside = _keys_beside(unknown)
+    if flags := [key for key in beside if word == flag_of(key).removeprefix("--")]:
+        return f"did you mean '{flags[0]}'?"
     if len(unknown) == 1:
-        word = str(unknown[0]).replace("_", "-")
         for section in Settings.model_fields:
             for key in _keys_beside((section, "")):
                 if word in (key.replace("_", "-"), flag_of(key).removeprefix("--")):
                     return f"did you mean '{section}.{key}'?"
-    return suggestion(str(unknown[-1]), _keys_beside(unknown), "keys")
+    return suggestion(str(unknown[-1]), beside, "keys")
 
 
 def _keys_beside(path: KeyPath) -> list[str]:
