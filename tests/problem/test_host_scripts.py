@@ -134,6 +134,17 @@ def test_a_tunable_may_say_how_many_blocks_there_are(tmp_path):
     assert [one.shape for one in problem.arguments[:3]] == [["1024"], ["n"], ["n"]]
 
 
+def test_of_several_calls_for_one_kernel_the_first_says_what_is_tuned(tmp_path):
+    again = TUNED.replace(
+        "return ",
+        'first = kernel_tuner.tune_kernel("add", "add.cu", size, args, tune_params)\n    '
+        'tune_params["block_size_x"] = [1]\n    args = [c, a, b, numpy.int32(8)]\n    return ',
+    )
+    problem = drafted(tmp_path, "add.cu", ADD, again)
+    assert problem.tunables == {"block_size_x": [128 + 64 * i for i in range(15)]}
+    assert problem.sizes == {"n": 10000000}
+
+
 def test_a_function_of_c_takes_over_what_is_tuned(tmp_path):
     source = (
         "void add(float *c, float *a, float *b, int n) { for (int i = 0; i < n; i++) c[i] = a[i] + b[i] * threads; }"

@@ -225,8 +225,10 @@ class _Script:
         words = dict(zip(_PARAMETERS, call.args, strict=False)) | {
             one.arg: one.value for one in call.keywords if one.arg
         }
-        name = self._values.value(words["kernel_name"]) if "kernel_name" in words else UNKNOWN
-        if not isinstance(name, str) or (bare := name.partition("<")[0].strip()) not in self._kernels:
+        known = self._values.value(words["kernel_name"]) if "kernel_name" in words else UNKNOWN
+        name = known if isinstance(known, str) else ""
+        bare = name.partition("<")[0].strip()
+        if bare not in self._kernels or bare in self.spaces:  # later calls mostly tune on from what came of the first
             return
         listed = self._values.meant(words["arguments"]) if "arguments" in words else ast.List([])
         given = listed.elts if isinstance(listed, ast.List | ast.Tuple) else []
