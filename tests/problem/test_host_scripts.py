@@ -145,6 +145,37 @@ def test_of_several_calls_for_one_kernel_the_first_says_what_is_tuned(tmp_path):
     assert problem.sizes == {"n": 10000000}
 
 
+GROWN = """\
+width, rows = 1024, 64
+rules = []
+rules += ["block_size_x >= 32"]
+rules.append(f"block_size_x * block_size_y <= {width}")
+rules.extend(["tile * %d <= 128" % (rows // 2), "block_size_y <= {}".format(rows), f"tile < {unknown}"])
+shape = (width, rows)
+n = numpy.prod(shape)
+to = numpy.zeros(n, dtype="float32")
+names = {f"block_size_{'xy'[0]}": [2**i for i in range(8) if 2**i > 8]}
+names["block_size_y"] = names["block_size_x"][:2]
+names["tile"] = [1, 2, 4, 8][1:]
+tune_kernel("blur", "blur.cu", shape, [to, to, numpy.int32(width), numpy.int32(rows)], names, restrictions=rules)
+"""
+
+
+def test_lists_that_grow_and_texts_that_are_put_together_are_read(tmp_path):
+    source = BLUR.replace("#define width 1024\n", "").replace("float *from", "float *from, int width, int height")
+    problem = drafted(tmp_path, "blur.cu", source.replace("#define block_size_y 4\n", ""), GROWN)
+    assert problem.tunables == {"block_size_x": [16, 32, 64, 128], "block_size_y": [16, 32], "tile": [2, 4, 8]}
+    assert problem.search.restrictions == [
+        "block_size_x >= 32",
+        "block_size_x * block_size_y <= 1024",
+        "tile * 32 <= 128",
+        "block_size_y <= 64",
+    ]
+    assert "# not taken over: f'tile < {unknown}'" in (tmp_path / "blur.toml").read_text()
+    assert problem.sizes == {"width": 1024, "height": 64}
+    assert [one.shape for one in problem.arguments[:2]] == [["width * height"]] * 2
+
+
 def test_a_function_of_c_takes_over_what_is_tuned(tmp_path):
     source = (
         "void add(float *c, float *a, float *b, int n) { for (int i = 0; i < n; i++) c[i] = a[i] + b[i] * threads; }"

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from tui_tuner.problem.draft.drafted import TunedSpace
-from tui_tuner.problem.draft.script_values import UNKNOWN, ScriptArray, ScriptValues, called, statements, usual_values
+from tui_tuner.problem.draft.script_arithmetic import UNKNOWN
+from tui_tuner.problem.draft.script_values import ScriptArray, ScriptValues, called, statements, usual_values
 from tui_tuner.problem.draft.tuned_space import tuned_space
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import find_kernels
@@ -82,6 +83,8 @@ class _Script:
                     self._assign(target, value)
             case ast.Assign(targets=[target], value=value) | ast.AnnAssign(target=target, value=ast.expr() as value):
                 self._assign(target, value)
+            case ast.AugAssign(target=ast.Name() as target, op=ast.Add(), value=value):
+                self._grow(target, value)
         for call in (one for one in ast.walk(statement) if isinstance(one, ast.Call)):
             self._call(call)
 
@@ -104,6 +107,12 @@ class _Script:
         elif (number := self._number(value)) is not None:
             self._emit(target.lineno, number.replace("NAME", name))
         values.assigned[name] = value
+
+    def _grow(self, target: ast.Name, more: ast.expr) -> None:
+        """Adds items to the list that a name stands for."""
+        before = self._values.assigned.get(target.id)
+        if isinstance(before, ast.List | ast.BinOp) and isinstance(self._values.value(before), list):
+            self._values.assigned[target.id] = ast.BinOp(before, ast.Add(), more)
 
     def _number(self, value: ast.expr) -> str | None:
         """The declaration of a number; one from outside is that of an argument of the program."""
@@ -144,6 +153,9 @@ class _Script:
         name, given = called(call), call.args
         if name == "tune_kernel":
             self._tune(call)
+        elif name in ("append", "extend") and isinstance(call.func, ast.Attribute):
+            if isinstance(call.func.value, ast.Name):
+                self._grow(call.func.value, ast.List(given) if name == "append" else given[0])
         elif name == "build":
             self._build(call)
         elif (
@@ -230,8 +242,7 @@ class _Script:
         bare = name.partition("<")[0].strip()
         if bare not in self._kernels or bare in self.spaces:  # later calls mostly tune on from what came of the first
             return
-        listed = self._values.meant(words["arguments"]) if "arguments" in words else ast.List([])
-        given = listed.elts if isinstance(listed, ast.List | ast.Tuple) else []
+        given = self._values.items(words["arguments"]) if "arguments" in words else []
         passed = self._operands(given, call.lineno)
         self._constants(words.get("cmem_args"), call.lineno)
         items = self._values.extents(words.get("problem_size")) or []

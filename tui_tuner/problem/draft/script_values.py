@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
-from math import prod
-from typing import Any
 
-UNKNOWN = object()
-"""The value of what is not known without running the script."""
-_MOST_VALUES = 4096
-_MOST_BITS = 62
+from tui_tuner.problem.draft.script_arithmetic import (
+    MOST_BITS,
+    UNKNOWN,
+    all_of,
+    element_named,
+    filled,
+    item,
+    joined,
+    listed,
+    operated,
+    part,
+    result_of,
+)
+
 _DEEPEST = 32
 _MADE = frozenset(
     (
@@ -41,29 +48,7 @@ _SAME = frozenset(
 _WHOLE = frozenset(("randint", "integers", "arange"))
 _OF_SIZE = frozenset(("normal", "uniform", "randint", "integers"))
 """Those whose extents are their last argument, or `size`."""
-_ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: lambda a, b: a + b,
-    ast.Sub: lambda a, b: a - b,
-    ast.Mult: lambda a, b: a * b,
-    ast.Div: lambda a, b: a / b,
-    ast.FloorDiv: lambda a, b: a // b,
-    ast.Mod: lambda a, b: a % b,
-    ast.Pow: lambda a, b: a**b if abs(b) < _MOST_BITS and abs(a) < 1 << _MOST_BITS else UNKNOWN,
-    ast.LShift: lambda a, b: a << b if 0 <= b < _MOST_BITS else UNKNOWN,
-    ast.RShift: lambda a, b: a >> b,
-}
-_ELEMENTS = {
-    "float": "double",
-    "double": "double",
-    "single": "float",
-    "half": "half",
-    "int": "long long",
-    "bool": "bool",
-    "float16": "half",
-    "float32": "float",
-    "float64": "double",
-    **{f"{sign}int{bits}": f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)},
-}
+_SIMPLE_STATEMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
 _IN_C = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "/", ast.Div: "/", ast.Mod: "%"}
 
 
@@ -111,6 +96,16 @@ class ScriptValues:
             node = self.assigned[node.id]
         return node
 
+    def items(self, node: ast.expr) -> list[ast.expr]:
+        """What a list is written with, also one that is made of several; what is no list is the only item."""
+        match self.meant(node):
+            case ast.List(elts=items) | ast.Tuple(elts=items):
+                return items
+            case ast.BinOp(op=ast.Add(), left=left, right=right):
+                return [*self.items(left), *self.items(right)]
+            case _:
+                return [node]
+
     def value(self, node: ast.expr) -> object:
         """A number, text, list or dictionary; `UNKNOWN` for anything else."""
         try:
@@ -130,25 +125,42 @@ class ScriptValues:
             case ast.Constant():
                 found = node.value
             case ast.Name(id=name):
-                known = {**self.known, **local}
-                found = known[name] if name in known else of(self.assigned[name])
+                names = {**self.known, **local}
+                found = names[name] if name in names else of(self.assigned[name])
             case ast.List() | ast.Tuple():
-                found = _all(map(of, node.elts))
+                found = all_of(map(of, node.elts))
             case ast.Dict():
                 found = {of(key): of(one) for key, one in zip(node.keys, node.values, strict=True) if key is not None}
-            case ast.UnaryOp(op=ast.USub()):
-                found = _computed(ast.Sub(), 0, of(node.operand))
-            case ast.BinOp():
-                found = _computed(node.op, of(node.left), of(node.right))
-            case ast.Subscript():
-                found = _item(of(node.value), of(node.slice))
-            case ast.ListComp(generators=[ast.comprehension(target=ast.Name(id=name), ifs=[])]):
-                values = _listed(of(node.generators[0].iter))
-                found = _all(self._value(node.elt, {**local, name: one}, depth + 1) for one in values)
+            case ast.ListComp(generators=[ast.comprehension(target=ast.Name(id=name), iter=over, ifs=conditions)]):
+                found = self._comprehended(node.elt, name, of(over), conditions, local, depth + 1)
+            case ast.Call(func=ast.Attribute(value=text, attr="format"), keywords=[]):
+                found = filled(of(text), r"\{\}", [*map(of, node.args)])
             case ast.Call():
                 words = {one.arg: of(one.value) for one in node.keywords if one.arg}
-                found = _called(called(node), [of(one) for one in node.args], words)
-        return UNKNOWN if isinstance(found, int) and found.bit_length() > _MOST_BITS else found
+                found = result_of(called(node), [of(one) for one in node.args], words)
+            case _:
+                found = _operated(node, of)
+        return UNKNOWN if isinstance(found, int) and found.bit_length() > MOST_BITS else found
+
+    def _comprehended(
+        self,
+        each: ast.expr,
+        name: str,
+        over: object,
+        conditions: Sequence[ast.expr],
+        local: Mapping[str, object],
+        depth: int,
+    ) -> object:
+        """What a comprehension makes of these values, of which conditions may leave some out."""
+        found: list[object] = []
+        for one in listed(over) or [UNKNOWN]:
+            here = {**local, name: one}
+            held = [self._value(condition, here, depth) for condition in conditions]
+            if one is UNKNOWN or any(one is UNKNOWN for one in held):
+                return UNKNOWN
+            if all(held):
+                found.append(self._value(each, here, depth))
+        return all_of(found)
 
     def in_c(self, node: ast.expr) -> str | None:
         """A number as the host's C would write it, with the names that the script has; None where it cannot be."""
@@ -161,12 +173,25 @@ class ScriptValues:
             case ast.BinOp() if type(node.op) in _IN_C:
                 left, right = self.in_c(node.left), self.in_c(node.right)
                 return None if left is None or right is None else f"({left} {_IN_C[type(node.op)]} {right})"
+            case ast.Subscript() | ast.Call(args=[_], keywords=[]) if (known := self._of_extents(node)) is not None:
+                return known
             case ast.Call() if len(node.args) == 1 and (called(node) == "int" or element_named(called(node))):
                 inner = self.in_c(node.args[0])
                 return str(number) if isinstance(number, int) and inner and "." in inner else inner
         if (known := self._of_array(node)) is not None:
             return known
         return str(number) if isinstance(number, int | float) else None
+
+    def _of_extents(self, node: ast.Subscript | ast.Call) -> str | None:
+        """One of a tuple of numbers, or their product."""
+        given = node.value if isinstance(node, ast.Subscript) else node.args[0]
+        listed_there = self.meant(given)
+        if not isinstance(listed_there, ast.Tuple | ast.List) or (found := self.extents(given)) is None:
+            return None
+        if isinstance(node, ast.Call):
+            return f"({' * '.join(found)})" if called(node) == "prod" else None
+        axis = self.value(node.slice)
+        return found[axis] if isinstance(axis, int) else None
 
     def _of_array(self, node: ast.expr) -> str | None:
         """An extent, the elements or the bytes of an array, where an expression is that."""
@@ -261,9 +286,24 @@ class ScriptValues:
         return ""
 
 
-def element_named(name: str) -> str | None:
-    """C's word for NumPy's type of numbers of this name, as `float32`; None where there is none."""
-    return _ELEMENTS.get(name.rstrip("_"))
+def _operated(node: ast.expr, of: Callable[[ast.expr], object]) -> object:
+    """What operators make of the values of their operands."""
+    match node:
+        case ast.UnaryOp(op=ast.USub()):
+            return operated(ast.Sub(), 0, of(node.operand))
+        case ast.BinOp():
+            return operated(node.op, of(node.left), of(node.right))
+        case ast.Compare(ops=[operation], comparators=[right]):
+            return operated(operation, of(node.left), of(right))
+        case ast.Subscript(slice=ast.Slice(lower=lower, upper=upper, step=None)):
+            return part(of(node.value), [None if one is None else of(one) for one in (lower, upper)])
+        case ast.Subscript():
+            return item(of(node.value), of(node.slice))
+        case ast.JoinedStr():
+            return joined(map(of, node.values))
+        case ast.FormattedValue(conversion=-1, format_spec=None):
+            return of(node.value)
+    return UNKNOWN
 
 
 def called(call: ast.Call) -> str:
@@ -276,7 +316,7 @@ def called(call: ast.Call) -> str:
 
 def statements(tree: ast.Module) -> Iterator[ast.stmt]:
     """The statements of a script that do something, in the order of its text, those of its functions among them."""
-    simple = (node for node in ast.walk(tree) if isinstance(node, ast.Assign | ast.AnnAssign | ast.Expr | ast.Return))
+    simple = (node for node in ast.walk(tree) if isinstance(node, _SIMPLE_STATEMENTS))
     yield from sorted(simple, key=lambda node: (node.lineno, node.col_offset))
 
 
@@ -286,60 +326,6 @@ def usual_values(tree: ast.Module) -> Iterator[tuple[ast.Name, ast.expr]]:
         given = [*function.args.posonlyargs, *function.args.args]
         for argument, value in zip(given[::-1], function.args.defaults[::-1], strict=False):
             yield ast.Name(argument.arg, lineno=function.lineno), value
-
-
-_SIMPLE: dict[str, Callable[..., Any]] = {
-    "list": list,
-    "tuple": list,
-    "sorted": sorted,
-    "max": max,
-    "min": min,
-    "len": len,
-    "sum": sum,
-    "int": int,
-    "float": float,
-    "prod": lambda one: prod(_listed(one)) if isinstance(one, list) else one,
-}
-
-
-def _called(name: str, given: list[object], words: Mapping[str, object]) -> object:
-    """What a function of Python makes of known values."""
-    if name in ("dict", "OrderedDict"):
-        return {**(given[0] if given and isinstance(given[0], dict) else {}), **words}
-    if words or any(one is UNKNOWN for one in given):
-        return UNKNOWN
-    if name in ("range", "arange"):
-        numbers = range(*(one for one in given if isinstance(one, int)))
-        return list(numbers) if len(numbers) <= _MOST_VALUES else UNKNOWN
-    if name in _SIMPLE:
-        return _SIMPLE[name](*given)
-    number, element = given[0] if len(given) == 1 else UNKNOWN, element_named(name)
-    if isinstance(number, float) and element not in (None, "float", "double", "half"):
-        return int(number)  # as `numpy.int32(2e7)`
-    return UNKNOWN if element is None else number
-
-
-def _all(values: Iterable[object]) -> object:
-    found = list(islice(values, _MOST_VALUES))
-    return UNKNOWN if any(one is UNKNOWN for one in found) else found
-
-
-def _listed(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _item(value: object, key: object) -> object:
-    of_list = isinstance(value, list | str) and isinstance(key, int)
-    return value[key] if of_list or isinstance(value, dict) else UNKNOWN  # type: ignore[index]
-
-
-def _computed(operation: ast.operator, left: object, right: object) -> object:
-    of_numbers = all(isinstance(one, int | float) for one in (left, right))
-    joined = isinstance(operation, ast.Add) and type(left) is type(right) and isinstance(left, str | list)
-    if not of_numbers and not joined:
-        return UNKNOWN
-    operate = _ARITHMETIC.get(type(operation))
-    return UNKNOWN if operate is None else operate(left, right)
 
 
 def _is_text(node: ast.expr | None) -> bool:

@@ -10,7 +10,8 @@ from itertools import islice, product
 
 from tui_tuner.problem.draft.drafted import DraftedLaunch, TunedSpace
 from tui_tuner.problem.draft.guesses import AXES
-from tui_tuner.problem.draft.script_values import UNKNOWN, ScriptValues
+from tui_tuner.problem.draft.script_arithmetic import UNKNOWN
+from tui_tuner.problem.draft.script_values import ScriptValues
 from tui_tuner.problem.expressions import ExpressionError, evaluate, names_in
 from tui_tuner.problem.languages import COMPILED_LANGUAGES, Language, Value
 
@@ -94,9 +95,8 @@ def _is_listed(values: ScriptValues, node: ast.expr) -> bool:
 
 def _restrictions(values: ScriptValues, node: ast.expr | None) -> list[tuple[ast.expr, str]]:
     """Each restriction as an expression over tunables; without a text where it is none."""
-    meant = None if node is None else values.meant(node)
-    parts = [] if meant is None else meant.elts if isinstance(meant, ast.List | ast.Tuple) else [meant]
-    return [(one, _restriction(values, values.meant(one))) for one in parts]
+    given = [] if node is None or values.value(node) is None else values.items(node)
+    return [(one, _restriction(values, values.meant(one))) for one in given]
 
 
 def _restriction(values: ScriptValues, node: ast.expr) -> str:
