@@ -176,6 +176,13 @@ def test_lists_that_grow_and_texts_that_are_put_together_are_read(tmp_path):
     assert [one.shape for one in problem.arguments[:2]] == [["width * height"]] * 2
 
 
+def test_bytes_of_the_script_are_elements_of_what_the_kernel_takes_them_for(tmp_path):
+    source = ADD.replace("float *b", "uchar3 *b").replace("b[i]", "b[i].x")
+    script = TUNED.replace("b = numpy.random.randn(size).astype(numpy.float32)", "b = numpy.zeros((size, 3), 'uint8')")
+    problem = drafted(tmp_path, "add.cu", source, script.replace("zeros_like(b)", "zeros_like(a)"))
+    assert (problem.arguments[2].dtype, problem.arguments[2].shape) == ("uint8", ["3 * n"])
+
+
 def test_a_function_of_c_takes_over_what_is_tuned(tmp_path):
     source = (
         "void add(float *c, float *a, float *b, int n) { for (int i = 0; i < n; i++) c[i] = a[i] + b[i] * threads; }"

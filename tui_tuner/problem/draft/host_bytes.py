@@ -17,6 +17,8 @@ from tui_tuner.problem.dtypes import dtype_named
 from tui_tuner.problem.placement import ADDRESS_BYTES
 from tui_tuner.problem.signature import KernelParameter
 
+_BETWEEN_WORDS = re.compile(r"_(?!t(?:_|$))")
+"""What stands between the words of a type; that of `uint8_t` is its own."""
 _ADDRESS = re.compile(r"\bsizeof\s*\([^()]*\*[^()]*\)")
 
 
@@ -41,7 +43,7 @@ def in_elements(
     of_number = ADDRESS_BYTES if parameter.is_list else of_number
     element = structure_bytes(parameter.members) if parameter.members else of_number
     if sized is not None:
-        dtype, width = dtype_of(sized.id.removeprefix(SIZEOF).replace("_", " "), "cuda", {})
+        dtype, width = dtype_of(_BETWEEN_WORDS.sub(" ", sized.id.removeprefix(SIZEOF)), "cuda", {})
         host = width * dtype_named(dtype).itemsize if dtype is not None and parameter.dtype is not None else element
         return scaled(parts, host, element)
     return scaled(parts, 1, element)
