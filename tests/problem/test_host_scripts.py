@@ -183,6 +183,44 @@ def test_bytes_of_the_script_are_elements_of_what_the_kernel_takes_them_for(tmp_
     assert (problem.arguments[2].dtype, problem.arguments[2].shape) == ("uint8", ["3 * n"])
 
 
+COMPUTED = """\
+import math
+most = 512
+def cdiv(a, b):
+    return (a + b - 1) // b
+def fits(p):
+    "Small enough."
+    threads = p["block_size_x"] * p["tile"]
+    if threads > most:
+        return False
+    return cdiv(threads, 2) <= most
+def rows(p):
+    return [1024, cdiv(512, p["tile"])]
+to = numpy.zeros((1024, 512), "float32")
+names = {"block_size_x": [64, 128, 256], "tile": [1, 2, 4]}
+tune_kernel("blur", "blur.cu", rows, [to, to], names, restrictions=[fits, lambda p: p["tile"] in sizes, odd],
+            grid_div_x=lambda p: math.ceil(p["block_size_x"] * p["tile"]), grid_div_y=hidden(3),
+            smem_args={"size": lambda p: int(p["block_size_x"] / 2) * 4}, texmem_args={"tex": image})
+"""
+
+
+def test_functions_of_the_configuration_become_expressions_and_others_are_told(tmp_path):
+    problem = drafted(tmp_path, "blur.cu", BLUR.replace("#define block_size_y 4", "#define block_size_y 1"), COMPUTED)
+    assert problem.search.restrictions == [
+        "not block_size_x * tile > 512 and (block_size_x * tile + 2 - 1) // 2 <= 512"
+    ]
+    assert problem.launch.problem_size == ["1024", "(512 + tile - 1) // tile"]
+    assert problem.launch.grid_div_x == ["ceil(block_size_x * tile)"]
+    assert problem.launch.shared_memory == "block_size_x // 2 * 4"
+    left = [line for line in (tmp_path / "blur.toml").read_text().splitlines() if "not taken over" in line]
+    assert left == [
+        "# not taken over: lambda p: p['tile'] in sizes",
+        "# not taken over: odd",
+        "# not taken over: grid_div_y = hidden(3)",
+        "# not taken over: texmem_args = {'tex': image}",
+    ]
+
+
 def test_a_function_of_c_takes_over_what_is_tuned(tmp_path):
     source = (
         "void add(float *c, float *a, float *b, int n) { for (int i = 0; i < n; i++) c[i] = a[i] + b[i] * threads; }"
@@ -214,6 +252,8 @@ def test_a_script_of_pyopencl_says_launch_buffers_and_options(tmp_path, launch):
         "args = [args]\ntune_kernel('add', '', n, args, {'block_size_x': [64, 'many']}, cmem_args={**x, 2: 3})\n",
         "a0 = [1]\n" + "".join(f"a{i + 1} = a{i} + a{i}\n" for i in range(60)),
         "x = [[[i for i in range(4000)] for j in range(4000)] for k in range(4000)]\n",
+        "def f(p): return " + "1 + " * 3000 + "1\n" + "tune_kernel('add', '', f, args, {'block_size_x': [64]})\n",
+        "def f(p): return f(p) + f(p) + f(p)\ntune_kernel('add', '', n, a, {'x': [64]}, restrictions=f, smem_args=f)\n",
         "\0",
     ],
 )

@@ -20,15 +20,15 @@ class TunedSpace:
         line: where it does.
         tunables: the values of each.
         restrictions: as expressions over them.
-        keys: of [launch], the divisors of the grid and the names of the block.
-        left: tunables and restrictions that are no values or expressions of a problem file.
+        keys: of [launch]: the divisors of the grid, the names of the block, and more where tunables say it.
+        left: tunables, restrictions and keys that are no values or expressions of a problem file.
         defaults: the configuration to begin with; empty where none is found.
     """
 
     line: int
     tunables: Mapping[str, Sequence[Value]]
     restrictions: Sequence[str] = ()
-    keys: Mapping[str, list[str]] = field(default_factory=dict)
+    keys: Mapping[str, list[str] | str] = field(default_factory=dict)
     left: Sequence[str] = ()
     defaults: Mapping[str, Value] = field(default_factory=dict)
 

@@ -13,6 +13,7 @@ from contextlib import suppress
 
 from tui_tuner.problem.draft.drafted import TunedSpace
 from tui_tuner.problem.draft.script_arithmetic import UNKNOWN
+from tui_tuner.problem.draft.script_formulas import as_lambda
 from tui_tuner.problem.draft.script_values import ScriptArray, ScriptValues, called, statements, usual_values
 from tui_tuner.problem.draft.tuned_space import tuned_space
 from tui_tuner.problem.model import Language
@@ -62,6 +63,10 @@ class _Script:
         self.spaces: dict[str, TunedSpace] = {}
         self.passes_numbers = False
         tree = _parsed(text)
+        for function in (one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef)):
+            with suppress(*_UNREADABLE):
+                if (returns := as_lambda(function)) is not None:
+                    self._values.assigned[function.name] = returns
         for name, value in usual_values(tree):
             with suppress(*_UNREADABLE):
                 self._assign(name, value)
@@ -245,12 +250,14 @@ class _Script:
         given = self._values.items(words["arguments"]) if "arguments" in words else []
         passed = self._operands(given, call.lineno)
         self._constants(words.get("cmem_args"), call.lineno)
-        items = self._values.extents(words.get("problem_size")) or []
+        counted = words.get("problem_size", ast.Constant(None))
+        is_function = isinstance(self._values.meant(counted), ast.Lambda)
+        items = [] if is_function else self._values.extents(counted) or []
         space = tuned_space(self._values, words, items, call.lineno)
         if space is not None:
             self.spaces[bare] = space
         if space is not None and "problem_size" in space.keys:  # as many as a tunable says
-            items = ["1"] * len(items)
+            items = ["1"] * len(space.keys["problem_size"])
         if items:
             self._emit(call.lineno, " ".join(self._enqueued(name, items, [], passed)))
 

@@ -11,7 +11,8 @@ from itertools import islice, product
 from tui_tuner.problem.draft.drafted import DraftedLaunch, TunedSpace
 from tui_tuner.problem.draft.guesses import AXES
 from tui_tuner.problem.draft.script_arithmetic import UNKNOWN
-from tui_tuner.problem.draft.script_values import ScriptValues
+from tui_tuner.problem.draft.script_formulas import formula, formulas
+from tui_tuner.problem.draft.script_values import ScriptValues, called
 from tui_tuner.problem.expressions import ExpressionError, evaluate, names_in
 from tui_tuner.problem.languages import COMPILED_LANGUAGES, Language, Value
 
@@ -39,20 +40,57 @@ def tuned_space(
         return None
     left = [str(name) for name in table if name not in tunables]
     kept: list[str] = []
-    for node, text in _restrictions(values, words.get("restrictions")):
-        (kept if text and _is_expression(text, tunables) else left).append(text or ast.unparse(node))
-    divisors = {name: words[name] for axis in AXES if (name := f"grid_div_{axis}") in words}
-    keys = {name: _texts(values, node) or ["1"] for name, node in divisors.items() if _is_listed(values, node)}
-    if any({*re.findall(r"\w+", one)} & tunables.keys() for one in items):
-        keys["problem_size"] = [*items]
-    axes = len(items) or 1
+    for node in _restrictions(values, words.get("restrictions")):
+        text = formula(values, node, tunables)
+        (kept if text else left).append(text or _said(values, node))
+    keys: dict[str, list[str] | str] = {}
+    for key in (*(f"grid_div_{axis}" for axis in AXES), "problem_size"):
+        if key in words and values.value(words[key]) is not None:
+            found = formulas(values, words[key], tunables)
+            is_own = key != "problem_size" or any(names_in(one) for one in found if one)
+            if "" in found and (is_own or not items):
+                left.append(f"{key} = {_said(values, words[key])}")
+            elif is_own:
+                keys[key] = found or ["1"]
+    if "smem_args" in words:
+        size = _item(values, words["smem_args"], "size")
+        text = formula(values, size, tunables) if size is not None else ""
+        keys |= {"shared_memory": text} if text else {}
+        left += [] if text else [f"smem_args = {_said(values, size or words['smem_args'])}"]
+    if "texmem_args" in words:
+        left.append(f"texmem_args = {ast.unparse(words['texmem_args'])}")
+    if (block := _block(values, words.get("block_size_names"), tunables, len(items) or 1)) is not None:
+        keys["block_size"] = block
+    return TunedSpace(line, tunables, tuple(kept), keys, tuple(left))
+
+
+def _block(
+    values: ScriptValues, named: ast.expr | None, tunables: Mapping[str, list[Value]], axes: int
+) -> list[str] | None:
+    """The threads of a block along each axis; None where they are as usual."""
     usual = [f"block_size_{axis}" for axis in AXES]
-    names = _texts(values, words.get("block_size_names"))[: len(AXES)]
+    names = _texts(values, named)[: len(AXES)]
     names += usual[len(names) :]
     block = [name if name in tunables else number for name, number in zip(names, _USUAL_BLOCK, strict=True)]
-    if block[:axes] != usual[:axes]:
-        keys["block_size"] = block[: max(axes, sum(name in tunables for name in names))]
-    return TunedSpace(line, tunables, tuple(kept), keys, tuple(left))
+    return block[: max(axes, sum(name in tunables for name in names))] if block[:axes] != usual[:axes] else None
+
+
+def _item(values: ScriptValues, node: ast.expr, key: str) -> ast.expr | None:
+    """What stands under a name in a dictionary that is written out, or called for by `dict`."""
+    match values.meant(node):
+        case ast.Dict(keys=keys, values=found):
+            given = {one.value: value for one, value in zip(keys, found, strict=True) if isinstance(one, ast.Constant)}
+            return given.get(key)
+        case ast.Call() as call if called(call) == "dict":
+            return next((one.value for one in call.keywords if one.arg == key), None)
+    return None
+
+
+def _said(values: ScriptValues, node: ast.expr) -> str:
+    """What the script says there, with what a name stands for."""
+    meant = values.meant(node)
+    named = f"{ast.unparse(node)}: " if isinstance(node, ast.Name) and meant is not node else ""
+    return named + ast.unparse(meant)
 
 
 def with_space(
@@ -68,6 +106,8 @@ def with_space(
     said = launch or DraftedLaunch(line=space.line)
     sizes = {key: text for key, text in said.keys.items() if key == "problem_size"}
     keys = {**sizes, **space.keys} if COMPILED_LANGUAGES[language].has_blocks else {}
+    if language != "cuda":
+        keys.pop("shared_memory", None)
     stated = {name: int(number) for name, number in _DEFINED.findall(source)}
     varied = replace(space, defaults=_first(space, stated))
     return replace(said, keys=keys, tunables={}, defaults={}, space=varied)
@@ -89,42 +129,8 @@ def _texts(values: ScriptValues, node: ast.expr | None) -> list[str]:
     )
 
 
-def _is_listed(values: ScriptValues, node: ast.expr) -> bool:
-    return isinstance(values.value(node), list | str)
-
-
-def _restrictions(values: ScriptValues, node: ast.expr | None) -> list[tuple[ast.expr, str]]:
-    """Each restriction as an expression over tunables; without a text where it is none."""
-    given = [] if node is None or values.value(node) is None else values.items(node)
-    return [(one, _restriction(values, values.meant(one))) for one in given]
-
-
-def _restriction(values: ScriptValues, node: ast.expr) -> str:
-    if isinstance(node, ast.Lambda):
-        return ast.unparse(_OfTable(node.args.args[0].arg if len(node.args.args) == 1 else "").visit(node.body))
-    text = values.value(node)
-    return " ".join(text.split()) if isinstance(text, str) else ""
-
-
-class _OfTable(ast.NodeTransformer):
-    """Makes `p["tile"]` the name `tile`."""
-
-    def __init__(self, table: str) -> None:
-        self._table = table
-
-    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        """An item of the table is the tunable of that name."""
-        match node:
-            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key))) if name == self._table:
-                return ast.Name(key)
-        return self.generic_visit(node)
-
-
-def _is_expression(text: str, tunables: Mapping[str, list[Value]]) -> bool:
-    try:
-        return names_in(text) <= tunables.keys()
-    except ExpressionError:
-        return False
+def _restrictions(values: ScriptValues, node: ast.expr | None) -> list[ast.expr]:
+    return [] if node is None or values.value(node) is None else values.items(node)
 
 
 def _first(space: TunedSpace, stated: Mapping[str, Value]) -> dict[str, Value]:
