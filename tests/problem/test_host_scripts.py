@@ -221,6 +221,14 @@ def test_functions_of_the_configuration_become_expressions_and_others_are_told(t
     ]
 
 
+def test_what_is_passed_and_not_known_is_a_guess(tmp_path):
+    source = ADD.replace("int n)", "int n, float by)").replace("+ b[i]", "+ by * b[i]")
+    drafted(
+        tmp_path, "add.cu", source, TUNED.replace("args = [c, a, b, n]", "args = [c, a, b, n, numpy.float32(fit())]")
+    )
+    assert "value = 1.5  # a guess: check" in (tmp_path / "add.toml").read_text()
+
+
 def test_a_function_of_c_takes_over_what_is_tuned(tmp_path):
     source = (
         "void add(float *c, float *a, float *b, int n) { for (int i = 0; i < n; i++) c[i] = a[i] + b[i] * threads; }"

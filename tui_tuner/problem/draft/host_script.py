@@ -224,7 +224,7 @@ class _Script:
         self, kernel: str, items: Sequence[str], group: Sequence[str], passed: Sequence[str]
     ) -> Iterator[str]:
         if self._language != "opencl":
-            yield f"{kernel}<<<dim3({', '.join(items)}), 1>>>({', '.join(one or '0' for one in passed)});"
+            yield f"{kernel}<<<dim3({', '.join(items)}), 1>>>({', '.join(one or f'unsaid_{place}' for place, one in enumerate(passed))});"
             return
         handle = f"handle_of_{kernel}"
         yield f'cl_kernel {handle} = clCreateKernel(program, "{kernel}", NULL);'
