@@ -229,6 +229,22 @@ def test_what_is_passed_and_not_known_is_a_guess(tmp_path):
     assert "value = 1.5  # a guess: check" in (tmp_path / "add.toml").read_text()
 
 
+def test_arguments_of_the_program_have_their_usual_values(tmp_path):
+    parsed = """\
+import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("-n", "--array-size", type=int, default=10 * 1000)
+parser.add_argument("--threads", type=int, dest="most", default=256)
+given = parser.parse_args()
+"""
+    script = TUNED.replace("size = 10000000", "size = given.array_size").replace(
+        "(15)", "(15) if 128 + 64 * i <= given.most"
+    )
+    problem = drafted(tmp_path, "add.cu", ADD, parsed + script)
+    assert (problem.sizes, problem.tunables) == ({"n": 10000}, {"block_size_x": [128, 192, 256]})
+    assert [one.shape for one in problem.arguments[:3]] == [["n"]] * 3
+
+
 def test_a_function_of_c_takes_over_what_is_tuned(tmp_path):
     source = (
         "void add(float *c, float *a, float *b, int n) { for (int i = 0; i < n; i++) c[i] = a[i] + b[i] * threads; }"

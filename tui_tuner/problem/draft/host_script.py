@@ -161,6 +161,8 @@ class _Script:
         elif name in ("append", "extend") and isinstance(call.func, ast.Attribute):
             if isinstance(call.func.value, ast.Name):
                 self._grow(call.func.value, ast.List(given) if name == "append" else given[0])
+        elif name == "add_argument":
+            self._values.add_argument(call)
         elif name == "build":
             self._build(call)
         elif (
@@ -224,7 +226,8 @@ class _Script:
         self, kernel: str, items: Sequence[str], group: Sequence[str], passed: Sequence[str]
     ) -> Iterator[str]:
         if self._language != "opencl":
-            yield f"{kernel}<<<dim3({', '.join(items)}), 1>>>({', '.join(one or f'unsaid_{place}' for place, one in enumerate(passed))});"
+            given = [one or f"unsaid_{place}" for place, one in enumerate(passed)]
+            yield f"{kernel}<<<dim3({', '.join(items)}), 1>>>({', '.join(given)});"
             return
         handle = f"handle_of_{kernel}"
         yield f'cl_kernel {handle} = clCreateKernel(program, "{kernel}", NULL);'

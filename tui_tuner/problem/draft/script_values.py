@@ -78,6 +78,7 @@ class ScriptValues:
         assigned: the expression that each name was last given.
         known: values of names that change item by item, as dictionaries do.
         arrays: those of NumPy, or on the device.
+        usual: of the program's arguments, those that have a value where none is given.
         as_numbers: whether what is known is written as a number, and not by its name.
         steps_left: of working out values; without any nothing more is known.
     """
@@ -85,6 +86,7 @@ class ScriptValues:
     assigned: dict[str, ast.expr] = field(default_factory=dict)
     known: dict[str, object] = field(default_factory=dict)
     arrays: dict[str, ScriptArray] = field(default_factory=dict)
+    usual: dict[str, ast.expr] = field(default_factory=dict)
     as_numbers: bool = False
     steps_left: int = 300_000
 
@@ -95,6 +97,14 @@ class ScriptValues:
                 break
             node = self.assigned[node.id]
         return node
+
+    def add_argument(self, call: ast.Call) -> None:
+        """Takes in what `argparse` is told of an argument of the program."""
+        words = {one.arg: one.value for one in call.keywords}
+        flags = [str(self.value(one)).lstrip("-") for one in call.args]
+        if flags and "default" in words:
+            name = self.value(words["dest"]) if "dest" in words else max(flags, key=len).replace("-", "_")
+            self.usual[str(name)] = words["default"]
 
     def items(self, node: ast.expr) -> list[ast.expr]:
         """What a list is written with, also one that is made of several; what is no list is the only item."""
@@ -138,6 +148,9 @@ class ScriptValues:
             case ast.Call():
                 words = {one.arg: of(one.value) for one in node.keywords if one.arg}
                 found = result_of(called(node), [of(one) for one in node.args], words)
+            case ast.Attribute(value=ast.Name() as parsed, attr=name) if name in self.usual:
+                meant = self.meant(parsed)
+                found = of(self.usual[name]) if isinstance(meant, ast.Call) and called(meant) == "parse_args" else found
             case _:
                 found = _operated(node, of)
         return UNKNOWN if isinstance(found, int) and found.bit_length() > MOST_BITS else found
