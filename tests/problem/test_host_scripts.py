@@ -245,6 +245,13 @@ given = parser.parse_args()
     assert [one.shape for one in problem.arguments[:3]] == [["n"]] * 3
 
 
+def test_a_problem_size_over_tunables_has_the_sizes_by_name(tmp_path):
+    script = TUNED.replace("size, args", "lambda p: (size + p['each'] - 1) // p['each'], args")
+    script = script.replace("return", "tune_params['each'] = [1, 2]\n    return")
+    problem = drafted(tmp_path, "add.cu", ADD, script)
+    assert problem.launch.problem_size == ["(n + each - 1) // each"]
+
+
 def test_a_function_of_c_takes_over_what_is_tuned(tmp_path):
     source = (
         "void add(float *c, float *a, float *b, int n) { for (int i = 0; i < n; i++) c[i] = a[i] + b[i] * threads; }"

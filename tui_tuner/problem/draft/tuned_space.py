@@ -19,6 +19,7 @@ from tui_tuner.problem.languages import COMPILED_LANGUAGES, Language, Value
 _USUAL_BLOCK = ("256", "1", "1")
 """Of kernel_tuner, where no tunable says it."""
 _DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+(\d{1,9})[ \t]*$", re.MULTILINE)
+_LEAST_NAMED = 128
 _MOST_TRIED = 100_000
 
 
@@ -105,12 +106,20 @@ def with_space(
         return launch
     said = launch or DraftedLaunch(line=space.line)
     sizes = {key: text for key, text in said.keys.items() if key == "problem_size"}
-    keys = {**sizes, **space.keys} if COMPILED_LANGUAGES[language].has_blocks else {}
+    if "problem_size" in space.keys:
+        sizes = {"problem_size": [_named(text, said.sizes) for text in space.keys["problem_size"]]}
+    keys = {**space.keys, **sizes} if COMPILED_LANGUAGES[language].has_blocks else {}
     if language != "cuda":
         keys.pop("shared_memory", None)
     stated = {name: int(number) for name, number in _DEFINED.findall(source)}
     varied = replace(space, defaults=_first(space, stated))
     return replace(said, keys=keys, tunables={}, defaults={}, space=varied)
+
+
+def _named(text: str, sizes: Mapping[str, int | None]) -> str:
+    """An expression with the sizes in the place of their numbers; small numbers are more than one thing."""
+    names = {number: name for name, number in sizes.items() if number is not None and number >= _LEAST_NAMED}
+    return re.sub(r"(?<![\w.])\d+(?![\w.])", lambda found: names.get(int(found[0]), found[0]), text)
 
 
 def _tunable(given: object) -> list[Value]:
