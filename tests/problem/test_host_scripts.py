@@ -252,6 +252,22 @@ def test_a_problem_size_over_tunables_has_the_sizes_by_name(tmp_path):
     assert problem.launch.problem_size == ["(n + each - 1) // each"]
 
 
+OPTIONS = 'compiler_options=[f"-DBY={3 * 2}", "-O3", "-DUNROLL -arch=sm_80", "-std=c++20", "-lineinfo", "-I" + here])'
+
+
+@pytest.mark.parametrize("name", ["add.cu", "add.cl"])
+def test_options_of_the_compiler_are_taken_over_or_told(tmp_path, name):
+    source = "#ifdef UNROLL\n" + ADD.replace("b[i]", "BY * b[i]") + "#endif\n"
+    if name == "add.cl":
+        source = source.replace("__global__", "__kernel").replace("float *", "__global float *")
+        source = source.replace("blockIdx.x * block_size_x + threadIdx.x", "get_global_id(0)")
+    problem = drafted(tmp_path, name, source, TUNED.replace("tune_params)", f"tune_params, {OPTIONS}"))
+    assert {"-DBY=6", "-DUNROLL"} <= {*problem.kernel.compiler_options}
+    assert ("-std=c++20" in problem.kernel.compiler_options) == (name == "add.cu")
+    text = (tmp_path / "add.toml").read_text()
+    assert "# not taken over: compiler_options: -lineinfo\n# not taken over: compiler_options: '-I' + here" in text
+
+
 def test_a_function_of_c_takes_over_what_is_tuned(tmp_path):
     source = (
         "void add(float *c, float *a, float *b, int n) { for (int i = 0; i < n; i++) c[i] = a[i] + b[i] * threads; }"

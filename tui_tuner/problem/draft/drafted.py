@@ -21,6 +21,7 @@ class TunedSpace:
         tunables: the values of each.
         restrictions: as expressions over them.
         keys: of [launch]: the divisors of the grid, the names of the block, and more where tunables say it.
+        options: for the compiler, of those that say the same to every one.
         left: tunables, restrictions and keys that are no values or expressions of a problem file.
         defaults: the configuration to begin with; empty where none is found.
     """
@@ -29,6 +30,7 @@ class TunedSpace:
     tunables: Mapping[str, Sequence[Value]]
     restrictions: Sequence[str] = ()
     keys: Mapping[str, list[str] | str] = field(default_factory=dict)
+    options: Sequence[str] = ()
     left: Sequence[str] = ()
     defaults: Mapping[str, Value] = field(default_factory=dict)
 

@@ -47,6 +47,10 @@ def _parsed(text: str) -> ast.Module:
         return ast.Module([], [])
 
 
+def _built_with(options: str) -> str:
+    return f'clBuildProgram(program, 1, &device, "{options.replace(chr(34), "")}", NULL, NULL);'
+
+
 class _Script:
     """What a script says of the launches of these kernels.
 
@@ -186,7 +190,7 @@ class _Script:
             parts = node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
             text = " ".join(filter(None, map(self._text, parts)))
             if text:
-                self._emit(call.lineno, f'clBuildProgram(program, 1, &device, "{text}", NULL, NULL);')
+                self._emit(call.lineno, _built_with(text))
 
     def _text(self, node: ast.expr) -> str:
         """A text with its numbers put in; nothing where it is not known."""
@@ -259,6 +263,8 @@ class _Script:
         space = tuned_space(self._values, words, items, call.lineno)
         if space is not None:
             self.spaces[bare] = space
+            if self._language == "opencl" and space.options:
+                self._emit(call.lineno, _built_with(" ".join(space.options)))
         if space is not None and "problem_size" in space.keys:  # as many as a tunable says
             items = ["1"] * len(space.keys["problem_size"])
         if items:

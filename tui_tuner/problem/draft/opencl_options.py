@@ -1,4 +1,4 @@
-"""The options that the host builds an OpenCL program with, wherever it writes them: macros, and how to compile."""
+"""The options that the host builds a kernel with, of OpenCL wherever it writes them: macros, and how to compile."""
 
 from __future__ import annotations
 
@@ -73,6 +73,14 @@ def build_options(source: str, host: str) -> BuildOptions:
     program = HostProgram(code_only(source) + "\n" + code_only(host), text=source + "\n" + host)
     flags = (flag for text, *_ in _literals(program) for flag in _FLAG.findall(text))
     return BuildOptions(build_macros(program, source), list(dict.fromkeys(flags)))
+
+
+def options_of_scripts(options: Sequence[str]) -> BuildOptions:
+    """The options that scripts give compilers of CUDA or C, one a text."""
+    macros = [found for one in options if (found := _MACRO.fullmatch(one))]
+    values = {one["name"]: one["value"] or "" for one in macros}
+    flags = [one for one in options if not one.startswith("-D")]
+    return BuildOptions({name: BuildMacro(name, value, value) for name, value in values.items()}, flags)
 
 
 def _literals(program: HostProgram) -> Iterator[tuple[str, int, str]]:

@@ -26,7 +26,7 @@ from tui_tuner.problem.draft.guesses import (
 )
 from tui_tuner.problem.draft.host_script import host_in_c
 from tui_tuner.problem.draft.launch import drafted_launch
-from tui_tuner.problem.draft.opencl_options import BuildOptions, build_options
+from tui_tuner.problem.draft.opencl_options import build_options, options_of_scripts
 from tui_tuner.problem.draft.order import in_any_order
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts, completed
 from tui_tuner.problem.draft.reach import reached_by
@@ -70,7 +70,8 @@ def scaffold(
     source = _source_of(source_path)
     hosts = text_of(host, "name the file that launches the kernel") if host else ""
     hosts, spaces = host_in_c(hosts, language, source) if host and host.suffix == ".py" else (hosts, {})
-    built = build_options(source, hosts) if language == "opencl" else BuildOptions()
+    options = list(dict.fromkeys(option for space in spaces.values() for option in space.options))
+    built = build_options(source, hosts) if language == "opencl" else options_of_scripts(options)
     source = active_source(source, built.macros)
     name = _chosen_name(source, language, kernel, source_path)
     try:

@@ -19,6 +19,12 @@ from tui_tuner.problem.languages import COMPILED_LANGUAGES, Language, Value
 _USUAL_BLOCK = ("256", "1", "1")
 """Of kernel_tuner, where no tunable says it."""
 _DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+(\d{1,9})[ \t]*$", re.MULTILINE)
+_OPTION = re.compile(
+    r"-D\w+(?:=\S*)?|--?use_fast_math|--?fmad=\w+|--?std=c\+\+2\w|-cl-\S+|-f(?:openmp|fast-math)|-march=\S+"
+)
+"""Options that are taken over; directories are not, since what is in them may be read by builds: the user's to say."""
+_NEEDLESS = re.compile(r"-O\w|--?std=c\+\+[01]\w|--?(?:arch|code|gencode)(?:=\S+)?|-W\S*|-g")
+"""Options that change nothing, or that the device says."""
 _LEAST_NAMED = 128
 _MOST_TRIED = 100_000
 
@@ -62,7 +68,18 @@ def tuned_space(
         left.append(f"texmem_args = {ast.unparse(words['texmem_args'])}")
     if (block := _block(values, words.get("block_size_names"), tunables, len(items) or 1)) is not None:
         keys["block_size"] = block
-    return TunedSpace(line, tunables, tuple(kept), keys, tuple(left))
+    options, others = _options(values, words.get("compiler_options"))
+    left += [f"compiler_options: {one}" for one in others]
+    return TunedSpace(line, tunables, tuple(kept), keys, options, tuple(left))
+
+
+def _options(values: ScriptValues, node: ast.expr | None) -> tuple[list[str], list[str]]:
+    """The options of a compiler that are taken over, and the others."""
+    given = [] if node is None or values.value(node) is None else values.items(node)
+    known = [found if isinstance(found := values.value(one), str) else ast.unparse(one) for one in given]
+    words = [word for text in known for word in (text.split() if text.startswith("-") else [text])]
+    taken = [one for one in words if _OPTION.fullmatch(one)]
+    return taken, [one for one in words if one not in taken and not _NEEDLESS.fullmatch(one)]
 
 
 def _block(
