@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tui_tuner.app.assumptions import assumptions
 from tui_tuner.problem.draft.problem_file import scaffold
-from tui_tuner.problem.load import load_problem
+from tui_tuner.problem.load import Written, load_problem
 from tui_tuner.problem.model import Problem
 
 ADD = """\
@@ -266,6 +267,20 @@ def test_options_of_the_compiler_are_taken_over_or_told(tmp_path, name):
     assert ("-std=c++20" in problem.kernel.compiler_options) == (name == "add.cu")
     text = (tmp_path / "add.toml").read_text()
     assert "# not taken over: compiler_options: -lineinfo\n# not taken over: compiler_options: '-I' + here" in text
+
+
+def test_the_largest_value_of_a_tunable_is_no_size(tmp_path):
+    script = TUNED.replace(
+        "c = numpy.zeros_like(b)", 'blocks = [8, 16]; most = max(blocks); c = numpy.zeros(most, "f4")'
+    )
+    script = script.replace("return", "tune_params['blocks'] = blocks\n    return").replace('"f4"', "b.dtype")
+    script = script.replace("size, args, tune_params", "'blocks', args, tune_params, grid_div_x=[], verify=summed")
+    problem = drafted(tmp_path, "add.cu", ADD, script)
+    assert (problem.sizes, problem.arguments[0].shape) == ({"n": 10000000}, ["16"])
+    text = (tmp_path / "add.toml").read_text()
+    assert "# not taken over: verify = summed" in text
+    told = list(assumptions(Written(problem, text, tmp_path / "add.toml", is_drafted=True)))
+    assert "  not taken   verify = summed" in told
 
 
 def test_a_function_of_c_takes_over_what_is_tuned(tmp_path):

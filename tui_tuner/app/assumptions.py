@@ -64,6 +64,8 @@ def assumptions(written: Written, another: str = "") -> Iterator[str]:
     held = [(one.name, member) for one in problem.arguments if one.shape is None for member in one.members or ()]
     told.append(("structures", "value", {f"{name}.{member.name}": f" = {member.value}" for name, member in held}))
     yield from (listed(*line) for line in told if line[2])
+    left = re.findall(r"^# not taken over: (.*)", written.text, re.MULTILINE)
+    yield from (f"  {'not taken':11} {one}" for one in left)
     yield from (f"  {'tried' if position == 0 else 'but':11} {doubt}" for position, doubt in enumerate(written.doubts))
 
 

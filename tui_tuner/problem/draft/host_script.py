@@ -14,13 +14,14 @@ from contextlib import suppress
 from tui_tuner.problem.draft.drafted import TunedSpace
 from tui_tuner.problem.draft.script_arithmetic import UNKNOWN
 from tui_tuner.problem.draft.script_formulas import as_lambda
-from tui_tuner.problem.draft.script_values import ScriptArray, ScriptValues, called, statements, usual_values
+from tui_tuner.problem.draft.script_values import ScriptArray, ScriptValues, called
 from tui_tuner.problem.draft.tuned_space import tuned_space
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import find_kernels
 
 _PARAMETERS = ("kernel_name", "kernel_source", "problem_size", "arguments", "tune_params", "grid_div_x", "grid_div_y")
 """Of `tune_kernel`, in its order."""
+_SIMPLE_STATEMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
 _UNREADABLE = (LookupError, RecursionError, TypeError, ValueError)
 _OUTSIDE = re.compile(r"\bargv\b|\bargs?\.\w|\binput\(|\bgetOption|\benviron\b")
 
@@ -47,6 +48,20 @@ def _parsed(text: str) -> ast.Module:
         return ast.Module([], [])
 
 
+def _statements(tree: ast.Module) -> Iterator[ast.stmt]:
+    """The statements of a script that do something, in the order of its text, those of its functions among them."""
+    simple = (node for node in ast.walk(tree) if isinstance(node, _SIMPLE_STATEMENTS))
+    yield from sorted(simple, key=lambda node: (node.lineno, node.col_offset))
+
+
+def _usual_values(tree: ast.Module) -> Iterator[tuple[ast.Name, ast.expr]]:
+    """The arguments of a script's functions that have a value where none is given."""
+    for function in (one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef)):
+        given = [*function.args.posonlyargs, *function.args.args]
+        for argument, value in zip(given[::-1], function.args.defaults[::-1], strict=False):
+            yield ast.Name(argument.arg, lineno=function.lineno), value
+
+
 def _built_with(options: str) -> str:
     return f'clBuildProgram(program, 1, &device, "{options.replace(chr(34), "")}", NULL, NULL);'
 
@@ -71,10 +86,10 @@ class _Script:
             with suppress(*_UNREADABLE):
                 if (returns := as_lambda(function)) is not None:
                     self._values.assigned[function.name] = returns
-        for name, value in usual_values(tree):
+        for name, value in _usual_values(tree):
             with suppress(*_UNREADABLE):
                 self._assign(name, value)
-        for statement in statements(tree):
+        for statement in _statements(tree):
             with suppress(*_UNREADABLE):  # what cannot be read says nothing
                 self._read(statement)
         self._lines[0] = f"int main(int argc, char **argv) {{ {self._lines[0]}"

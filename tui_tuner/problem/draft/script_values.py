@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tui_tuner.problem.draft.script_arithmetic import (
@@ -48,7 +48,6 @@ _SAME = frozenset(
 _WHOLE = frozenset(("randint", "integers", "arange"))
 _OF_SIZE = frozenset(("normal", "uniform", "randint", "integers"))
 """Those whose extents are their last argument, or `size`."""
-_SIMPLE_STATEMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
 _IN_C = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "/", ast.Div: "/", ast.Mod: "%"}
 
 
@@ -181,6 +180,8 @@ class ScriptValues:
         if isinstance(number, int | float) and (self.as_numbers or isinstance(node, ast.Constant)):
             return str(number)
         match node:
+            case ast.Name() if isinstance(number, int) and self._is_of_list(node):
+                return str(number)
             case ast.Constant(value=str(name)) | ast.Name(id=name) if name.isidentifier():
                 return name
             case ast.BinOp() if type(node.op) in _IN_C:
@@ -194,6 +195,13 @@ class ScriptValues:
         if (known := self._of_array(node)) is not None:
             return known
         return str(number) if isinstance(number, int | float) else None
+
+    def _is_of_list(self, name: ast.Name) -> bool:
+        """Whether a number is one of a list's, as the largest of a tunable's values, and no size that could change."""
+        match self.meant(name):
+            case ast.Call(args=[of]) as call if called(call) in ("max", "min", "amax", "amin"):
+                return isinstance(self.value(of), list)
+        return False
 
     def _of_extents(self, node: ast.Subscript | ast.Call) -> str | None:
         """One of a tuple of numbers, or their product."""
@@ -325,20 +333,6 @@ def called(call: ast.Call) -> str:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name
     return ""
-
-
-def statements(tree: ast.Module) -> Iterator[ast.stmt]:
-    """The statements of a script that do something, in the order of its text, those of its functions among them."""
-    simple = (node for node in ast.walk(tree) if isinstance(node, _SIMPLE_STATEMENTS))
-    yield from sorted(simple, key=lambda node: (node.lineno, node.col_offset))
-
-
-def usual_values(tree: ast.Module) -> Iterator[tuple[ast.Name, ast.expr]]:
-    """The arguments of a script's functions that have a value where none is given."""
-    for function in (one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef)):
-        given = [*function.args.posonlyargs, *function.args.args]
-        for argument, value in zip(given[::-1], function.args.defaults[::-1], strict=False):
-            yield ast.Name(argument.arg, lineno=function.lineno), value
 
 
 def _is_text(node: ast.expr | None) -> bool:

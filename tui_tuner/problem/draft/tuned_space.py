@@ -64,8 +64,7 @@ def tuned_space(
         text = formula(values, size, tunables) if size is not None else ""
         keys |= {"shared_memory": text} if text else {}
         left += [] if text else [f"smem_args = {_said(values, size or words['smem_args'])}"]
-    if "texmem_args" in words:
-        left.append(f"texmem_args = {ast.unparse(words['texmem_args'])}")
+    left += [f"{key} = {ast.unparse(words[key])}" for key in ("texmem_args", "verify") if key in words]
     if (block := _block(values, words.get("block_size_names"), tunables, len(items) or 1)) is not None:
         keys["block_size"] = block
     options, others = _options(values, words.get("compiler_options"))
