@@ -310,6 +310,13 @@ def test_a_cache_file_is_simulated_by_kernel_tuner(told: ToldRun, tmp_path: Path
     assert {tuple(r[name] for name in BEST) for r in results if "__error__" in r} == {(64, 4), (128, 4)}
 
 
+def test_a_problem_size_over_tunables_is_text_in_a_cache_file_as_kernel_tuner_has_it(told: ToldRun) -> None:
+    launch = told.best.launch.model_copy(update={"problem_size": ["n // work_per_thread", "2 * n"]})
+    head = json.loads(cache_file(told, told.best.model_copy(update={"launch": launch})))
+
+    assert head["problem_size"] == ["4096 // work_per_thread", 8192]
+
+
 def test_a_cache_file_is_read_by_this_program_too(told: ToldRun, tmp_path: Path) -> None:
     file = tmp_path / "cache.json"
     file.write_text(cache_file(told, told.best))

@@ -9,14 +9,15 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from tui_tuner.evaluate.results import Evaluation, FailureKind
 from tui_tuner.exports import ToldRun
 from tui_tuner.problem.candidate import Candidate
-from tui_tuner.problem.expressions import evaluate
+from tui_tuner.problem.expression_nodes import ExpressionValue
+from tui_tuner.problem.expressions import evaluate, names_in, respelt
 from tui_tuner.report import title_of
 
 T4_VERSION = "1.0.0"
@@ -43,7 +44,7 @@ def cache_file(told: ToldRun, candidate: Candidate) -> str:
     head = {
         "device_name": told.device.name,
         "kernel_name": candidate.kernel,
-        "problem_size": [evaluate(extent, told.problem.sizes) for extent in candidate.launch.problem_size],
+        "problem_size": [_extent(extent, told.problem.sizes) for extent in candidate.launch.problem_size],
         "tune_params_keys": names,
         "tune_params": candidate.tunables,
         "objective": "time",
@@ -61,6 +62,13 @@ def t4_file(told: ToldRun, candidate: Candidate) -> str:
     ]
     content = {"schema_version": T4_VERSION, "metadata": {"timeunit": "milliseconds"}, "results": results}
     return json.dumps(content, indent=1) + "\n"
+
+
+def _extent(extent: str | int, sizes: Mapping[str, int]) -> ExpressionValue:
+    """A number, or a text over tunables as kernel_tuner has it, which knows no names of sizes."""
+    if names_in(extent) <= sizes.keys():
+        return evaluate(extent, sizes)
+    return respelt(str(extent), {name: str(size) for name, size in sizes.items()})
 
 
 def _of(told: ToldRun, candidate: Candidate) -> Iterable[tuple[float, Evaluation]]:
