@@ -117,16 +117,16 @@ def add_memory(parser: argparse.ArgumentParser) -> None:
     memory.add_argument("--cache-replies", action=switch, help="keep the model's replies for later sessions")
 
 
-def add_budget(parser: argparse.ArgumentParser) -> None:
-    """What may be spent."""
-    budget = add_limits(parser)
-    budget.add_argument("--max-evals", type=int, metavar="N", dest="max_evaluations", help="evaluations (default 85)")
+def add_budget(parser: argparse.ArgumentParser, *, evaluations: str = "85", calls: str = "100") -> None:
+    """What may be spent, and what is where nothing is said."""
+    told = f"evaluations (default {evaluations})"
+    add_limits(parser, calls).add_argument("--max-evals", type=int, metavar="N", dest="max_evaluations", help=told)
 
 
-def add_limits(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+def add_limits(parser: argparse.ArgumentParser, calls: str = "100") -> argparse._ArgumentGroup:
     """What every kind of session may spend."""
     budget = parser.add_argument_group("budget")
-    budget.add_argument("--max-calls", type=int, metavar="N", help="calls of the model (default 100)")
+    budget.add_argument("--max-calls", type=int, metavar="N", help=f"calls of the model (default {calls})")
     budget.add_argument(
         "--max-time", type=seconds, metavar="TIME", dest="max_seconds", help="time, as in 90, 90s, 20m, 2h"
     )

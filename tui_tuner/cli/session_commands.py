@@ -199,7 +199,8 @@ def add_resume(parser: argparse.ArgumentParser) -> None:
             parser.add_argument(f"--{own.name}", type=Path, metavar=own.metavar, help=own.help)
     salvage = "where the journal is damaged: set that line and all behind it aside in a file, and go on"
     parser.add_argument("--from-last-good", action="store_true", help=salvage)
-    add_budget(parser)
+    add_budget(parser, evaluations="as before", calls="as before")
+    parser.epilog = "A larger budget counts from where the one before is spent, or from where something new begins"
     add_front_end(parser)
     parser.set_defaults(command=resume)
 
