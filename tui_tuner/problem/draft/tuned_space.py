@@ -50,7 +50,19 @@ def tuned_space(
     for node in _restrictions(values, words.get("restrictions")):
         text = formula(values, node, tunables)
         (kept if text else left).append(text or _said(values, node))
+    keys, others = _keys(values, words, tunables, items)
+    options, unusual = _options(values, words.get("compiler_options"))
+    left += [*others, *(f"{key} = {ast.unparse(words[key])}" for key in ("texmem_args", "verify") if key in words)]
+    left += [f"compiler_options: {one}" for one in unusual]
+    return TunedSpace(line, tunables, tuple(kept), keys, options, tuple(left))
+
+
+def _keys(
+    values: ScriptValues, words: Mapping[str, ast.expr], tunables: Mapping[str, list[Value]], items: Sequence[str]
+) -> tuple[dict[str, list[str] | str], list[str]]:
+    """The keys of [launch] that the call's arguments say, and which of these are none."""
     keys: dict[str, list[str] | str] = {}
+    left: list[str] = []
     for key in (*(f"grid_div_{axis}" for axis in AXES), "problem_size"):
         if key in words and values.value(words[key]) is not None:
             found = formulas(values, words[key], tunables)
@@ -64,12 +76,9 @@ def tuned_space(
         text = formula(values, size, tunables) if size is not None else ""
         keys |= {"shared_memory": text} if text else {}
         left += [] if text else [f"smem_args = {_said(values, size or words['smem_args'])}"]
-    left += [f"{key} = {ast.unparse(words[key])}" for key in ("texmem_args", "verify") if key in words]
     if (block := _block(values, words.get("block_size_names"), tunables, len(items) or 1)) is not None:
         keys["block_size"] = block
-    options, others = _options(values, words.get("compiler_options"))
-    left += [f"compiler_options: {one}" for one in others]
-    return TunedSpace(line, tunables, tuple(kept), keys, options, tuple(left))
+    return keys, left
 
 
 def _options(values: ScriptValues, node: ast.expr | None) -> tuple[list[str], list[str]]:
