@@ -467,6 +467,33 @@ def test_init_says_why_a_file_is_no_kernel(here: TuneHere, file: str, text: str 
     assert not Path(file).with_suffix(".toml").exists()
 
 
+def test_init_takes_the_kernel_out_of_a_script_that_has_it_as_a_text(here: TuneHere) -> None:
+    place = "int i = blockIdx.x * block_size_x + threadIdx.x;"
+    kernel = f"__global__ void twice(float *to, float *of, int n)\n{{\n    {place} if (i < n) to[i] = 2 * of[i];\n}}\n"
+    script = (
+        "import numpy as np\nfrom kernel_tuner import tune_kernel\nn = 50000\n"
+        "to = np.zeros(n, np.float32)\nof = np.random.rand(n).astype(np.float32)\n"
+        f'text = r"""\n{kernel}"""\n'
+        'tune_kernel("twice", text, n, [to, of, np.int32(n)], {"block_size_x": [32, 64]})\n'
+    )
+    Path("twice.py").write_text(script)
+    drafted = here("init", "twice.py")
+
+    assert drafted.code == 0, drafted.err
+    assert drafted.out.splitlines()[0] == "twice.cu has the kernel that twice.py has as a text"
+    assert Path("twice.cu").read_text() == kernel
+    written = Path("twice.toml").read_text()
+    assert "n = 50000  # as the host has it" in written
+    assert "block_size_x = [32, 64]" in written
+
+    Path("twice.cu").write_text(f"// mine\n{kernel}")
+    refused = here("init", "twice.py", "--force")
+    assert (refused.code, Path("twice.toml").read_text()) == (1, written)
+    assert "twice.cu: is there already, and is not the kernel of twice.py" in refused.err
+    assert "tuner-tui init twice.cu --host twice.py" in refused.err
+    assert Path("twice.cu").read_text().startswith("// mine")
+
+
 def test_init_says_so_where_it_cannot_write(here: TuneHere) -> None:
     Path("alone.cu").write_text(SOURCE)
     Path("alone.toml").mkdir()

@@ -992,7 +992,8 @@ def test_a_kernel_in_a_text_of_python_is_refused_with_what_to_do(tmp_path):
         with pytest.raises(ProblemError, match=r"blur\(\) is CUDA in a text of Python") as caught:
             refuses()
         assert caught.value.line == 3
-        assert caught.value.hint == f"write that text into blur.cu, and run: tuner-tui {tmp_path / 'blur.cu'}"
+        written = f"tuner-tui init {file} writes it into blur.cu, and its problem file"
+        assert caught.value.hint == f"{written}; then: tuner-tui {tmp_path / 'blur.cu'}"
     with pytest.raises(ProblemError, match=r"other\.py needs no problem file") as caught:
         scaffold(tmp_path / "other.py", None)
     assert caught.value.hint == f"kernels in Python are tuned by: tuner-tui {tmp_path / 'other.py'}"
@@ -1013,13 +1014,19 @@ def test_a_kernel_in_a_text_of_python_is_refused_with_what_to_do(tmp_path):
             'p = """kernel __attribute__((reqd_work_group_size(64, 1, 1))) void add(global float *to) {}"""',
             1,
             "add() is OpenCL in a text of Python",
-            "write that text into script.cl, and run: tuner-tui ",
+            "writes it into script.cl, and its problem file; then: tuner-tui ",
         ),
         (
             'from kernel_tuner import tune_kernel\nk = """__global__ void add(float *to) {}"""\ntune_kernel("add", k)',
             2,
             "add() is CUDA",
-            "--host",
+            "writes it into script.cu",
+        ),
+        (
+            'import kernel_tuner\nk = """__global__ void add(%s *to) {}""" % "float"\ntune_kernel("add", k)',
+            2,
+            "add() is CUDA",
+            "write that text into script.cu, and run: tuner-tui ",
         ),
         ("@cuda.jit\ndef add(x):\n    x[0] = 1", 2, "add() is Numba", "write it as CUDA into script.cu"),
         (

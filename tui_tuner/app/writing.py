@@ -14,7 +14,9 @@ from tui_tuner.errors import ProblemError
 from tui_tuner.problem.draft.problem_file import NO_AMENDMENTS, scaffold
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts
 from tui_tuner.problem.draft.sizes import Amendments
+from tui_tuner.problem.host_code import kernel_in_script
 from tui_tuner.problem.load import Written, problem_in_text
+from tui_tuner.resources import write_whole
 
 Result = TypeVar("Result")
 
@@ -60,6 +62,33 @@ def draft_of(
             f"and correct line {error.line}"
         )
         raise ProblemError(f"the problem drafted from the source does not hold: {error.message}", hint=hint) from None
+
+
+def taken_out(file: Path) -> tuple[Path, Path | None]:
+    """Write the kernel that a script has as a text into a file of its own.
+
+    Returns:
+        That file, and the script if it says the launch; of any other file that and nothing.
+
+    Raises:
+        ProblemError: there is such a file with something else in it, or it cannot be written.
+    """
+    found = kernel_in_script(file) if file.is_file() else None
+    if found is None:
+        return file, None
+    own, text = file.with_suffix(found.ending), found.text.strip("\n") + "\n"
+    host = file if found.says_launch else None
+    try:
+        if own.exists():
+            if own.read_bytes() != text.encode():
+                given = f" --host {file}" if host else ""
+                hint = f"move it away; or take what is in it: tuner-tui init {own}{given}"
+                raise ProblemError(f"is there already, and is not the kernel of {file.name}", hint=hint, file=own)
+        else:
+            write_whole(own, text)
+    except OSError as error:
+        raise ProblemError(f"cannot be written: {error.strerror}", file=own) from None
+    return own, host
 
 
 def init_command(file: Path, kernel: str | None, host: Path | None) -> str:

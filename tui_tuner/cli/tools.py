@@ -51,15 +51,18 @@ async def init(chosen: argparse.Namespace) -> int:
     from tui_tuner.app.assumptions import assumptions
     from tui_tuner.app.drafting import confirmed, drafted, unconfirmed
     from tui_tuner.app.named import check_kernel
-    from tui_tuner.app.writing import off_the_loop
+    from tui_tuner.app.writing import off_the_loop, taken_out
     from tui_tuner.problem.draft.problem_file import file_of_kernels
     from tui_tuner.settings import load_settings
     from tui_tuner.subjects import split_name
 
-    check_kernel(chosen.kernel_file)
-    named, name = split_name(chosen.kernel_file)
+    given, name = split_name(chosen.kernel_file)
+    named, script = await off_the_loop(taken_out, given)
+    if named != given:
+        tell(f"{named} has the kernel that {given} has as a text")
+    check_kernel(named)
     file = file_of_kernels(named)
-    host = chosen.host or (named if file != named else None)
+    host = chosen.host or script or (named if file != named else None)
     name = chosen.kernel or name
     taken = name
     name, others, text = await off_the_loop(unconfirmed, file, name, host)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.headers import INCLUDE, is_header, is_missing, is_of_host_library, without_climbing
@@ -58,6 +60,7 @@ _NUMBA = re.compile(
 )
 _NAMED_FILE = re.compile(r"""["'](?P<file>[\w./-]+\.(?:cu|cl|c|cc|cpp))["']""")
 _OF_PYTHON = re.compile(r"^\s*(?:import|from)\s+(?:triton|helion)\b", re.MULTILINE)
+_SAYS_LAUNCH = re.compile(r"\btune_kernel\(|\bpyopencl\b")
 _HIP = re.compile(r"#[ \t]*include[ \t]*[<\"]hip/|\bhip[A-Z]\w+\s*\(")
 _MARK = re.compile(r"[{};]")
 _MAIN = re.compile(r"\bmain\s*\(")
@@ -261,14 +264,51 @@ def refuse_text(file: Path) -> None:
     raise _refused(message, hint, file, text, text.rfind("__global__", 0, kernel.start("name")))
 
 
+class KernelInScript(NamedTuple):
+    """The text of a Python script that holds kernels of a GPU.
+
+    Attributes:
+        ending: that a file of it has.
+        says_launch: whether the script says how they are launched, in words that are read.
+    """
+
+    text: str
+    ending: str
+    says_launch: bool
+
+
+def kernel_in_script(file: Path) -> KernelInScript | None:
+    """The only text of a script with kernels; None where there is none, or more than one, or it is put together."""
+    script = read_text(file) if file.suffix == ".py" else ""
+    try:
+        nodes = [] if _OF_PYTHON.search(script) else [*ast.walk(ast.parse(script))]
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    parts = {
+        id(part)
+        for one in nodes
+        if isinstance(one, ast.JoinedStr | ast.BinOp | ast.Attribute)
+        for part in ast.walk(one)
+    }
+    texts = [one.value for one in nodes if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+    found = {one: kernel for one in texts if (kernel := _IN_PYTHON.search(one)) is not None}
+    whole = {one.value for one in nodes if isinstance(one, ast.Constant) and id(one) not in parts}
+    if len(found) != 1 or not found.keys() <= whole:
+        return None
+    [(text, kernel)] = found.items()
+    return KernelInScript(text, ".cu" if kernel["name"] else ".cl", _SAYS_LAUNCH.search(script) is not None)
+
+
 def _refuse_script(file: Path, text: str) -> None:
     if _OF_PYTHON.search(text):
         return
     if (kernel := _IN_PYTHON.search(text)) is not None:
         title, ending = ("CUDA", ".cu") if kernel["name"] else ("OpenCL", ".cl")
         own = file.with_suffix(ending)
-        host = f" --host {file}" if re.search(r"\btune_kernel\(|\bpyopencl\b", text) else ""
+        host = f" --host {file}" if _SAYS_LAUNCH.search(text) else ""
         hint = f"write that text into {own.name}, and run: tuner-tui {own}{host}"
+        if kernel_in_script(file) is not None:
+            hint = f"tuner-tui init {file} writes it into {own.name}, and its problem file; then: tuner-tui {own}"
         raise _refused(
             f"{kernel['name'] or kernel['opencl']}() is {title} in a text of Python", hint, file, text, kernel.start()
         )
