@@ -64,6 +64,22 @@ def test_a_draft_is_run_amended_and_of_the_first_kernel_that_builds(tmp_path):
     assert "as in dream" in told
 
 
+def test_a_script_beside_a_kernel_that_tunes_it_is_told_where_no_host_was_given(tmp_path):
+    file, script = tmp_path / "add.cu", tmp_path / "tune.py"
+    file.write_text(
+        "__global__ void add(float *x, int n) { int i = blockIdx.x * 64 + threadIdx.x; if (i < n) x[i] += 1; }"
+    )
+    (tmp_path / "other.py").write_text("tune_kernel('add', 'my_add.cu', 4096, [], {})\n")
+    (tmp_path / "binary.py").write_bytes(b"\xff")
+    told = f"script      tune.py tunes it; to take over what it says: --host {script}"
+    assert told not in "\n".join(assumptions(draft_of(file, None)))
+    script.write_text(
+        "from kernel_tuner import tune_kernel\ntune_kernel('add', './add.cu', 4096, [], {'tile': [1, 2]})\n"
+    )
+    assert told in "\n".join(assumptions(draft_of(file, None)))
+    assert told not in "\n".join(assumptions(draft_of(file, None, script)))
+
+
 def test_arrays_of_a_list_are_told_together_and_two_apart(tmp_path):
     file = tmp_path / "add.cu"
     file.write_text(

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from contextlib import suppress
+from itertools import groupby, islice
+from pathlib import Path
 
 from tui_tuner.app.writing import init_command
+from tui_tuner.errors import ProblemError
 from tui_tuner.problem.load import Written
+from tui_tuner.problem.toml_file import read_text
 
 _FEW = 2
 """So many settings alike are each told."""
+_MOST_SCRIPTS = 100
+"""That are looked through beside a kernel's file."""
 _NUMBER = re.compile(r"\[?\d+\]?$")
 _NUMBER_OF_NAME = re.compile(r"(?<=_)\d+$")
 
@@ -49,6 +55,8 @@ def assumptions(written: Written, another: str = "") -> Iterator[str]:
         others = ", ".join(written.alternatives)
         another = another or f"tuner-tui {kernel.source}:NAME"
         yield f"  kernel      {kernel.name} of several; for another: {another}, as in {others}"
+    if (script := _script_beside(written)) is not None:
+        yield f"  script      {script.name} tunes it; to take over what it says: --host {script}"
     launch = problem.launch.model_dump(exclude_defaults=True)
     told = [
         ("launch", "launch", {key: f" = {value}" for key, value in launch.items()}),
@@ -67,6 +75,19 @@ def assumptions(written: Written, another: str = "") -> Iterator[str]:
     left = re.findall(r"^# not taken over: (.*)", written.text, re.MULTILINE)
     yield from (f"  {'not taken':11} {one}" for one in left)
     yield from (f"  {'tried' if position == 0 else 'but':11} {doubt}" for position, doubt in enumerate(written.doubts))
+
+
+def _script_beside(written: Written) -> Path | None:
+    """A script of kernel_tuner's that names the kernel's file, where no host's code was given."""
+    if written.host is not None:
+        return None
+    named = re.compile(rf"""["'/]{re.escape(Path(written.problem.kernel.source).name)}["']""")
+    for script in islice(sorted(written.file.parent.glob("*.py")), _MOST_SCRIPTS):
+        with suppress(ProblemError):  # what cannot be read is no such script
+            text = read_text(script)
+            if "tune_kernel(" in text and named.search(text):
+                return script
+    return None
 
 
 def _marks(text: str) -> dict[tuple[str, str], str]:
