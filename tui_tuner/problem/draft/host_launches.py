@@ -70,8 +70,10 @@ def _pointers_to(kernel: str, program: HostProgram) -> dict[str, list[tuple[int,
         found.setdefault(one[1], []).append((one.start(), one["template"] or ""))
     for function in program.functions:
         chosen = re.compile(rf"\breturn\s*{named};").search(program.code, function.body, function.end)
-        for one in re.finditer(rf"\b(\w+)\s*=\s*{re.escape(function.name)}\s*\(", program.code) if chosen else ():
-            found.setdefault(one[1], []).append((one.start(), chosen["template"] or "" if chosen else ""))
+        if chosen is None:
+            continue
+        for one in re.finditer(rf"\b(\w+)\s*=\s*{re.escape(function.name)}\s*\(", program.code):
+            found.setdefault(one[1], []).append((one.start(), chosen["template"] or ""))
     return found
 
 
