@@ -54,8 +54,8 @@ def test_the_settings_without_a_file_are_the_defaults_of_the_models() -> None:
 
 
 def test_the_defaults_that_help_tells_of_a_session_are_those_of_its_options() -> None:
-    own = (action for command, action in actions() if command in ("tune", "resume"))
-    names = {action.dest: action for action in own if action.dest in SessionOptions.model_fields}
+    own = {command: [one for name, one in actions() if name == command] for command in ("tune", "resume")}
+    names = {action.dest: action for action in own["tune"] if action.dest in SessionOptions.model_fields}
     found = {
         name: re.search(r"\(default (\S+)\)|(\w+) \(default\)", action.help or "") for name, action in names.items()
     }
@@ -63,6 +63,8 @@ def test_the_defaults_that_help_tells_of_a_session_are_those_of_its_options() ->
     assert defaults.keys() >= {"max_evaluations", "max_calls", "seed", "strategy", "device", "llm"}
     for name, default in defaults.items():
         assert str(getattr(SessionOptions(), name)) == default, name
+    told = {action.dest: action.help or "" for action in own["resume"]}
+    assert all("as before" in told[name] for name in ("max_evaluations", "max_calls")), "a run's own, and no default"
 
 
 def test_no_value_is_called_value_and_every_argument_is_explained() -> None:
