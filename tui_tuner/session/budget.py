@@ -122,15 +122,19 @@ class Budget:
         if not self.allowed_of(1):
             raise BudgetSpent(f"the {self.evaluations} evaluations allowed are made")
 
+    def _stays(self, is_spent: Callable[[], bool]) -> bool:
+        """Whether a limit is reached, and is not raised then."""
+        if is_spent():
+            self.when_spent()
+        return is_spent()
+
     def check_calls(self) -> None:
         """Whether another call of the model is allowed.
 
         Raises:
             BudgetSpent: it is not.
         """
-        if not self.calls_left:
-            self.when_spent()
-        if not self.calls_left:
+        if self._stays(lambda: not self.calls_left):
             raise BudgetSpent(f"the {self._options.max_calls} model calls allowed are made")
 
     def check_time(self, elapsed: float) -> None:
@@ -141,9 +145,7 @@ class Budget:
         """
         if self._stopped:
             raise BudgetSpent(self._stopped)
-        if elapsed >= self._ends_s:
-            self.when_spent()
-        if elapsed >= self._ends_s:
+        if self._stays(lambda: elapsed >= self._ends_s):
             raise BudgetSpent(self.time_is_up)
 
     def check_cost(self, worst_case: float | None) -> None:
@@ -157,13 +159,9 @@ class Budget:
         if worst_case is None or self.cost is None:
             raise BudgetSpent("the model's price is unknown, so --max-cost allows no call")
         after = self.cost + worst_case
-        if after > self._options.max_cost:
-            self.when_spent()
-        limit = self._options.max_cost
-        if after > limit:
-            raise BudgetSpent(
-                f"the next call could cost {dollar_words(worst_case)} more than the {dollar_words(limit)} allowed"
-            )
+        if self._stays(lambda: after > (self._options.max_cost or 0.0)):
+            limit = dollar_words(self._options.max_cost)
+            raise BudgetSpent(f"the next call could cost {dollar_words(worst_case)} more than the {limit} allowed")
 
     def check_target(self, speedup: float) -> None:
         """Whether the target is still ahead.
