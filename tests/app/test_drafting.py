@@ -12,10 +12,10 @@ import pytest
 from tui_tuner.app.amending import Amending
 from tui_tuner.app.assumptions import assumptions
 from tui_tuner.app.drafting import _by_model, _Model, _to_draft, as_begun, confirmed
+from tui_tuner.app.first_draft import draft_of, off_the_loop
 from tui_tuner.app.named import problem_of
 from tui_tuner.app.needed import amended_for, needed
 from tui_tuner.app.sessions import time_taken, what_is_left
-from tui_tuner.app.writing import draft_of, off_the_loop
 from tui_tuner.errors import ProblemError, SettingsError
 from tui_tuner.evaluate.trials import TrialResult
 from tui_tuner.llm import Chunk, Stop, Usage

@@ -471,7 +471,7 @@ def test_init_takes_the_kernel_out_of_a_script_that_has_it_as_a_text(here: TuneH
     place = "int i = blockIdx.x * block_size_x + threadIdx.x;"
     kernel = f"__global__ void twice(float *to, float *of, int n)\n{{\n    {place} if (i < n) to[i] = 2 * of[i];\n}}\n"
     script = (
-        "import numpy as np\nfrom kernel_tuner import tune_kernel\nn = 50000\n"
+        "import numpy as np\nfrom kernel_tuner import tune_kernel\nn = 50000\nof = '\\d'  # Python warns of it\n"
         "to = np.zeros(n, np.float32)\nof = np.random.rand(n).astype(np.float32)\n"
         f'text = r"""\n{kernel}"""\n'
         'tune_kernel("twice", text, n, [to, of, np.int32(n)], {"block_size_x": [32, 64]})\n'

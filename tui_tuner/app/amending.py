@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from tui_tuner.app.first_draft import draft_of, init_command, off_the_loop
 from tui_tuner.app.needed import (
     MOST_HALVINGS,
     NOT_FINITE,
@@ -18,7 +19,6 @@ from tui_tuner.app.needed import (
     needed,
     unfilled,
 )
-from tui_tuner.app.writing import draft_of, init_command, off_the_loop
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.build.compilers import include_paths
 from tui_tuner.evaluate.given import with_name_of

@@ -8,7 +8,7 @@ from contextlib import suppress
 from itertools import groupby, islice
 from pathlib import Path
 
-from tui_tuner.app.writing import init_command
+from tui_tuner.app.first_draft import init_command
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.load import Written
 from tui_tuner.problem.toml_file import read_text

@@ -18,9 +18,9 @@ from typing import Any
 import tomli
 
 from tui_tuner.app.attaching import EndingSignals
+from tui_tuner.app.first_draft import off_the_loop
 from tui_tuner.app.named import problem_of
 from tui_tuner.app.sessions import KernelSessionSetup, begin_session
-from tui_tuner.app.writing import off_the_loop
 from tui_tuner.errors import ExitCode, JournalError, SettingsError, UserError, writing
 from tui_tuner.format import brief_duration, factor_in_lines
 from tui_tuner.headless import run_headless

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tui_tuner.app.amending import NOT_RUN, Amending
 from tui_tuner.app.choosing import local_options, model_of
-from tui_tuner.app.writing import draft_of, init_command, off_the_loop
+from tui_tuner.app.first_draft import draft_of, init_command, off_the_loop
 from tui_tuner.errors import ProblemError, UserError
 from tui_tuner.evaluate.trials import Trials
 from tui_tuner.format import time_is_up_words
@@ -24,7 +24,7 @@ from tui_tuner.llm.prices import worst_cost
 from tui_tuner.llm.streams import complete
 from tui_tuner.llm.structured import NoUsableReply
 from tui_tuner.problem.candidate import geometry
-from tui_tuner.problem.draft.counts import LEAST_TIMED
+from tui_tuner.problem.draft.launch_counts import LEAST_TIMED
 from tui_tuner.problem.draft.problem_file import ranked_kernels, scaffold, text_of
 from tui_tuner.problem.inputs import shape_of
 from tui_tuner.problem.languages import COMPILED, COMPILED_LANGUAGES

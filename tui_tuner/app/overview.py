@@ -179,7 +179,7 @@ async def problem_text(kernel: Path) -> tuple[Path, str]:
 async def _drafted(kernel: Path) -> str:
     """A first text, with what came of trying it above."""
     from tui_tuner.app.drafting import confirmed, drafted, unconfirmed
-    from tui_tuner.app.writing import off_the_loop
+    from tui_tuner.app.first_draft import off_the_loop
     from tui_tuner.session_options import SessionOptions
     from tui_tuner.settings import load_settings
 

@@ -23,9 +23,9 @@ from tui_tuner.app.choosing import (
     with_model,
 )
 from tui_tuner.app.drafting import confirmed
+from tui_tuner.app.first_draft import off_the_loop
 from tui_tuner.app.named import problem_of, with_recording
 from tui_tuner.app.starting import DraftDesk, SessionSetup
-from tui_tuner.app.writing import off_the_loop
 from tui_tuner.errors import DeviceError, JournalError, SettingsError, UserError
 from tui_tuner.evaluate.devices.choose import check_cluster, choose_device, cluster_address, recorded_file
 from tui_tuner.evaluate.devices.kinds import KINDS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
@@ -277,13 +278,18 @@ class KernelInScript(NamedTuple):
     says_launch: bool
 
 
-def kernel_in_script(file: Path) -> KernelInScript | None:
-    """The only text of a script with kernels; None where there is none, or more than one, or it is put together."""
-    script = read_text(file) if file.suffix == ".py" else ""
+def parsed_script(text: str) -> ast.Module:
+    """A script's tree, empty where it is none; what Python would warn of is nothing to whoever tunes a kernel."""
     try:
-        nodes = [] if _OF_PYTHON.search(script) else [*ast.walk(ast.parse(script))]
-    except (SyntaxError, ValueError, RecursionError):
-        return None
+        with warnings.catch_warnings(action="ignore"):
+            return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ast.Module([], [])
+
+
+def kernel_in_script(script: str) -> KernelInScript | None:
+    """The only text of a script with kernels; None where there is none, or more than one, or it is put together."""
+    nodes = [] if _OF_PYTHON.search(script) else [*ast.walk(parsed_script(script))]
     parts = {
         id(part)
         for one in nodes
@@ -307,7 +313,7 @@ def _refuse_script(file: Path, text: str) -> None:
         own = file.with_suffix(ending)
         host = f" --host {file}" if _SAYS_LAUNCH.search(text) else ""
         hint = f"write that text into {own.name}, and run: tuner-tui {own}{host}"
-        if kernel_in_script(file) is not None:
+        if kernel_in_script(text) is not None:
             hint = f"tuner-tui init {file} writes it into {own.name}, and its problem file; then: tuner-tui {own}"
         raise _refused(
             f"{kernel['name'] or kernel['opencl']}() is {title} in a text of Python", hint, file, text, kernel.start()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
@@ -16,6 +15,7 @@ from tui_tuner.problem.draft.script_arithmetic import UNKNOWN
 from tui_tuner.problem.draft.script_formulas import as_lambda
 from tui_tuner.problem.draft.script_values import ScriptArray, ScriptValues, called
 from tui_tuner.problem.draft.tuned_space import tuned_space
+from tui_tuner.problem.host_code import parsed_script
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import find_kernels
 
@@ -37,15 +37,6 @@ def host_in_c(script: str, language: Language, source: str) -> tuple[str, dict[s
     if read.spaces and not read.passes_numbers:  # its kernels have their sizes in their text
         read = _Script(script, language, kernels, as_numbers=True)
     return read.code, read.spaces
-
-
-def _parsed(text: str) -> ast.Module:
-    """A script's tree, empty where it is none; what Python would warn of is nothing to whoever tunes a kernel."""
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ast.Module([], [])
 
 
 def _statements(tree: ast.Module) -> Iterator[ast.stmt]:
@@ -81,7 +72,7 @@ class _Script:
         self._passed, self._lines = dict[str, list[str]](), [""] * (text.count("\n") + 2)
         self.spaces: dict[str, TunedSpace] = {}
         self.passes_numbers = False
-        tree = _parsed(text)
+        tree = parsed_script(text)
         for function in (one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef)):
             with suppress(*_UNREADABLE):
                 if (returns := as_lambda(function)) is not None:
@@ -213,9 +204,9 @@ class _Script:
             parts = [
                 self._values.value(one.value if isinstance(one, ast.FormattedValue) else one) for one in node.values
             ]
-            return "" if UNKNOWN in parts else "".join(map(str, parts)).replace('"', "")
+            return "" if UNKNOWN in parts else "".join(map(str, parts))
         text = self._values.value(node)
-        return text.replace('"', "") if isinstance(text, str) and "\n" not in text else ""
+        return text if isinstance(text, str) and "\n" not in text else ""
 
     def _operands(self, given: Sequence[ast.expr], line: int) -> list[str]:
         return [self._operand(node, line, place) for place, node in enumerate(given)]

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from tui_tuner.problem.draft.build_options import BuildMacro, build_macros
 from tui_tuner.problem.draft.c_expressions import NotArithmetic
 from tui_tuner.problem.draft.device_words import local_headers, words_of_device
 from tui_tuner.problem.draft.drafted import DraftedLaunch
@@ -22,7 +23,6 @@ from tui_tuner.problem.draft.host_promises import drawn_in, is_power, local_memo
 from tui_tuner.problem.draft.host_types import deduced, open_type, with_bytes_of_arrays
 from tui_tuner.problem.draft.launch_reading import NO_OPTIONS, LaunchReading
 from tui_tuner.problem.draft.opencl_launches import opencl_launches
-from tui_tuner.problem.draft.opencl_options import BuildMacro, build_macros
 from tui_tuner.problem.draft.same_numbers import SameNumbers
 from tui_tuner.problem.draft.small_sizes import usual_number
 from tui_tuner.problem.draft.stated_bounds import stated_bounds

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 
+from tui_tuner.problem.draft.build_options import BuildMacro
 from tui_tuner.problem.draft.c_expressions import NotArithmetic
 from tui_tuner.problem.draft.grid_reading import GridReading
 from tui_tuner.problem.draft.guesses import AXES
@@ -31,7 +32,6 @@ from tui_tuner.problem.draft.host_loops import is_of_some_steps
 from tui_tuner.problem.draft.host_memory import HostMemory
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.host_types import with_type_bytes
-from tui_tuner.problem.draft.opencl_options import BuildMacro
 from tui_tuner.problem.draft.root_sizes import counted_to, made_of_others
 from tui_tuner.problem.draft.worked_out import (
     as_size,

@@ -10,6 +10,7 @@ from tui_tuner.errors import ProblemError
 from tui_tuner.problem.by_value import Unknown, fields_of
 from tui_tuner.problem.c_types import type_words
 from tui_tuner.problem.check_arguments import why_not_passable
+from tui_tuner.problem.draft.build_options import build_options, options_of_scripts
 from tui_tuner.problem.draft.constants import DraftedConstant, drafted_constants
 from tui_tuner.problem.draft.device_words import header_directories, local_headers, text_of_headers
 from tui_tuner.problem.draft.draft import Draft
@@ -26,7 +27,6 @@ from tui_tuner.problem.draft.guesses import (
 )
 from tui_tuner.problem.draft.host_script import host_in_c
 from tui_tuner.problem.draft.launch import drafted_launch
-from tui_tuner.problem.draft.opencl_options import build_options, options_of_scripts
 from tui_tuner.problem.draft.order import in_any_order
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts, completed
 from tui_tuner.problem.draft.reach import reached_by

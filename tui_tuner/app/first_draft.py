@@ -1,4 +1,4 @@
-"""One kernel's draft as it is written, and the command that writes it."""
+"""One kernel's draft as the rules write it, before anything is run, and the command that writes it."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from tui_tuner.problem.draft.proposed_facts import ProposedFacts
 from tui_tuner.problem.draft.sizes import Amendments
 from tui_tuner.problem.host_code import kernel_in_script
 from tui_tuner.problem.load import Written, problem_in_text
+from tui_tuner.problem.toml_file import read_text
 from tui_tuner.resources import write_whole
 
 Result = TypeVar("Result")
@@ -73,7 +74,7 @@ def taken_out(file: Path) -> tuple[Path, Path | None]:
     Raises:
         ProblemError: there is such a file with something else in it, or it cannot be written.
     """
-    found = kernel_in_script(file) if file.is_file() else None
+    found = kernel_in_script(read_text(file)) if file.suffix == ".py" and file.is_file() else None
     if found is None:
         return file, None
     own, text = file.with_suffix(found.ending), found.text.strip("\n") + "\n"
