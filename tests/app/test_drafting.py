@@ -17,6 +17,7 @@ from tui_tuner.app.named import problem_of
 from tui_tuner.app.needed import amended_for, needed
 from tui_tuner.app.sessions import time_taken, what_is_left
 from tui_tuner.errors import ProblemError, SettingsError
+from tui_tuner.evaluate.given_fault import GivenFault, GivenFaultKind
 from tui_tuner.evaluate.trials import TrialResult
 from tui_tuner.llm import Chunk, Stop, Usage
 from tui_tuner.problem.draft.sizes import Amendments
@@ -27,6 +28,13 @@ from tui_tuner.settings import Settings
 from tui_tuner.strategies.propose_problem import DraftReply, facts_of, faults_of
 
 OPTIONS = SessionOptions(device="emulator")
+
+
+def fault_of(kind: GivenFaultKind, argument: str = "", nbytes: int = 0) -> GivenFault:
+    return GivenFault(message=f"it {kind}: {argument}", kind=kind, argument=argument, nbytes=nbytes)
+
+
+LATE, RACY = fault_of(GivenFaultKind.LATE), fault_of(GivenFaultKind.RACY)
 COLOURS = """\
 #include "screen.h"
 #define WIDTH 96
@@ -336,7 +344,7 @@ def test_an_index_of_a_fraction_below_zero_may_show_at_the_second_size_only(tmp_
 
         async def outcome(self, problem, tests):
             seen.append((not tests[0].sizes, problem.arguments[1].fill))
-            fault = "illegal access: touched memory 8 bytes before the start of argument 3"
+            fault = GivenFault(message="touched", kind=GivenFaultKind.BEFORE, argument="y", nbytes=8)
             return TrialResult(fault if seen[-1] == (False, None) else None, seconds=0.1)
 
     held = asyncio.run(Amending(file, problem_of(file), Picked()).held())
@@ -353,7 +361,8 @@ def test_a_draft_that_took_as_many_trials_as_there_are_and_holds_is_taken(tmp_pa
 
         async def outcome(self, problem, _):
             self.asked += 1
-            grows = f"touched memory 4 bytes past the end of argument {4 + self.asked % 3}"
+            name = problem.arguments[3 + self.asked % 3].name
+            grows = GivenFault(message="touched", kind=GivenFaultKind.BEHIND, argument=name, nbytes=4)
             return TrialResult(grows if self.asked < 12 else None, seconds=9.0)
 
     held = asyncio.run(Amending(file, problem_of(file), Slow()).held())
@@ -376,7 +385,7 @@ int main()
 """
 
 
-@pytest.mark.parametrize("slow", [TrialResult("time-out: did not end within 10 s"), TrialResult(None, seconds=9.0)])
+@pytest.mark.parametrize("slow", [TrialResult(LATE), TrialResult(None, seconds=9.0)])
 def test_numbers_that_the_source_states_are_made_smaller_where_they_take_long(tmp_path, slow):
     file = tmp_path / "rows.cu"
     file.write_text(STATED)
@@ -498,22 +507,24 @@ def problem(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("reason", "amendments"),
+    ("fault", "amendments"),
     [
-        ("touched memory 0 bytes past the end of argument 2 (block", Amendments(shapes={"from": "2 * n * m"})),
+        (fault_of(GivenFaultKind.BEHIND, "from"), Amendments(shapes={"from": "2 * n * m"})),
         (
-            "touched memory 40000 bytes before the start of argument 1 (block",
+            fault_of(GivenFaultKind.BEFORE, "to", nbytes=40000),
             Amendments(shapes={"to": "3 * n * m", "from": "3 * n * m"}),
         ),
-        ("leaves 3 of 9 elements of 'to' unwritten", Amendments(filled=frozenset({"to"}))),
-        ("no element of 'to' is a finite number", Amendments(filled=frozenset({"to"}))),
-        ("time-out: did not end within 10 s", Amendments(halvings=2)),
-        ("touched memory 999999999999 bytes past the end of argument 2 (block", None),
-        ("a kernel that computes nothing would pass the check of 'to'", None),
+        (fault_of(GivenFaultKind.UNWRITTEN, "to"), Amendments(filled=frozenset({"to"}))),
+        (fault_of(GivenFaultKind.NOT_FINITE, "to"), Amendments(filled=frozenset({"to"}))),
+        (LATE, Amendments(halvings=2)),
+        (fault_of(GivenFaultKind.TOO_LARGE), Amendments(halvings=1)),
+        (fault_of(GivenFaultKind.BEHIND, "from", nbytes=999999999999), None),
+        (fault_of(GivenFaultKind.CONSTANT, "to"), None),
+        (fault_of(GivenFaultKind.OUTSIDE), None),
     ],
 )
-def test_what_running_a_draft_says_amends_it(problem, reason, amendments):
-    assert amended_for(Amendments(), reason, problem) == amendments
+def test_what_running_a_draft_says_amends_it(problem, fault, amendments):
+    assert amended_for(Amendments(), fault, problem) == amendments
 
 
 PRODUCT = """
@@ -550,31 +561,30 @@ def test_arrays_that_pointers_walk_through_are_grown_by_how_long_their_rows_are(
 
 def test_arrays_that_are_large_already_are_not_grown_for_an_index_that_is_wrong(problem):
     large = problem.model_copy(update={"sizes": {"n": 4096, "m": 4096}})
-    before = "touched memory 9 bytes before the start of argument 1 (block"
+    before = fault_of(GivenFaultKind.BEFORE, "to", nbytes=9)
     positive = amended_for(Amendments(shapes={"to": "9 * n"}), before, large)
     assert positive == Amendments(positive=True)  # of a fraction below zero it may make an index
     assert amended_for(positive, before, large) is None
 
 
-NOTHING = "at n=9 a kernel that computes nothing would pass the check of '{}'"
-STRAY = "illegal access: touched memory 9 bytes past the end of argument 2"
+STRAY = fault_of(GivenFaultKind.BEHIND, "at", nbytes=9)
 
 
 @pytest.mark.parametrize(
-    ("reason", "told"),
+    ("fault", "told"),
     [
         (
-            NOTHING.format("mask"),
+            fault_of(GivenFaultKind.CONSTANT, "mask"),
             "'mask' is a flag (line 5 sets it to false, line 6 sets it to 1) that holds one value",
         ),
-        (NOTHING.format("to"), "with these 'to' holds one value"),
-        (NOTHING.format("left"), "its text does not name 'left' between its braces"),
-        ("at n=9 no element of 'to' is a finite number", "a division by zero, as scalars may lead to"),
-        ("the kernel as given is not even right against itself: ...", "its threads race"),
+        (fault_of(GivenFaultKind.CONSTANT, "to"), "with these 'to' holds one value"),
+        (fault_of(GivenFaultKind.CONSTANT, "left"), "its text does not name 'left' between its braces"),
+        (fault_of(GivenFaultKind.NOT_FINITE, "to"), "a division by zero, as scalars may lead to"),
+        (RACY, "its threads race"),
         (STRAY, "'at' is an array of Cell (int first, float weight): fill, low and high of its members"),
     ],
 )
-def test_what_to_write_is_told_with_the_lines_that_say_why(tmp_path, reason, told):
+def test_what_to_write_is_told_with_the_lines_that_say_why(tmp_path, fault, told):
     file = tmp_path / "cells.cu"
     file.write_text(
         "struct Cell { int first; float weight; };\nstruct Pair { float a, b; };\n"
@@ -582,7 +592,7 @@ def test_what_to_write_is_told_with_the_lines_that_say_why(tmp_path, reason, tol
         "{\n    mask[threadIdx.x] = false;\n"
         "    if (to[0]) mask[0] = 1;\n    to[threadIdx.x] = at[threadIdx.x].weight + of[0].a;\n}\n"
     )
-    assert told in needed(reason, problem_of(file).problem)
+    assert told in needed(fault, problem_of(file).problem)
 
 
 def test_whole_numbers_that_may_say_where_a_kernel_reads_are_named(tmp_path):
@@ -605,8 +615,8 @@ def test_a_draft_that_holds_only_since_its_arrays_were_grown_and_that_computes_n
         " k<<<n / 64, 64>>>(a, w, n); }\n"
     )
     trial = TrialResult(None, hardly_changed={"to": (3, 8192)})
-    outside = TrialResult("illegal access: touched memory 1 bytes before the start of argument 2 (block 0,0,0)")
-    with pytest.raises(ProblemError, match="before the start of argument 2") as error:
+    outside = TrialResult(fault_of(GivenFaultKind.BEFORE, "wall", nbytes=1))
+    with pytest.raises(ProblemError, match="it touches what is before an array: wall") as error:
         asyncio.run(Amending(file, problem_of(file), Told(outside, trial, trial)).held())
     assert "'wall', or function = \"make_wall\" makes it" in error.value.hint
 
@@ -652,10 +662,10 @@ def test_a_kernel_that_races_is_tried_without_negative_numbers(tmp_path):
         "int main() { int n = 8192; float *a, *b; cudaMalloc(&a, n * 4); cudaMalloc(&b, n * 4);"
         " k<<<n / 64, 64>>>(a, b, n); }\n"
     )
-    well, racing = TrialResult(None), TrialResult("the kernel as given is not even right against itself: at n=95")
+    well, racing = TrialResult(None), TrialResult(RACY)
     written = asyncio.run(Amending(file, problem_of(file), Told(well, racing, well, well)).held())
     assert 'fill = "uniform"' in written.text
-    with pytest.raises(ProblemError, match="not even right against itself"):
+    with pytest.raises(ProblemError, match="it differs from itself"):
         asyncio.run(Amending(file, problem_of(file), Told(racing, racing)).held())
 
 
@@ -669,8 +679,8 @@ def test_scalars_that_are_guesses_are_named_where_a_draft_does_not_hold(tmp_path
         "int main() { int n = 8192; float *a, *b; cudaMalloc(&a, n * 4); cudaMalloc(&b, n * 4);"
         " k<<<n / 64, 64>>>(a, b, n, bits_of(n)); }\n"
     )
-    racing = TrialResult("the kernel as given is not even right against itself: at n=8192: to[0] is 1, expected 2")
-    with pytest.raises(ProblemError, match="not even right against itself") as error:
+    racing = TrialResult(RACY)
+    with pytest.raises(ProblemError, match="it differs from itself") as error:
         asyncio.run(Amending(file, problem_of(file), Told(racing, racing)).held())
     assert "that bits is 1 is a guess: give it the value that the host passes" in error.value.hint
 
@@ -692,10 +702,10 @@ class Told:
 
 
 def test_what_is_no_number_though_outputs_are_filled_is_tried_without_negative_numbers(problem):
-    filled = Amendments(filled=frozenset({"to"}))
-    amended = amended_for(filled, "no element of 'to' is a finite number", problem)
+    filled, not_finite = Amendments(filled=frozenset({"to"})), fault_of(GivenFaultKind.NOT_FINITE, "to")
+    amended = amended_for(filled, not_finite, problem)
     assert amended == replace(filled, positive=True)
-    assert amended_for(amended, "no element of 'to' is a finite number", problem) is None
+    assert amended_for(amended, not_finite, problem) is None
 
 
 def test_another_file_with_the_hosts_code_is_read_for_a_draft_only(tmp_path):

@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from tui_tuner.evaluate.devices.base import DeviceFault, Inspection, KernelArgument
+from tui_tuner.evaluate.devices.base import Buffers, Inspection, KernelArgument
 from tui_tuner.evaluate.devices.cuda.ceilings import measure_ceilings
 from tui_tuner.evaluate.devices.cuda.device import CudaDevice
 from tui_tuner.evaluate.devices.cuda.timing import open_clock
+from tui_tuner.evaluate.devices.faults import DeviceFault
 from tui_tuner.evaluate.tolerance import Bound, compare
 from tui_tuner.problem.candidate import Geometry
 from tui_tuner.problem.dtypes import dtype_named, is_floating
@@ -52,7 +53,7 @@ class Scenarios:
         after_launches = self.device.download(buffers, 0)
         times = self.device.time(kernel, buffers, shape, 45, LIMIT_S)
         after_timing = self.device.download(buffers, 0)
-        violation = self.device.guard_violation(buffers)
+        violation = self._violation(buffers)
         self.device.free(buffers)
         return {
             "right": bool(np.array_equal(after_launches, values + 1) and np.array_equal(after_timing, values + 1)),
@@ -95,7 +96,7 @@ class Scenarios:
             except DeviceFault as fault:
                 return {**outcome, "fault": fault.kind.name}
             outcome["values"].append(bool(np.array_equal(self.device.download(buffers, 3), values[1] + values[2])))
-            outcome["violation"] = self.device.guard_violation(buffers)
+            outcome["violation"] = self._violation(buffers)
             self.device.free(buffers)
         return outcome
 
@@ -259,7 +260,7 @@ class Scenarios:
         buffers = self.device.allocate([np.zeros(1003, np.uint8)], frozenset(), guard_end=False)
         array = buffers.handle.arrays[0]
         self.device._driver.fill8(array.address + 1003 + 5, 1, 3)
-        behind = self.device.guard_violation(buffers)
+        behind = self._violation(buffers)
         self.device._driver.fill8(array.address + 500, 1, 1)
         return {"behind": behind, "changed": self.device.changed(buffers, [0])}
 
@@ -269,13 +270,17 @@ class Scenarios:
             self.device.free(buffers)
         return self.restored()
 
+    def _violation(self, buffers: Buffers) -> str | None:
+        fault = self.device.guard_violation(buffers)
+        return None if fault is None else fault.message
+
     def _run(self, symbol: str, arguments: list[KernelArgument], *, guard_end: bool = True) -> dict[str, Any]:
         kernel = self.device.load(self.cubin, symbol)
         buffers = self.device.allocate(arguments, ALL, guard_end=guard_end)
         try:
             self.device.launch(kernel, buffers, ONE, LIMIT_S)
             return {
-                "violation": self.device.guard_violation(buffers),
+                "violation": self._violation(buffers),
                 "first": float(self.device.download(buffers, 0)[0]),
             }
         finally:

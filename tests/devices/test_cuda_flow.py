@@ -10,13 +10,14 @@ import pytest
 from fake_cuda import FakeBackend, FakeDriver, cubin, floats
 
 from tui_tuner.errors import DeviceError, DeviceLost, MachineError
-from tui_tuner.evaluate.devices.base import DeviceFault, Inspection
+from tui_tuner.evaluate.devices.base import Inspection
 from tui_tuner.evaluate.devices.cuda import device as cuda
 from tui_tuner.evaluate.devices.cuda.ceilings import CEILING_SOURCE, LEAST_BYTES, computed_ceilings, measure_ceilings
 from tui_tuner.evaluate.devices.cuda.checks import checks_candidate, kernel_for
 from tui_tuner.evaluate.devices.cuda.driver import Driver
 from tui_tuner.evaluate.devices.cuda.timing import ClockSampler
 from tui_tuner.evaluate.devices.cuda.transfers import PIECE, Transfers
+from tui_tuner.evaluate.devices.faults import DeviceFault
 from tui_tuner.evaluate.devices.kind import DeviceChoice
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind
 from tui_tuner.evaluate.tolerance import Bound
@@ -139,7 +140,8 @@ def test_a_kernel_that_takes_a_list_of_addresses_finds_the_parts_of_its_array_by
     assert device.download(buffers, 0).tolist() == [[2, 4, 6], [8, 10, 12]]
     assert device.guard_violation(buffers) is None
     (ctypes.c_uint64 * 2).from_address(buffers.handle.arrays[0].given)[1] = 0
-    assert device.guard_violation(buffers) == "argument 1: wrote to its list of addresses, which can only be read"
+    found = device.guard_violation(buffers).message
+    assert found == "argument 1: wrote to its list of addresses, which can only be read"
 
 
 @pytest.mark.parametrize(
@@ -339,7 +341,7 @@ def test_a_write_beyond_an_array_names_the_argument(device, backend, tmp_path):
     buffers = device.allocate([np.zeros(4, np.float32), np.zeros(5, np.float32)], frozenset())
     assert device.guard_violation(buffers) is None
     device.launch(kernel, buffers, ONE, 1.0)
-    assert device.guard_violation(buffers) == "argument 2: wrote past its end (first damaged byte +0)"
+    assert device.guard_violation(buffers).message == "argument 2: wrote past its end (first damaged byte +0)"
 
 
 def test_memory_that_does_not_suffice_is_a_launch_failure_and_is_given_back(device, driver):

@@ -16,11 +16,12 @@ import numpy as np
 import pytest
 
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.devices.base import CannotWatch, DeviceFault, WatchedLaunch
+from tui_tuner.evaluate.devices.base import CannotWatch, WatchedLaunch
 from tui_tuner.evaluate.devices.choose import compiler_for
 from tui_tuner.evaluate.devices.cuda import CudaError, driver, sanitizer
 from tui_tuner.evaluate.devices.cuda.sanitizer import few_blocks, first_finding, first_in_a_warp, launch_under
 from tui_tuner.evaluate.devices.cuda.watched_launches import launch_all
+from tui_tuner.evaluate.devices.faults import DeviceFault
 from tui_tuner.evaluate.devices.kind import DeviceChoice
 from tui_tuner.evaluate.devices.probe import DeviceReport
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind

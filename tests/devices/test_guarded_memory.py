@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tui_tuner.evaluate.devices.cuda import CudaError
 from tui_tuner.evaluate.devices.cuda.driver import AccessDescription, AllocationProperties
 from tui_tuner.evaluate.devices.cuda.guarded_memory import GuardedMemory, page_layout
+from tui_tuner.evaluate.devices.faults import Stray
 from tui_tuner.evaluate.devices.guard_bands import BAND, PATTERN, Layout, band_layout, damage, pattern
 from tui_tuner.problem.dtypes import dtype_named
 
@@ -60,13 +61,17 @@ def test_the_pattern_goes_on_at_odd_offsets(start):
 def test_damage_names_the_nearest_byte_on_either_side():
     layout = Layout(mapped=64, offset=16, nbytes=5)
     before, after = pattern(0, 16), pattern(21, 43)
-    assert damage(layout, before, after) is None
+    assert damage(0, layout, before, after) is None
     broken = after.copy()
     broken[[3, 9]] ^= 1
-    assert damage(layout, before, broken) == "wrote past its end (first damaged byte +3)"
+    found = damage(0, layout, before, broken)
+    assert found.message == "argument 1: wrote past its end (first damaged byte +3)"
+    assert found.stray == Stray(0, 3, is_before=False)
     broken = before.copy()
     broken[[2, 12]] ^= 1
-    assert damage(layout, broken, after) == "wrote before its start (nearest damaged byte -4)"
+    found = damage(0, layout, broken, after)
+    assert found.message == "argument 1: wrote before its start (nearest damaged byte -4)"
+    assert found.stray == Stray(0, 4, is_before=True)
 
 
 @pytest.mark.parametrize("virtual_memory", [True, False])
@@ -87,7 +92,9 @@ def test_a_write_one_byte_past_an_array_is_noticed(virtual_memory):
     memory = GuardedMemory(driver, 0)
     whole, damaged = (memory.allocate(21, guard_end=True) for _ in range(2))
     ctypes.memset(damaged.address + 21, 0, 1)
-    assert memory.violation({0: whole, 2: damaged}) == (2, "wrote past its end (first damaged byte +0)")
+    found = memory.violation({0: whole, 2: damaged})
+    assert found.message == "argument 3: wrote past its end (first damaged byte +0)"
+    assert found.stray == Stray(2, 0, is_before=False)
 
 
 @pytest.mark.parametrize("virtual_memory", [True, False])
@@ -100,11 +107,13 @@ def test_a_list_of_the_addresses_of_an_arrays_parts_is_guarded_and_only_read(vir
     assert list(listed) == [array.address + 16, array.address + 8, array.address]
     assert memory.violation({0: plain, 1: array}) is None
     listed[1] += 8
-    words = "wrote to its list of addresses, which can only be read"
-    assert memory.violation({0: plain, 1: array}) == (1, words)
+    words = "argument 2: wrote to its list of addresses, which can only be read"
+    found = memory.violation({0: plain, 1: array})
+    assert (found.message, found.stray) == (words, None)
     ctypes.memset(array.given + 24, 0, 1)
-    words = "its list of addresses: wrote past its end (first damaged byte +0)"
-    assert memory.violation({0: plain, 1: array}) == (1, words)
+    words = "argument 2: its list of addresses: wrote past its end (first damaged byte +0)"
+    found = memory.violation({0: plain, 1: array})
+    assert (found.message, found.stray) == (words, None)
     plain.release()
     array.release()
     assert driver.blocks == {}

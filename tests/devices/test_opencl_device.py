@@ -6,8 +6,8 @@ import pytest
 from tests.structures import STRUCTURES
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.build.compilers.opencl import OpenCLCompiler
-from tui_tuner.evaluate.devices.base import DeviceFault
 from tui_tuner.evaluate.devices.choose import open_device
+from tui_tuner.evaluate.devices.faults import DeviceFault
 from tui_tuner.evaluate.devices.kind import DeviceChoice
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.candidate import Candidate, Geometry
@@ -100,7 +100,7 @@ def test_times_are_positive_and_as_many_as_launches(device, artifact, buffers):
 def test_a_write_beyond_an_array_is_found(device, artifact, symbol, rest, found):
     buffers = device.allocate([np.ones(N, np.float32), *rest], frozenset({0}))
     device.launch(device.load(artifact, symbol), buffers, Geometry((1, 1, 1), (1, 1, 1)), 10.0)
-    assert device.guard_violation(buffers) == found
+    assert device.guard_violation(buffers).message == found
     device.free(buffers)
 
 

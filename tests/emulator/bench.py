@@ -15,7 +15,8 @@ import pytest
 
 from tui_tuner.evaluate.build.compilers import Compiler, Recipe
 from tui_tuner.evaluate.build.compilers.emulator import LAUNCH
-from tui_tuner.evaluate.devices.base import DeviceFault, KernelArgument, LoadedKernel
+from tui_tuner.evaluate.devices.base import KernelArgument, LoadedKernel
+from tui_tuner.evaluate.devices.faults import DeviceFault
 from tui_tuner.evaluate.devices.native.device import NativeDevice
 from tui_tuner.problem.candidate import Candidate, Geometry
 from tui_tuner.problem.model import Configuration, Launch

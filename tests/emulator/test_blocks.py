@@ -8,7 +8,8 @@ import pytest
 from tests.emulator.bench import KERNELS, Bench
 from tests.structures import STRUCTURES
 from tests.waiting import processor_s
-from tui_tuner.evaluate.devices.base import DeviceFault, LoadedKernel
+from tui_tuner.evaluate.devices.base import LoadedKernel
+from tui_tuner.evaluate.devices.faults import DeviceFault
 from tui_tuner.problem.candidate import Geometry
 from tui_tuner.problem.placement import Placement
 

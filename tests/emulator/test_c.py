@@ -9,7 +9,7 @@ import pytest
 from tests.emulator.bench import Bench, descendants
 from tests.structures import STRUCTURES
 from tui_tuner.evaluate.build.compilers.gnu import CCompiler
-from tui_tuner.evaluate.devices.base import DeviceFault
+from tui_tuner.evaluate.devices.faults import DeviceFault
 from tui_tuner.evaluate.local import PAUSES_S
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.candidate import Geometry

@@ -9,7 +9,8 @@ import pytest
 
 from tests.emulator.bench import KERNELS, Bench
 from tests.waiting import LIMIT_S, is_running
-from tui_tuner.evaluate.devices.base import DeviceFault, LoadedKernel
+from tui_tuner.evaluate.devices.base import LoadedKernel
+from tui_tuner.evaluate.devices.faults import DeviceFault, Stray
 from tui_tuner.evaluate.devices.native.verdict import checked_times
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.candidate import Geometry
@@ -44,16 +45,20 @@ def test_a_read_before_the_start_faults_where_the_start_is_guarded(emulator: Ben
 
 
 @pytest.mark.parametrize(
-    ("index", "guard_end", "where"), [(-1, True, "before its start"), (100, False, "past its end")]
+    ("index", "guard_end", "where", "nbytes"),
+    [(-1, True, "before its start", 1), (100, False, "past its end", 36 * 4)],
 )
 def test_a_write_beside_an_array_in_its_own_page_is_found(
-    emulator: Bench, load: Load, index: int, guard_end: bool, where: str
+    emulator: Bench, load: Load, index: int, guard_end: bool, where: str, nbytes: int
 ) -> None:
     device = emulator.device
     buffers = device.allocate([np.zeros(64, np.float32), np.int32(index)], frozenset(), guard_end=guard_end)
     assert device.guard_violation(buffers) is None
     device.launch(load("write_at"), buffers, ONE, 10)
-    assert device.guard_violation(buffers) == f"argument 1 was written {where}"
+    found = device.guard_violation(buffers)
+    assert found is not None
+    assert found.message == f"argument 1 was written {where}"
+    assert found.stray == Stray(0, nbytes, is_before=index < 0)
     device.free(buffers)
 
 
@@ -61,7 +66,9 @@ def test_a_write_into_the_few_bytes_between_end_and_guard_is_found(emulator: Ben
     device = emulator.device
     buffers = device.allocate([np.zeros(37, np.uint8), np.int32(37)], frozenset())
     device.launch(load("one_byte_past"), buffers, ONE, 10)
-    assert device.guard_violation(buffers) == "argument 1 was written past its end"
+    found = device.guard_violation(buffers)
+    assert found is not None
+    assert (found.message, found.stray) == ("argument 1 was written past its end", Stray(0, 0, is_before=False))
     device.free(buffers)
 
 

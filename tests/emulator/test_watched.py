@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from tests.emulator.bench import Bench
-from tui_tuner.evaluate.devices.base import CannotWatch, DeviceFault, WatchedLaunch
+from tui_tuner.evaluate.devices.base import CannotWatch, WatchedLaunch
+from tui_tuner.evaluate.devices.faults import DeviceFault
 from tui_tuner.evaluate.results import Failure, FailureKind
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.evaluate.sanitizers import with_lines

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tui_tuner.evaluate.devices.base import Buffers, Device, Inspection, KernelArgument, LoadedKernel
+from tui_tuner.evaluate.devices.faults import DeviceFault
 from tui_tuner.evaluate.results import DeviceInfo, Resources
 from tui_tuner.problem.candidate import Geometry
 
@@ -45,7 +46,7 @@ class NumpyDevice(Device):
     def download(self, buffers: Buffers, index: int) -> np.ndarray:
         return np.copy(buffers.handle[index])
 
-    def guard_violation(self, buffers: Buffers) -> str | None:
+    def guard_violation(self, buffers: Buffers) -> DeviceFault | None:
         return None
 
     def free(self, buffers: Buffers) -> None:

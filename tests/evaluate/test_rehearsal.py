@@ -9,8 +9,9 @@ import pytest
 from tests.evaluate.numpy_device import NumpyDevice
 from tests.evaluate.test_workbench import REFERENCE, as_given, executable, off_by_a_little, skips_the_tail
 from tests.session.fakes import PROBLEM, SOURCE
-from tui_tuner.evaluate.devices.base import DeviceFault
+from tui_tuner.evaluate.devices.faults import DeviceFault, Stray
 from tui_tuner.evaluate.given import kept_tests
+from tui_tuner.evaluate.given_fault import GivenFault, GivenFaultKind
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.runner.protocol import RehearsalAnswer
 from tui_tuner.evaluate.runner.workbench import Workbench
@@ -45,6 +46,17 @@ def faults(*, fatal: bool) -> Any:
     return kernel
 
 
+def strays(*, is_before: bool) -> Any:
+    def kernel(y: np.ndarray, x: np.ndarray, n: int) -> float:
+        raise DeviceFault(FailureKind.ILLEGAL_ACCESS, "touched", stray=Stray(1, 12, is_before))
+
+    return kernel
+
+
+def endless(y: np.ndarray, x: np.ndarray, n: int) -> float:
+    raise DeviceFault(FailureKind.TIMEOUT, "did not end")
+
+
 def zero(y: np.ndarray, x: np.ndarray, n: int) -> float:
     y[...] = 0
     return 1.0
@@ -66,21 +78,26 @@ def test_a_test_at_which_the_kernel_as_given_can_be_checked_has_no_reason_agains
 
 
 @pytest.mark.parametrize(
-    ("kernel", "reason"),
+    ("kernel", "kind", "argument", "message"),
     [
-        (faults(fatal=False), "illegal access: a read past the end"),
-        (skips_the_tail, "the kernel as given leaves 1 of 33 elements of 'y' unwritten"),
-        (zero, "a kernel that computes nothing would pass the check of 'y'"),
-        (infinite, "no element of 'y' is a finite number"),
-        (other_each_time, "not even right against itself"),
+        (faults(fatal=False), GivenFaultKind.OUTSIDE, "", "illegal access: a read past the end"),
+        (strays(is_before=False), GivenFaultKind.BEHIND, "x", "illegal access: touched"),
+        (strays(is_before=True), GivenFaultKind.BEFORE, "x", "illegal access: touched"),
+        (skips_the_tail, GivenFaultKind.UNWRITTEN, "y", "the kernel as given leaves 1 of 33 elements of 'y' unwritten"),
+        (zero, GivenFaultKind.CONSTANT, "y", "a kernel that computes nothing would pass the check of 'y'"),
+        (infinite, GivenFaultKind.NOT_FINITE, "y", "no element of 'y' is a finite number"),
+        (other_each_time, GivenFaultKind.RACY, "", "not even right against itself"),
+        (endless, GivenFaultKind.LATE, "", "time-out: did not end"),
     ],
 )
 def test_what_the_kernel_as_given_fails_at_is_the_reason_against_a_test(
-    tmp_path: Path, kernel: Any, reason: str
+    tmp_path: Path, kernel: Any, kind: GivenFaultKind, argument: str, message: str
 ) -> None:
     outcome = rehearsed(problem_in(tmp_path), kernel)
-    assert reason in (outcome.reason or "")
-    assert not outcome.fatal
+    assert outcome.fault is not None
+    assert message in outcome.fault.message
+    assert (outcome.fault.kind, outcome.fault.argument, outcome.fatal) == (kind, argument, False)
+    assert outcome.fault.nbytes == (12 if "touched" in message else 0)
 
 
 def test_a_fault_that_costs_the_device_costs_the_runner_too(tmp_path: Path) -> None:
@@ -91,14 +108,16 @@ def test_a_fault_that_costs_the_device_costs_the_runner_too(tmp_path: Path) -> N
 def test_a_reference_that_disagrees_or_raises_at_a_proposed_test_is_a_reason_and_no_error(
     tmp_path: Path, reference: str
 ) -> None:
-    assert "reference" in (rehearsed(problem_in(tmp_path, reference), as_given).reason or "")
+    fault = rehearsed(problem_in(tmp_path, reference), as_given).fault
+    assert fault is not None
+    assert "reference" in fault.message
 
 
 def test_arrays_that_do_not_fit_are_a_reason(tmp_path: Path) -> None:
     def too_large(y: np.ndarray, x: np.ndarray, n: int) -> float:
         raise MemoryError
 
-    assert rehearsed(problem_in(tmp_path), too_large).reason == "its arrays do not fit in memory"
+    assert rehearsed(problem_in(tmp_path), too_large).fault == GivenFault(message="its arrays do not fit in memory")
 
 
 def test_the_kernel_sees_the_inputs_of_the_test_and_its_sizes(tmp_path: Path) -> None:
@@ -109,7 +128,7 @@ def test_the_kernel_sees_the_inputs_of_the_test_and_its_sizes(tmp_path: Path) ->
         return as_given(y, x, n)
 
     test = Test(sizes={"n": 7}, inputs={"x": InputFill(fill="arange")})
-    assert rehearsed(problem_in(tmp_path), looks, test).reason is None
+    assert rehearsed(problem_in(tmp_path), looks, test).fault is None
     assert len(seen) == 4  # for the result, and checked: with either guard
     assert all(x.tolist() == list(range(7)) for x in seen)
 

@@ -12,7 +12,7 @@ from tests.evaluate.numpy_device import NumpyDevice
 from tests.evaluate.test_workbench import as_given, bench, executable, twice_as_fast, writes_nothing
 from tests.session.fakes import PROBLEM, SOURCE
 from tui_tuner.errors import ProblemError
-from tui_tuner.evaluate.devices.base import DeviceFault
+from tui_tuner.evaluate.devices.faults import DeviceFault
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.runner.workbench import Workbench
 from tui_tuner.evaluate.verify import drafts

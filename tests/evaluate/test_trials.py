@@ -11,14 +11,16 @@ import pytest
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate import trials
 from tui_tuner.evaluate.devices.kind import DeviceChoice, DeviceSelection
+from tui_tuner.evaluate.given_fault import GivenFault, GivenFaultKind
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.evaluate.site import LocalOptions
 from tui_tuner.evaluate.trials import TrialResult, Trials
 from tui_tuner.problem.load import load_problem
 from tui_tuner.problem.model import Problem
 
-RIGHT, WRONG = TrialResult(None), TrialResult("wrong result")
-UNBUILT = TrialResult("tensor cores are not emulated", is_built=False)
+RIGHT, WRONG = TrialResult(None), TrialResult(GivenFault(message="wrong result"))
+NO_COMPILER = TrialResult(GivenFault(message="nvcc"), is_built=False)
+UNBUILT = TrialResult(GivenFault(message="tensor cores are not emulated"), is_built=False)
 
 
 @dataclass
@@ -27,7 +29,7 @@ class Benches:
 
     results: Mapping[str, TrialResult]
     missing: str = ""
-    timed: Callable[[int], TrialResult] = lambda _: TrialResult("not asked for")
+    timed: Callable[[int], TrialResult] = lambda _: TrialResult(GivenFault(message="not asked for"))
     asked: list[str] = field(default_factory=list)
     closed: list[str] = field(default_factory=list)
 
@@ -91,7 +93,12 @@ def later(drafted: Callable[[int], Problem]) -> Callable[[int], Awaitable[Proble
         ({"emulator": WRONG}, "cuda", WRONG, ["emulator"]),
         ({"emulator": UNBUILT, "cuda:0": RIGHT}, "cuda", RIGHT, ["emulator", "cuda:0"]),
         ({"emulator": UNBUILT, "cuda:0": WRONG}, "cuda", WRONG, ["emulator", "cuda:0"]),
-        ({"emulator": UNBUILT, "cuda:0": TrialResult("nvcc", is_built=False)}, "cuda", UNBUILT, ["emulator", "cuda:0"]),
+        (
+            {"emulator": UNBUILT, "cuda:0": NO_COMPILER},
+            "cuda",
+            UNBUILT,
+            ["emulator", "cuda:0"],
+        ),
         ({"emulator": UNBUILT}, "emulator", UNBUILT, ["emulator"]),
     ],
 )
@@ -127,7 +134,7 @@ def linear(size: int) -> TrialResult:
 
 def cubic(size: int) -> TrialResult:
     return (
-        TrialResult("time-out: did not end within 10 s")
+        TrialResult(GivenFault(message="did not end", kind=GivenFaultKind.LATE))
         if size > 2**16
         else TrialResult(None, launch_ms=(size / 2**13) ** 3)
     )
@@ -140,8 +147,12 @@ def cubic(size: int) -> TrialResult:
         (linear, 2**25, 2**25),
         (cubic, 2**20, 2**14),
         (lambda _: TrialResult(None, launch_ms=0.001), 2**10, 2**24),  # where the arrays take 192 MiB
-        (lambda size: linear(size) if size < 2**14 else TrialResult("illegal access"), 2**10, 2**12),
-        (lambda _: TrialResult("wrong result"), 2**10, 2**10),
+        (
+            lambda size: linear(size) if size < 2**14 else WRONG,
+            2**10,
+            2**12,
+        ),
+        (lambda _: TrialResult(GivenFault(message="wrong result")), 2**10, 2**10),
     ],
 )
 async def test_guessed_sizes_are_doubled_until_a_launch_keeps_the_gpu_busy(

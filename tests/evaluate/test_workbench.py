@@ -13,7 +13,8 @@ import pytest
 from tests.evaluate.numpy_device import NumpyDevice
 from tests.session.fakes import PROBLEM, SOURCE
 from tui_tuner.errors import ProblemError
-from tui_tuner.evaluate.devices.base import Buffers, ClockSample, DeviceFault, Inspection, KernelArgument, LoadedKernel
+from tui_tuner.evaluate.devices.base import Buffers, ClockSample, Inspection, KernelArgument, LoadedKernel
+from tui_tuner.evaluate.devices.faults import DeviceFault
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind
 from tui_tuner.evaluate.runner.protocol import Executable, LaunchShape, SanitizeAnswer, SanitizeRequest, receive
 from tui_tuner.evaluate.runner.server import Runner

@@ -13,7 +13,8 @@ from tests.evaluate.numpy_device import NumpyDevice
 from tests.evaluate.test_workbench import as_given, bench, executable, twice_as_fast
 from tests.trust.test_machine_faults import GOOD, evaluator
 from tui_tuner.errors import DeviceLost, MachineError
-from tui_tuner.evaluate.devices.base import Buffers, DeviceFault, LoadedKernel
+from tui_tuner.evaluate.devices.base import Buffers, LoadedKernel
+from tui_tuner.evaluate.devices.faults import DeviceFault
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Failure, FailureKind
 from tui_tuner.evaluate.runner.protocol import INCUMBENT, ComparisonAnswer
 from tui_tuner.evaluate.runner.supervisor import RunnerDied
@@ -86,8 +87,9 @@ class LosesDevice:
 class Guarded(NumpyDevice):
     """Has a guard where the input begins."""
 
-    def guard_violation(self, buffers: Buffers) -> str | None:
-        return "argument 2: its guard" if buffers.handle[1][0] == SPOILT else None
+    def guard_violation(self, buffers: Buffers) -> DeviceFault | None:
+        is_spoilt = buffers.handle[1][0] == SPOILT
+        return DeviceFault(FailureKind.ILLEGAL_ACCESS, "argument 2: its guard") if is_spoilt else None
 
 
 class Uncounted(NumpyDevice):

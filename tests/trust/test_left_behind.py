@@ -15,7 +15,7 @@ from tests.emulator.bench import Bench, change_executors, descendants
 from tui_tuner.errors import SandboxError
 from tui_tuner.evaluate.build.compilers.emulator import EmulatorCompiler
 from tui_tuner.evaluate.build.compilers.gnu import CCompiler
-from tui_tuner.evaluate.devices.base import DeviceFault
+from tui_tuner.evaluate.devices.faults import DeviceFault
 from tui_tuner.evaluate.devices.native.code import C_FUNCTION, EMULATED
 from tui_tuner.evaluate.devices.native.device import NativeDevice
 from tui_tuner.evaluate.results import FailureKind

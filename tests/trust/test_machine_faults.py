@@ -18,7 +18,8 @@ from tests.session.fakes import FakeEvaluator, new_run, reopened, session_of, wr
 from tests.session.test_session import all_events, finished
 from tui_tuner.errors import DeviceError, DeviceLost, MachineError, machine_faults
 from tui_tuner.evaluate import local
-from tui_tuner.evaluate.devices.base import Buffers, DeviceFault
+from tui_tuner.evaluate.devices.base import Buffers
+from tui_tuner.evaluate.devices.faults import DeviceFault
 from tui_tuner.evaluate.local import LocalEvaluator
 from tui_tuner.evaluate.results import Build, Failure, FailureKind, Timing
 from tui_tuner.evaluate.runner.protocol import (

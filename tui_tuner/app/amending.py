@@ -10,8 +10,6 @@ from pathlib import Path
 from tui_tuner.app.first_draft import draft_of, init_command, off_the_loop
 from tui_tuner.app.needed import (
     MOST_HALVINGS,
-    NOT_FINITE,
-    RACY,
     amended_for,
     assigned,
     for_headers,
@@ -22,7 +20,8 @@ from tui_tuner.app.needed import (
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.build.compilers import include_paths
 from tui_tuner.evaluate.given import with_name_of
-from tui_tuner.evaluate.trials import TrialResult, Trials, is_late
+from tui_tuner.evaluate.given_fault import GivenFault, GivenFaultKind
+from tui_tuner.evaluate.trials import TrialResult, Trials
 from tui_tuner.format import time_words
 from tui_tuner.problem.draft.problem_file import NO_AMENDMENTS, text_of
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts
@@ -56,7 +55,7 @@ class Amending:
         self._kernel = first.problem.kernel.name.partition("<")[0]
         self._trials = trials
         self._made = NO_AMENDMENTS
-        self._before: TrialResult | None = None
+        self._before: GivenFault | None = None
         self._proposed = facts
         self._facts = None if facts is None else replace(facts, tests=())
 
@@ -111,7 +110,7 @@ class Amending:
         for _ in range(_MOST_TRIALS):
             problem = written.problem.on_emulator()
             trial = await self._trials.outcome(problem, [Test(sizes={})])
-            if trial.reason is None and trial.seconds > self._trials.long_s and self._made.halvings < MOST_HALVINGS:
+            if trial.fault is None and trial.seconds > self._trials.long_s and self._made.halvings < MOST_HALVINGS:
                 shorter = replace(self._made, halvings=self._made.halvings + 1)
                 smaller = await self._draft(shorter)
                 if smaller.problem.on_emulator().sizes != problem.sizes:
@@ -120,28 +119,29 @@ class Amending:
                 if (stated := await self._with_stated_sizes(problem)) is not None:
                     written = stated
                     continue
-            if trial.reason is None and trial.no_numbers:
+            if trial.fault is None and trial.no_numbers:
                 written, trial = await self._with_numbers(written, trial)
-            if trial.reason is None and not problem.sizes:
+            if trial.fault is None and not problem.sizes:
                 return replace(written, doubts=self._said(problem, "at its only size", trial))
-            if trial.reason is None:
+            if trial.fault is None:
                 return await self._at_other_sizes(written, trial.no_numbers)
             if not trial.is_built:
-                return self._unbuilt(written, trial)
-            amended = amended_for(self._made, trial.reason, problem)
-            if is_late(trial.reason) and (stated := await self._with_stated_sizes(problem)) is not None:
+                return self._unbuilt(written, trial.fault.message)
+            amended = amended_for(self._made, trial.fault, problem)
+            is_late = trial.fault.kind is GivenFaultKind.LATE
+            if is_late and (stated := await self._with_stated_sizes(problem)) is not None:
                 written = stated
                 continue
-            if amended is None and is_late(trial.reason):
-                return replace(written, doubts=(self._late(trial.reason),))
+            if amended is None and is_late:
+                return replace(written, doubts=(self._late(trial.fault),))
             if amended is None:
-                raise self._refused(trial)
-            self._before = trial if "before the start" in trial.reason else self._before
+                raise self._refused(trial.fault)
+            self._before = trial.fault if trial.fault.kind is GivenFaultKind.BEFORE else self._before
             self._made = amended
             written = await self._draft(amended)
-        if trial.reason is None:  # it holds, only slowly
+        if trial.fault is None:  # it holds, only slowly
             return await self._at_other_sizes(written, trial.no_numbers)
-        raise self._refused(trial)
+        raise self._refused(trial.fault)
 
     async def _with_numbers(self, written: Written, trial: TrialResult) -> tuple[Written, TrialResult]:
         """The draft without negative inputs, or at whole blocks, and its trial, where more outputs are numbers then."""
@@ -150,7 +150,7 @@ class Amending:
             if changed.text == written.text:
                 continue
             again = await self._trials.outcome(changed.problem.on_emulator(), [Test(sizes={})])
-            if again.reason is None and again.no_numbers < trial.no_numbers:
+            if again.fault is None and again.no_numbers < trial.no_numbers:
                 self._made = other
                 return changed, again
         return written, trial
@@ -173,7 +173,7 @@ class Amending:
             no_numbers: outputs with elements that are no number at the first size already.
         """
         ways: tuple[Tested, ...] = ("apart", "", "half", "same")
-        reason = ""
+        faults: list[GivenFault] = []
         for way in ways:
             self._made = replace(self._made, tested=way)
             trial_of = await self._draft(self._made)
@@ -181,30 +181,35 @@ class Amending:
                 continue
             problem = trial_of.problem.on_emulator()
             trial = await self._trials.outcome(problem, problem.tests)
-            if trial.reason is None and way != "same" and (lost := sorted(trial.no_numbers - no_numbers)):
+            if trial.fault is None and way != "same" and (lost := sorted(trial.no_numbers - no_numbers)):
                 where = _sizes(problem.tests[0].sizes)
-                trial = replace(trial, reason=f"at {where} elements of '{lost[0]}' are no number")
-            if trial.reason is None and trial.hardly_changed and self._before is not None:
+                message = f"at {where} elements of '{lost[0]}' are no number"
+                trial = replace(trial, fault=GivenFault(message=message))
+            if trial.fault is None and trial.hardly_changed and self._before is not None:
                 raise self._refused(self._before)  # what is larger now is of no use, and nearly nothing was computed
-            if trial.reason is None and trial.hardly_changed and trial.no_numbers and not self._is_launched:
+            if trial.fault is None and trial.hardly_changed and trial.no_numbers and not self._is_launched:
                 name, (changed, of) = next(iter(trial.hardly_changed.items()))
-                raise self._refused(replace(trial, reason=f"a launch changes {changed} of {of} elements of '{name}'"))
-            if trial.reason is None:
+                message = f"a launch changes {changed} of {of} elements of '{name}'"
+                raise self._refused(GivenFault(message=message))
+            if trial.fault is None:
                 where = f"at {_sizes(problem.sizes)} and {_sizes(problem.tests[0].sizes)}"
                 doubts = self._said(problem, where, trial)
-                if reason:
+                if faults:
                     holds = "at these sizes and at half of them" if way == "half" else "at these sizes alone"
-                    doubts += (f"it holds {holds}; at others: {reason}",)
+                    doubts += (f"it holds {holds}; at others: {faults[0].message}",)
                 return await self._with_tests(replace(trial_of, doubts=doubts))
-            if RACY in trial.reason and not self._made.positive:
-                reason = trial.reason
+            if trial.fault.kind is GivenFaultKind.RACY and not self._made.positive:
+                faults = [trial.fault]
                 break
-            reason = "" if way == "apart" else reason or trial.reason
-        if is_late(reason):
-            return replace(trial_of, doubts=(self._late(reason),))
-        amended = amended_for(self._made, reason, problem)
-        if amended is None or not (NOT_FINITE.search(reason) or amended.positive is not self._made.positive):
-            raise self._refused(trial)
+            if way != "apart":
+                faults.append(trial.fault)
+        fault = faults[0]
+        if fault.kind is GivenFaultKind.LATE:
+            return replace(trial_of, doubts=(self._late(fault),))
+        amended = amended_for(self._made, fault, problem)
+        is_of_numbers = fault.kind is GivenFaultKind.NOT_FINITE
+        if amended is None or not (is_of_numbers or amended.positive is not self._made.positive):
+            raise self._refused(faults[-1])
         self._made = replace(amended, tested="")  # the first inputs had no negative number where it matters, by chance
         return await self._held(await self._draft(self._made))
 
@@ -228,10 +233,11 @@ class Amending:
         test = Test(sizes={name: size for name, size in sizes.items() if name in problem.sizes})
         if array_bytes(problem, test.sizes) > 8 * MOST_ELEMENTS:
             return "its arrays are too large for the emulator"
-        return (await self._trials.outcome(problem, [test])).reason
+        fault = (await self._trials.outcome(problem, [test])).fault
+        return None if fault is None else fault.message
 
-    def _late(self, reason: str) -> str:
-        return f"{NOT_RUN}: {self._trials.where} takes too long ({reason})"
+    def _late(self, fault: GivenFault) -> str:
+        return f"{NOT_RUN}: {self._trials.where} takes too long ({fault.message})"
 
     def _said(self, problem: Problem, where: str, trial: TrialResult) -> tuple[str, ...]:
         """What a trial that held lets the user know."""
@@ -263,13 +269,12 @@ class Amending:
             more.append(f"a launch changes {changed} of {of} elements of {name}: see that threads and scalars suit it")
         return (said, *more)
 
-    def _unbuilt(self, written: Written, trial: TrialResult) -> Written:
+    def _unbuilt(self, written: Written, reason: str) -> Written:
         """The draft as it is, where the compiler is at fault; of a kernel that lacks headers nothing is to be had.
 
         Raises:
             ProblemError: what the kernel needs is not there.
         """
-        reason = trial.reason or ""
         kernel = written.problem.kernel
         lost = re.findall(r"(\S+): No such file or directory", reason)
         lost += missing_headers(written.problem.source_text, include_paths(kernel.compiler_options))
@@ -288,12 +293,12 @@ class Amending:
         line = with_name_of(self._file, next(iter(reason.splitlines()), "no reason"))
         return replace(written, doubts=(f"{NOT_RUN}: {self._trials.where} cannot build it ({line})",))
 
-    def _refused(self, trial: TrialResult) -> ProblemError:
-        problem = self._first.problem
-        hint = f"write the draft with: {self._init}, correct it, and start again: {needed(trial.reason or '', problem)}"
+    def _refused(self, fault: GivenFault) -> ProblemError:
+        hint = f"write the draft with: {self._init}, correct it, and start again: "
+        hint += needed(fault, self._first.problem)
         hint += guessed_scalars(self._first.text)
-        message = f"the problem drafted for {self._kernel}() does not hold: {trial.reason}"
-        empty = unfilled(problem)
+        message = f"the problem drafted for {self._kernel}() does not hold: {fault.message}"
+        empty = unfilled(self._first.problem)
         if empty:
             message += f"; the host fills constant memory, which is all zeros here: {', '.join(empty)}"
             hint = f"give {empty[0]} its values where it is declared, or make it an argument of the kernel"

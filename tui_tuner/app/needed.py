@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import combinations_with_replacement
 from typing import NamedTuple
 
-from tui_tuner.evaluate.trials import is_late
+from tui_tuner.evaluate.given_fault import GivenFault, GivenFaultKind
 from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words
 from tui_tuner.problem.draft.constants import constants_of_host
 from tui_tuner.problem.draft.draft import CHECK
@@ -24,55 +24,40 @@ from tui_tuner.problem.signature import KernelSignature, find_kernel
 from tui_tuner.problem.structures import structures
 from tui_tuner.problem.syntax import code_only
 
-_NOTHING = re.compile(r"a kernel that computes nothing would pass the check of '(\w+)'")
 _MOST_LINES = 3
 MOST_HALVINGS = 8
 _MOST_GROWN = 8
 _MOST_ELEMENTS_ALIKE = 2**24
 """Of arrays that all are larger than taken for: what still touches what is before them has an index that is wrong."""
-_BEHIND = re.compile(
-    r"touched memory (?P<bytes>\d+) bytes past the end of argument (?P<argument>\d+)"
-    r"|argument (?P<wrote>\d+): wrote past its end \(first damaged byte \+(?P<first>\d+)"
-)
-_BEFORE = re.compile(r"touched memory (\d+) bytes before the start of argument (\d+)")
-"""What is far behind the end of one array may be before another."""
-_OUTSIDE = (
-    "past the end",
-    "past its end",
-    "before the start",
-    "before its start",
-    "belongs to no",
-    "impossible",
-    "SIGSEGV",
-)
-"""What is said of a kernel that touches what is no argument's."""
-_UNWRITTEN = re.compile(r"leaves \d+ of \d+ elements of '(\w+)' unwritten")
-_TOO_MUCH_SHARED = re.compile(r"bytes of shared memory a block, the device has")
-RACY = "not even right against itself"
-NOT_FINITE = re.compile(r"no element of '(\w+)' is a finite number")
+_HALVINGS = {GivenFaultKind.TOO_LARGE: 1, GivenFaultKind.LATE: 2}
+"""How often sizes are halved for a fault."""
 
 
-def amended_for(made: Amendments, reason: str, problem: Problem) -> Amendments | None:
-    """The amendments and what a reason adds to them; None where it says nothing that could be amended."""
-    if found := _BEHIND.search(reason):
-        argument = problem.arguments[int(found["argument"] or found["wrote"]) - 1]
-        grown = _grown(argument, int(found["bytes"] or found["first"]), problem)
-        return None if grown is None else replace(made, shapes={**made.shapes, argument.name: grown})
-    if found := _BEFORE.search(reason):
-        grown_all = _all_grown(made, problem.arguments[int(found[2]) - 1], problem)
+def amended_for(made: Amendments, fault: GivenFault, problem: Problem) -> Amendments | None:
+    """The amendments and what a fault adds to them; None where it says nothing that could be amended."""
+    kind, name = fault.kind, fault.argument
+    if kind is GivenFaultKind.BEHIND:
+        grown = _grown(_argument(name, problem), fault.nbytes, problem)
+        return None if grown is None else replace(made, shapes={**made.shapes, name: grown})
+    if kind is GivenFaultKind.BEFORE:  # what is far behind the end of one array may be before another
+        grown_all = _all_grown(made, _argument(name, problem), problem)
         if grown_all is None and not made.positive:  # it may make an index of a fraction
             return replace(made, positive=True, shapes={})
         return grown_all
-    if (found := _UNWRITTEN.search(reason) or NOT_FINITE.search(reason)) and found[1] not in made.filled:
-        return replace(made, filled=made.filled | {found[1]})
-    if found := _NOTHING.search(reason):
-        return _without(found[1], made, problem)
-    if (NOT_FINITE.search(reason) or RACY in reason) and not made.positive:
+    if kind in (GivenFaultKind.UNWRITTEN, GivenFaultKind.NOT_FINITE) and name not in made.filled:
+        return replace(made, filled=made.filled | {name})
+    if kind is GivenFaultKind.CONSTANT:
+        return _without(name, made, problem)
+    if kind in (GivenFaultKind.NOT_FINITE, GivenFaultKind.RACY) and not made.positive:
         return replace(made, positive=True)
-    halvings = 1 if _TOO_MUCH_SHARED.search(reason) else 2 if is_late(reason) else 0
+    halvings = _HALVINGS.get(kind, 0)
     if halvings and problem.sizes and made.halvings < MOST_HALVINGS:
         return replace(made, halvings=made.halvings + halvings)
     return None
+
+
+def _argument(name: str, problem: Problem) -> Argument:
+    return next(one for one in problem.arguments if one.name == name)
 
 
 def _without(name: str, made: Amendments, problem: Problem) -> Amendments | None:
@@ -91,7 +76,7 @@ def _without(name: str, made: Amendments, problem: Problem) -> Amendments | None
 def _is_flag(name: str, problem: Problem) -> bool:
     """Whether an output of whole numbers is only set to numbers that the text names, and there is another output."""
     others = [one for one in problem.arguments if one.output and not one.one_value and one.name != name]
-    own = next(one for one in problem.arguments if one.name == name)
+    own = _argument(name, problem)
     kernel = find_kernel(problem.source_text, problem.language, problem.kernel.name)
     times = len(_set_to_numbers(name, kernel))
     return bool(others) and 0 < times == times_written(name, kernel) and not is_floating(dtype_named(own.dtype))
@@ -104,7 +89,7 @@ def _is_status(name: str, problem: Problem) -> bool:
         for one in problem.arguments
         if one.output and not one.one_value
     }
-    own = next(one for one in problem.arguments if one.name == name)
+    own = _argument(name, problem)
     return not is_floating(dtype_named(own.dtype)) and elements[name] < max(elements.values())
 
 
@@ -205,27 +190,26 @@ def _width(argument: Argument) -> int:
     return 1 if argument.dtype == "struct" else dtype_named(argument.dtype).itemsize
 
 
-def needed(reason: str, problem: Problem) -> str:
+def needed(fault: GivenFault, problem: Problem) -> str:
     """What is to be corrected, in words.
 
     Args:
-        reason: why the kernel as given did not hold.
+        fault: why the kernel as given did not hold.
         problem: the first draft.
     """
-    nothing = _NOTHING.search(reason)
-    if nothing is not None:
-        return _of_constant(nothing[1], problem)
-    if RACY in reason:
+    if fault.kind is GivenFaultKind.CONSTANT:
+        return _of_constant(fault.argument, problem)
+    if fault.kind is GivenFaultKind.RACY:
         return (
             "two runs of it differ: its threads race, as where threads of a warp read what others of it write with no "
             "__syncwarp() between, it reads shared memory that nobody wrote, or the sizes are none that it can do"
         )
-    if NOT_FINITE.search(reason):
+    if fault.kind is GivenFaultKind.NOT_FINITE:
         return (
             "it makes of its inputs what is no number: by a root or logarithm of what is negative, a division by zero, "
             "as scalars may lead to, or shared memory or a lane of a warp that nobody wrote"
         )
-    if any(words in reason for words in _OUTSIDE):
+    if fault.kind.is_outside:
         mixed = next(_of_several_types(problem), None)
         if mixed is not None:
             return mixed

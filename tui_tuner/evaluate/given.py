@@ -91,7 +91,8 @@ async def _rehearse(trial: Problem, make: MakeExecutable, place: Place) -> str |
         answer = await place.ask(RehearsalRequest(problem=trial, baseline=built[1]))
     except RunnerDied as died:
         return died.failure.in_words
-    return expected(RehearsalAnswer, answer).reason
+    fault = expected(RehearsalAnswer, answer).fault
+    return None if fault is None else fault.message
 
 
 async def _prepare(problem: Problem, draws: int, make: MakeExecutable, place: Place) -> tuple[Build, EvaluationAnswer]:

@@ -11,6 +11,7 @@ from types import TracebackType
 from tui_tuner.errors import UserError
 from tui_tuner.evaluate.devices.choose import choose_device, spelled
 from tui_tuner.evaluate.devices.kinds import kind_named
+from tui_tuner.evaluate.given_fault import GivenFault, GivenFaultKind
 from tui_tuner.evaluate.programs import launch_shapes
 from tui_tuner.evaluate.results import DeviceInfo, Failure, FailureKind
 from tui_tuner.evaluate.runner.protocol import DeviceAnswer, Executable, OpenRequest, RehearsalAnswer, RehearsalRequest
@@ -37,7 +38,7 @@ class TrialResult:
     """What came of a trial.
 
     Attributes:
-        reason: why the kernel as given cannot be checked there; None if it can.
+        fault: why the kernel as given cannot be checked there; None if it can.
         is_built: whether it ran at all.
         seconds: what running took.
         no_numbers: outputs with elements that are no number.
@@ -45,7 +46,7 @@ class TrialResult:
         hardly_changed: outputs of which a launch changes few elements, and how many of how many.
     """
 
-    reason: str | None
+    fault: GivenFault | None
     is_built: bool = True
     seconds: float = 0.0
     no_numbers: frozenset[str] = frozenset()
@@ -164,12 +165,8 @@ class Trials:
 
 def _launch_ms(result: TrialResult) -> float | None:
     """What a launch took, ms; infinity where it was not waited for, None where the kernel fails."""
-    return math.inf if is_late(result.reason or "") else result.launch_ms
-
-
-def is_late(reason: str) -> bool:
-    """Whether the kernel as given did not end in time."""
-    return reason.startswith(FailureKind.TIMEOUT)
+    is_late = result.fault is not None and result.fault.kind is GivenFaultKind.LATE
+    return math.inf if is_late else result.launch_ms
 
 
 def _step(took_ms: float) -> int:
@@ -179,6 +176,14 @@ def _step(took_ms: float) -> int:
     if took_ms > _MOST_MS:
         return -2 if took_ms > _MOST_MS * _FAR else -1
     return 0
+
+
+def _fault_of_death(died: RunnerDied) -> GivenFault:
+    """What it says of the kernel as given that the process ended which launched it."""
+    kinds = {FailureKind.TIMEOUT: GivenFaultKind.LATE}
+    if not died.killed:
+        kinds[FailureKind.CRASH] = GivenFaultKind.OUTSIDE
+    return GivenFault(message=died.failure.in_words, kind=kinds.get(died.failure.kind, GivenFaultKind.OTHER))
 
 
 class _Bench:
@@ -213,24 +218,23 @@ class _Bench:
         configuration = given.default_configuration
         shapes = launch_shapes(given, configuration, trial, device)
         if isinstance(shapes, Failure):
-            return TrialResult(shapes.message)
+            return TrialResult(GivenFault(message=shapes.message, kind=GivenFaultKind.TOO_LARGE))
         build = await builder.build(given, configuration, trial.kernel.compiler_options)
         if build.artifact is None:
             failure = build.failure
-            return TrialResult(
-                "" if failure is None else f"{failure.message}\n{failure.detail}".strip(), is_built=False
-            )
+            said = "" if failure is None else f"{failure.message}\n{failure.detail}".strip()
+            return TrialResult(GivenFault(message=said), is_built=False)
         executable = Executable(artifact=build.artifact, symbol=build.symbol, shapes=shapes)
         began = time.monotonic()
         try:
             request = RehearsalRequest(problem=trial, baseline=executable, is_timed=is_timed)
             answer = expected(RehearsalAnswer, await self._site.first.ask(request))
         except RunnerDied as died:
-            return TrialResult(died.failure.in_words)
+            return TrialResult(_fault_of_death(died))
         except UserError as error:
-            return TrialResult(error.message)
+            return TrialResult(GivenFault(message=error.message))
         return TrialResult(
-            answer.reason,
+            answer.fault,
             seconds=time.monotonic() - began,
             no_numbers=frozenset(answer.no_numbers),
             launch_ms=answer.launch_ms,

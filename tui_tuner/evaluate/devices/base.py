@@ -4,55 +4,21 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tui_tuner.errors import DeviceLost, MachineError
-from tui_tuner.evaluate.results import DeviceInfo, FailureKind, Resources
+from tui_tuner.evaluate.devices.faults import DeviceFault
+from tui_tuner.evaluate.results import DeviceInfo, Resources
 from tui_tuner.evaluate.tolerance import Bound, Verdict, compare
 from tui_tuner.problem.candidate import Geometry
 from tui_tuner.problem.placement import Placement
 
 KernelArgument = np.ndarray | np.generic
 """An array (copied to the device) or a NumPy scalar (passed by value)."""
-
-
-class DeviceFault(Exception):
-    """A launch that failed.
-
-    Args:
-        kind: the class of the failure.
-        message: the reason in one line.
-        fatal: whether the device's context is lost and the runner must be replaced.
-    """
-
-    def __init__(self, kind: FailureKind, message: str, *, fatal: bool = False) -> None:
-        super().__init__(message)
-        self.kind = kind
-        self.message = message
-        self.fatal = fatal
-
-
-@contextmanager
-def of_another(whose: str) -> Iterator[None]:
-    """What a kernel does beside which a candidate is judged: its faults are not the candidate's.
-
-    Args:
-        whose: the kernel, in words.
-
-    Raises:
-        MachineError: it failed; `DeviceLost` where that lost the device.
-    """
-    try:
-        yield
-    except DeviceFault as fault:
-        error = DeviceLost if fault.fatal else MachineError
-        raise error(f"{whose} was right before, and failed now: {fault.kind}: {fault.message}") from fault
 
 
 @dataclass(frozen=True)
@@ -237,8 +203,8 @@ class Device(ABC):
         return None
 
     @abstractmethod
-    def guard_violation(self, buffers: Buffers) -> str | None:
-        """Which guard was written to, in words, or None. Guards that fault at once need no check."""
+    def guard_violation(self, buffers: Buffers) -> DeviceFault | None:
+        """That a guard was written to, or None. Guards that fault at once need no check."""
 
     @abstractmethod
     def free(self, buffers: Buffers) -> None:

@@ -7,6 +7,8 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from tui_tuner.evaluate.devices.faults import DeviceFault, Stray, illegal
+
 PATTERN = 0xFFF5
 """Not a number as float16, bfloat16, float32 and float64, so that values read from a guard show in results too."""
 BAND = 65536
@@ -61,10 +63,10 @@ class Band(NamedTuple):
     start: int
 
 
-def damage(layout: Layout, before: np.ndarray, after: np.ndarray) -> str | None:
-    """Where the pattern before and after an array (uint8) was written over, in words."""
+def damage(argument: int, layout: Layout, before: np.ndarray, after: np.ndarray) -> DeviceFault | None:
+    """That the pattern before or after an argument's array (uint8) was written over; None where it is whole."""
     end = layout.offset + layout.nbytes
-    return damage_in_words(layout, overwritten(before, 0), overwritten(after, end))
+    return damage_found(argument, layout, overwritten(before, 0), overwritten(after, end))
 
 
 def overwritten(band: np.ndarray, start: int) -> Overwritten:
@@ -73,8 +75,22 @@ def overwritten(band: np.ndarray, start: int) -> Overwritten:
     return (int(places[0]), int(places[-1])) if places.size else None
 
 
-def damage_in_words(layout: Layout, before: Overwritten, after: Overwritten) -> str | None:
-    """What was written over on either side of an array, in words; None where nothing was."""
+def damage_found(
+    argument: int, layout: Layout, before: Overwritten, after: Overwritten, *, is_list: bool = False
+) -> DeviceFault | None:
+    """What was written over on either side of an array, as a fault; None where nothing was.
+
+    Args:
+        argument: its index.
+        is_list: whether this is the list of the addresses of its parts, and not the array.
+    """
     if before is not None:
-        return f"wrote before its start (nearest damaged byte -{layout.offset - before[1]})"
-    return None if after is None else f"wrote past its end (first damaged byte +{after[0]})"
+        stray = Stray(argument, layout.offset - before[1], is_before=True)
+        words = f"wrote before its start (nearest damaged byte -{stray.nbytes})"
+    elif after is not None:
+        stray = Stray(argument, after[0], is_before=False)
+        words = f"wrote past its end (first damaged byte +{stray.nbytes})"
+    else:
+        return None
+    what = "its list of addresses: " if is_list else ""
+    return illegal(f"argument {argument + 1}: {what}{words}", None if is_list else stray)

@@ -14,8 +14,9 @@ import pyopencl as cl
 from kernel_tuner.backends.opencl import OpenCLFunctions
 
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, Inspection, KernelArgument, LoadedKernel
+from tui_tuner.evaluate.devices.base import Buffers, Device, Inspection, KernelArgument, LoadedKernel
 from tui_tuner.evaluate.devices.cuda.backends import by_value
+from tui_tuner.evaluate.devices.faults import DeviceFault
 from tui_tuner.evaluate.devices.guard_bands import PATTERN, Layout, band_layout, damage
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind, Resources
 from tui_tuner.evaluate.sandbox.launcher import is_confined
@@ -81,13 +82,13 @@ def allocate(queue: cl.CommandQueue, host: np.ndarray, alignment: int, *, restor
     return BandedBuffer(whole, part, layout, pristine)
 
 
-def violation(queue: cl.CommandQueue, buffer: BandedBuffer) -> str | None:
-    """Where the bands were written over, in words, or None."""
+def violation(queue: cl.CommandQueue, argument: int, buffer: BandedBuffer) -> DeviceFault | None:
+    """That the bands beside an argument's array were written over, or None."""
     layout = buffer.layout
     before, after = np.empty(layout.offset, np.uint8), np.empty(layout.after, np.uint8)
     cl.enqueue_copy(queue, before, buffer.whole, src_offset=0)
     cl.enqueue_copy(queue, after, buffer.whole, src_offset=layout.offset + layout.nbytes)
-    return damage(layout, before, after)
+    return damage(argument, layout, before, after)
 
 
 BATCH = 20
@@ -202,14 +203,11 @@ class OpenCLDevice(Device):
                 cl.enqueue_copy(self._queue, host, buffers.handle.arrays[index].part)
         return host
 
-    def guard_violation(self, buffers: Buffers) -> str | None:
-        """Which argument's bands were written to."""
+    def guard_violation(self, buffers: Buffers) -> DeviceFault | None:
+        """That an argument's bands were written to."""
         with _faults(waiting=True):
-            for index, buffer in buffers.handle.arrays.items():
-                found = violation(self._queue, buffer)
-                if found is not None:
-                    return f"argument {index + 1}: {found}"
-        return None
+            found = (violation(self._queue, index, buffer) for index, buffer in buffers.handle.arrays.items())
+            return next((fault for fault in found if fault is not None), None)
 
     def free(self, buffers: Buffers) -> None:
         """Give the memory back."""

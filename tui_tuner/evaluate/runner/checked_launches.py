@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from tui_tuner.errors import MachineError
-from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, Inspection, LoadedKernel
+from tui_tuner.evaluate.devices.base import Buffers, Device, Inspection, LoadedKernel
+from tui_tuner.evaluate.devices.faults import DeviceFault
 from tui_tuner.evaluate.measure.timing import TimeLaunches
 from tui_tuner.evaluate.results import Determinism, Failure, FailureKind
 from tui_tuner.evaluate.runner.protocol import AS_GIVEN, Executable, LaunchShape, SayPhase
@@ -214,7 +215,7 @@ class CheckedLaunches:
         """What a launch did to memory that is not its own to write: beside arrays, or to its inputs."""
         violation = self._device.guard_violation(buffers)
         if violation is not None:
-            return DeviceFault(FailureKind.ILLEGAL_ACCESS, f"at {data.label}: {violation}")
+            return violation.at(data.label)
         changed = self._device.changed(buffers, sorted(data.arrays - self._outputs))
         if changed is not None:
             name = self._problem.arguments[changed].name
@@ -257,7 +258,7 @@ class CheckedLaunches:
                 self._device.launch(kernel, buffers, geometry, self._limit_at(data))
             except DeviceFault as other:
                 if other.kind is FailureKind.ILLEGAL_ACCESS:
-                    return DeviceFault(other.kind, f"at {data.label}: {other.message}", fatal=other.fatal)
+                    return other.at(data.label)
         return fault
 
     def determinism(self, kernel: LoadedKernel, buffers: Buffers, shape: LaunchShape) -> Determinism:

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 
-from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, Inspection, LoadedKernel, of_another
+from tui_tuner.evaluate.devices.base import Buffers, Device, Inspection, LoadedKernel
+from tui_tuner.evaluate.devices.faults import DeviceFault, of_another
 from tui_tuner.evaluate.measure.timing import Cooling, Patience, TimeLaunches, TimePairs, interleaved
 from tui_tuner.evaluate.results import Comparison
 from tui_tuner.evaluate.runner.checked_launches import DATA_LIMIT_S, CheckedLaunches, ResultMismatch, failure_of

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from tui_tuner.evaluate.given_fault import GivenFault
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Failure, Timing
 from tui_tuner.problem.candidate import Geometry
 from tui_tuner.problem.model import Problem
@@ -179,16 +180,17 @@ class DeviceAnswer(Frame):
 
 
 class RehearsalAnswer(Frame):
-    """Why the kernel as given cannot be checked at the tests, None if it can; `fatal` as in `EvaluationAnswer`.
+    """Whether the kernel as given can be checked at the tests; `fatal` as in `EvaluationAnswer`.
 
     Attributes:
+        fault: why it cannot; None if it can.
         no_numbers: outputs with elements that are no number, though the kernel can be checked.
         launch_ms: what a launch takes at the last test, where that was asked.
         hardly_changed: outputs of which a launch changes few elements, and how many of how many these are.
     """
 
     type: Literal["rehearsed"] = "rehearsed"
-    reason: str | None = None
+    fault: GivenFault | None = None
     fatal: bool = False
     no_numbers: list[str] = []
     launch_ms: float | None = None

@@ -22,8 +22,9 @@ from typing import NoReturn
 from pydantic import TypeAdapter
 
 from tui_tuner.errors import DeviceLost, MachineError, UserError, machine_faults
-from tui_tuner.evaluate.devices.base import CannotWatch, Device, DeviceFault, WatchedLaunch
+from tui_tuner.evaluate.devices.base import CannotWatch, Device, WatchedLaunch
 from tui_tuner.evaluate.devices.choose import device_named, open_device, spelled
+from tui_tuner.evaluate.devices.faults import DeviceFault
 from tui_tuner.evaluate.devices.kind import DeviceChoice
 from tui_tuner.evaluate.results import Failure, FailureKind
 from tui_tuner.evaluate.runner import AHEAD

@@ -11,7 +11,9 @@ from statistics import median
 import numpy as np
 
 from tui_tuner.errors import ProblemError
-from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, Inspection, KernelArgument, LoadedKernel
+from tui_tuner.evaluate.devices.base import Buffers, Device, Inspection, KernelArgument, LoadedKernel
+from tui_tuner.evaluate.devices.faults import DeviceFault
+from tui_tuner.evaluate.given_fault import fault_of_launch, fault_of_mismatch
 from tui_tuner.evaluate.measure.timing import CPU_PATIENCE, Cooling, Patience, measure
 from tui_tuner.evaluate.results import Comparison, FailureKind, Timing
 from tui_tuner.evaluate.runner.checked_launches import (
@@ -37,6 +39,7 @@ from tui_tuner.evaluate.toolkit import ORDERCHECK
 from tui_tuner.evaluate.verify import LaunchData, with_leftovers
 from tui_tuner.evaluate.verify.datasets import DataSets
 from tui_tuner.evaluate.verify.drafts import BESIDE, Drafts
+from tui_tuner.evaluate.verify.soundness import fault_of_check
 from tui_tuner.problem.dtypes import is_floating
 from tui_tuner.problem.inputs import poisoned
 from tui_tuner.problem.model import Problem
@@ -153,13 +156,11 @@ class Workbench:
                     geometry = baseline.shapes[fresh[0].index].geometry
                     launch_ms = min(self._device.time(kernel, buffers, geometry, FEW_LAUNCHES, REHEARSAL_LIMIT_S))
         except DeviceFault as fault:
-            return RehearsalAnswer(reason=f"{fault.kind}: {fault.message}", fatal=fault.fatal)
+            return RehearsalAnswer(fault=fault_of_launch(fault, self._problem), fatal=fault.fatal)
         except ResultMismatch as wrong:
-            return RehearsalAnswer(reason=f"the kernel as given is not even right against itself: {wrong}")
-        except ProblemError as error:
-            return RehearsalAnswer(reason=error.message)
-        except MemoryError:
-            return RehearsalAnswer(reason="its arrays do not fit in memory")
+            return RehearsalAnswer(fault=fault_of_mismatch(str(wrong)))
+        except (ProblemError, MemoryError) as error:
+            return RehearsalAnswer(fault=fault_of_check(error))
         return RehearsalAnswer(no_numbers=sorted(no_numbers), hardly_changed=hardly_changed, launch_ms=launch_ms)
 
     def evaluate(self, executable: Executable, best_ms: float | None) -> EvaluationAnswer:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from tui_tuner.errors import ProblemError
-from tui_tuner.evaluate.devices.base import DeviceFault, KernelArgument, of_another
+from tui_tuner.evaluate.devices.base import KernelArgument
+from tui_tuner.evaluate.devices.faults import DeviceFault, of_another
 from tui_tuner.evaluate.tolerance import (
     FLOOR_CAP,
     MARGIN,
@@ -203,7 +204,7 @@ class DataSets:
             raise LeftOut(error.message) from None
         except DeviceFault as fault:
             if fault.fatal:  # all that is on the device is lost
-                raise DeviceFault(fault.kind, f"at {label}: {fault.message}", fatal=True) from fault
+                raise fault.at(label) from fault
             raise LeftOut(f"{fault.kind}: {fault.message}") from None
         for i, expected in data.expected.items():
             name = self._problem.arguments[i].name
@@ -275,8 +276,9 @@ class DataSets:
         for i, output in data.expected.items():
             whole = Bound(float(self._problem.tolerance.integers), 0.0)
             allowed = loosest(expected[i], output.dtype) if is_floating(output.dtype) else whole
-            if not (self._has_own_tolerance or is_doubted):
-                self._refuse_wrong_baseline(i, compare(output, expected[i], allowed)[1], sizes)
+            judges = not (self._has_own_tolerance or is_doubted)
+            if judges and (mismatch := compare(output, expected[i], allowed)[1]) is not None:
+                raise self._wrong_baseline(i, mismatch, sizes)
             if is_floating(output.dtype):
                 self._own.note(data.texture, errors[i], output.size)
         return errors
@@ -295,11 +297,9 @@ class DataSets:
         own = self._own.of(data.texture).scaled_to(size)
         return self._bound(index, expected, sizes, own, TIMED_MARGIN, lambda _: size)
 
-    def _refuse_wrong_baseline(self, index: int, mismatch: Mismatch | None, sizes: Mapping[str, int]) -> None:
-        if mismatch is None:
-            return
+    def _wrong_baseline(self, index: int, mismatch: Mismatch, sizes: Mapping[str, int]) -> ProblemError:
         name = self._problem.arguments[index].name
-        raise ProblemError(
+        return ProblemError(
             f"the kernel as given does not match its reference at {label_of(sizes)}: {name}{mismatch}",
             hint="correct the kernel, [launch], [[arguments]] or the reference; or set [tolerance]",
         )

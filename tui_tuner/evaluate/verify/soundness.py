@@ -8,6 +8,7 @@ import numpy as np
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.devices.base import KernelArgument
+from tui_tuner.evaluate.given_fault import GivenFault, GivenFaultKind
 from tui_tuner.evaluate.tolerance import Bound, all_finite, compare, peak
 from tui_tuner.problem.dtypes import is_floating
 from tui_tuner.problem.inputs import poisoned, repoisoned, untouched
@@ -26,7 +27,27 @@ CHANCE_ELEMENTS = 256
 """An output of fewer may be constant by chance."""
 
 
-class ConstantByChance(ProblemError):
+class UnsoundCheck(ProblemError):
+    """An output whose check would say nothing.
+
+    Args:
+        fault: why, and of which output.
+        hint: what to do about it.
+    """
+
+    def __init__(self, fault: GivenFault, hint: str) -> None:
+        super().__init__(fault.message, hint=hint)
+        self.fault = fault
+
+
+def fault_of_check(error: ProblemError | MemoryError) -> GivenFault:
+    """What a check that could not be made says of the kernel as given."""
+    if isinstance(error, MemoryError):
+        return GivenFault(message="its arrays do not fit in memory")
+    return error.fault if isinstance(error, UnsoundCheck) else GivenFault(message=error.message)
+
+
+class ConstantByChance(UnsoundCheck):
     """A small output that other inputs would not leave constant, perhaps."""
 
 
@@ -48,16 +69,17 @@ def refuse_weak(
         expected: outputs by argument index, with their `bounds`.
 
     Raises:
-        ProblemError: a kernel that computes nothing would pass.
+        UnsoundCheck: a kernel that computes nothing would pass.
     """
     for index, output in expected.items():
         name, flat = problem.arguments[index].name, output.reshape(-1)
         if problem.arguments[index].one_value:
             continue  # it fails with another output, which every problem has
         if not (np.isfinite(flat[:FIRST_ELEMENTS]).any() or np.isfinite(flat).any()):
-            raise ProblemError(
-                f"at {label} no element of '{name}' is a finite number",
-                hint="an output that the kernel also reads needs `fill` in its [[arguments]]",
+            message = f"at {label} no element of '{name}' is a finite number"
+            raise UnsoundCheck(
+                GivenFault(message=message, kind=GivenFaultKind.NOT_FINITE, argument=name),
+                "an output that the kernel also reads needs `fill` in its [[arguments]]",
             )
         constants = [0]
         if flat.size >= CONSTANT_NEEDS:
@@ -65,10 +87,11 @@ def refuse_weak(
         fakes = [np.broadcast_to(np.asarray(constant, flat.dtype), flat.shape) for constant in constants]
         for fake in (*fakes, np.asarray(arguments[index]).reshape(-1)):
             if _would_pass(fake, flat, bounds[index]):
-                kind = ConstantByChance if flat.size < CHANCE_ELEMENTS else ProblemError
-                raise kind(
-                    f"at {label} a kernel that computes nothing would pass the check of '{name}'",
-                    hint="choose inputs ([[arguments]] fill, low, high) whose result differs from a constant",
+                unsound = ConstantByChance if flat.size < CHANCE_ELEMENTS else UnsoundCheck
+                message = f"at {label} a kernel that computes nothing would pass the check of '{name}'"
+                raise unsound(
+                    GivenFault(message=message, kind=GivenFaultKind.CONSTANT, argument=name),
+                    "choose inputs ([[arguments]] fill, low, high) whose result differs from a constant",
                 )
 
 
@@ -95,7 +118,7 @@ def refuse_unwritten(
         run: launches it again, which is done where it may have left something: poisoned anew.
 
     Raises:
-        ProblemError: it leaves elements unwritten.
+        UnsoundCheck: it leaves elements unwritten.
     """
     given = problem.arguments
     left = {i: untouched(given[i], output) for i, output in outputs.items() if poisoned(given[i])}
@@ -106,10 +129,11 @@ def refuse_unwritten(
     for i, mask in left.items():
         unwritten = int(np.count_nonzero(mask & (second[i] == again[i])))
         if unwritten:
-            raise ProblemError(
-                f"at {label} the kernel as given leaves {unwritten} of {mask.size} elements of '{given[i].name}' "
-                "unwritten",
-                hint="check problem_size, grid_div and block_size in [launch]: too few threads may run. An output "
+            name = given[i].name
+            message = f"at {label} the kernel as given leaves {unwritten} of {mask.size} elements of '{name}' unwritten"
+            raise UnsoundCheck(
+                GivenFault(message=message, kind=GivenFaultKind.UNWRITTEN, argument=name),
+                "check problem_size, grid_div and block_size in [launch]: too few threads may run. An output "
                 "that is rightly written in part needs `fill` in its [[arguments]]",
             )
 

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tui_tuner.evaluate.devices.base import Buffers, Device, DeviceFault, LoadedKernel
+from tui_tuner.evaluate.devices.base import Buffers, Device, LoadedKernel
+from tui_tuner.evaluate.devices.faults import DeviceFault
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.verify import LaunchData
 from tui_tuner.format import time_unit, time_words

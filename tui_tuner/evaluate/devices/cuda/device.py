@@ -18,7 +18,6 @@ from tui_tuner.evaluate.devices.base import (
     Buffers,
     ClockSample,
     Device,
-    DeviceFault,
     Inspection,
     KernelArgument,
     LoadedKernel,
@@ -33,6 +32,7 @@ from tui_tuner.evaluate.devices.cuda.guarded_memory import GuardedDeviceArray, G
 from tui_tuner.evaluate.devices.cuda.sanitizer import launch_under
 from tui_tuner.evaluate.devices.cuda.timing import BATCH, CudaTimer, open_clock
 from tui_tuner.evaluate.devices.cuda.transfers import Transfers
+from tui_tuner.evaluate.devices.faults import DeviceFault
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.tolerance import Bound, Verdict, verdict
 from tui_tuner.problem.candidate import Geometry
@@ -202,12 +202,11 @@ class CudaDevice(Device):
         held = zip(indices, digests, strict=True)
         return next((index for index, digest in held if digest != record.digests[index]), None)
 
-    def guard_violation(self, buffers: Buffers) -> str | None:
-        """Which argument's guard was written to; what lies beyond the guards faults at once."""
+    def guard_violation(self, buffers: Buffers) -> DeviceFault | None:
+        """That an argument's guard was written to; what lies beyond the guards faults at once."""
         find = None if self._checks is None else self._checks.damage
         with self._faults():
-            violation = self._memory.violation(buffers.handle.arrays, find)
-        return None if violation is None else f"argument {violation[0] + 1}: {violation[1]}"
+            return self._memory.violation(buffers.handle.arrays, find)
 
     def free(self, buffers: Buffers) -> None:
         """Give the memory back; on a lost context it goes with the process."""

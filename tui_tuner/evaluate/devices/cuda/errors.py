@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tui_tuner.errors import DeviceError, DeviceLost, MachineError
-from tui_tuner.evaluate.devices.base import DeviceFault
 from tui_tuner.evaluate.devices.cuda import CODES, CudaError, describe
+from tui_tuner.evaluate.devices.faults import DeviceFault
 from tui_tuner.evaluate.results import FailureKind
 
 _OUT_OF_MEMORY = 2

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tui_tuner.evaluate.devices.cuda.driver import AccessDescription, AllocationProperties, Driver, Location
+from tui_tuner.evaluate.devices.faults import DeviceFault, illegal
 from tui_tuner.evaluate.devices.guard_bands import (
     ALIGNMENT,
     PATTERN,
@@ -21,7 +22,7 @@ from tui_tuner.evaluate.devices.guard_bands import (
     Layout,
     Overwritten,
     band_layout,
-    damage_in_words,
+    damage_found,
     overwritten,
 )
 from tui_tuner.problem.placement import ADDRESS_BYTES, addresses_of_parts
@@ -159,23 +160,24 @@ class GuardedMemory:
             release = undo.pop_all()
         return GuardedDeviceArray(base, layout, release.close)
 
-    def violation(
-        self, arrays: Mapping[int, GuardedDeviceArray], find: FindDamage | None = None
-    ) -> tuple[int, str] | None:
-        """The key of the first array beside which the pattern was written over, and where, in words; or None.
+    def violation(self, arrays: Mapping[int, GuardedDeviceArray], find: FindDamage | None = None) -> DeviceFault | None:
+        """That the pattern beside an array was written over, the first of them; or None.
 
         Args:
+            arrays: by the index of their argument.
             find: looks at bands on the device; None to look at them here.
         """
         regions = [(key, region) for key, array in arrays.items() for region in array.regions]
         bands = [band for _, region in regions for band in region.bands]
         found = iter((find or self._find_damage)(bands))
         for key, region in regions:
-            words = damage_in_words(region.layout, next(found), next(found))
-            if words is not None:
-                return key, words if region is arrays[key] else f"its list of addresses: {words}"
-        changed = (key for key, array in arrays.items() if array.listed and self._is_changed(array, array.listed))
-        return next(((key, "wrote to its list of addresses, which can only be read") for key in changed), None)
+            is_list = region is not arrays[key]
+            if fault := damage_found(key, region.layout, next(found), next(found), is_list=is_list):
+                return fault
+        for key, array in arrays.items():
+            if array.listed and self._is_changed(array, array.listed):
+                return illegal(f"argument {key + 1}: wrote to its list of addresses, which can only be read")
+        return None
 
     def _is_changed(self, array: GuardedDeviceArray, listed: GuardedDeviceArray) -> bool:
         held = np.empty_like(array.addresses)

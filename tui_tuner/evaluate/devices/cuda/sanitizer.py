@@ -16,8 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from tui_tuner.evaluate.devices import constant_symbols
-from tui_tuner.evaluate.devices.base import CannotWatch, DeviceFault, KernelArgument, WatchedLaunch
+from tui_tuner.evaluate.devices.base import CannotWatch, KernelArgument, WatchedLaunch
 from tui_tuner.evaluate.devices.cuda import watched_launches
+from tui_tuner.evaluate.devices.faults import DeviceFault
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.toolkit import WARPCHECK, toolkit_program
 from tui_tuner.problem.placement import addresses_of_parts

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tui_tuner.evaluate.devices.base import DeviceFault
+from tui_tuner.evaluate.devices.faults import DeviceFault
 from tui_tuner.evaluate.devices.native.calls import described
 from tui_tuner.evaluate.devices.native.memory import SharedArray, SharedMemory
 from tui_tuner.evaluate.devices.native.protocol import Launch, Scalar

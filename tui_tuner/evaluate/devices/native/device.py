@@ -24,7 +24,6 @@ from tui_tuner.evaluate.devices.base import (
     Buffers,
     CannotWatch,
     Device,
-    DeviceFault,
     Inspection,
     KernelArgument,
     LaunchJob,
@@ -32,6 +31,7 @@ from tui_tuner.evaluate.devices.base import (
     WatchedLaunch,
     digest_of,
 )
+from tui_tuner.evaluate.devices.faults import DeviceFault
 from tui_tuner.evaluate.devices.kind import ALL
 from tui_tuner.evaluate.devices.native.code import NativeArguments, NativeCode, NativeLaunch
 from tui_tuner.evaluate.devices.native.executors import Executor, KeptExecutors, executor_server
@@ -158,13 +158,10 @@ class NativeDevice(Device):
         content: np.ndarray = buffers.handle.values[index].bytes_view().view(original.dtype)
         return content.reshape(original.shape).copy()
 
-    def guard_violation(self, buffers: Buffers) -> str | None:
-        """Which array was written beside, in the bytes that do not fault."""
-        for position, array in enumerate(buffers.handle.values, 1):
-            side = array.overwritten() if isinstance(array, SharedArray) else None
-            if side is not None:
-                return f"argument {position} was written {side}"
-        return None
+    def guard_violation(self, buffers: Buffers) -> DeviceFault | None:
+        """That an array was written beside, in the bytes that do not fault."""
+        arrays = ((i, value) for i, value in enumerate(buffers.handle.values) if isinstance(value, SharedArray))
+        return next((fault for index, array in arrays if (fault := array.damage(index)) is not None), None)
 
     def free(self, buffers: Buffers) -> None:
         """Give the memory back."""
@@ -223,7 +220,7 @@ class NativeDevice(Device):
                 return
             if fault.kind is FailureKind.TIMEOUT:
                 raise CannotWatch(f"it was not done in time at {launch.label}") from fault
-            raise DeviceFault(fault.kind, f"at {launch.label}: {fault.message}") from fault
+            raise fault.at(launch.label) from fault
         finally:
             self.free(buffers)
 

@@ -11,10 +11,10 @@ import mmap
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
+from tui_tuner.evaluate.devices.faults import DeviceFault, Stray, illegal
 from tui_tuner.evaluate.devices.native.protocol import Memory, Span
 from tui_tuner.problem.placement import ADDRESS_BYTES, addresses_of_parts
 
@@ -45,13 +45,21 @@ class SharedArray:
         start = self.place.start - self.place.first
         return self.pages[start : start + self.nbytes]
 
-    def overwritten(self) -> Literal["before its start", "past its end"] | None:
-        """Where something was written beside the array inside its own pages."""
+    def damage(self, argument: int) -> DeviceFault | None:
+        """That something was written beside the array inside its own pages, as a fault; None where nothing was.
+
+        Args:
+            argument: the array's index.
+        """
         start = self.place.start - self.place.first
-        if np.any(self.pages[:start] != _PATTERN):
-            return "before its start"
-        if np.any(self.pages[start + self.nbytes :] != _PATTERN):
-            return "past its end"
+        before = np.flatnonzero(self.pages[:start] != _PATTERN)
+        if before.size:
+            stray = Stray(argument, start - int(before[-1]), is_before=True)
+            return illegal(f"argument {argument + 1} was written before its start", stray)
+        behind = np.flatnonzero(self.pages[start + self.nbytes :] != _PATTERN)
+        if behind.size:
+            stray = Stray(argument, int(behind[0]), is_before=False)
+            return illegal(f"argument {argument + 1} was written past its end", stray)
         return None
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tui_tuner.evaluate.devices.base import DeviceFault
+from tui_tuner.evaluate.devices.faults import DeviceFault
 from tui_tuner.evaluate.devices.native.code import NativeArguments
 from tui_tuner.evaluate.devices.native.memory import SharedArray
 from tui_tuner.evaluate.devices.native.protocol import AtomicsNote

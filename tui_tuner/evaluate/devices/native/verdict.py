@@ -7,7 +7,7 @@ import signal
 from collections.abc import Sequence
 
 from tui_tuner.errors import SandboxError
-from tui_tuner.evaluate.devices.base import DeviceFault
+from tui_tuner.evaluate.devices.faults import DeviceFault, Stray
 from tui_tuner.evaluate.devices.native.code import NativeLaunch
 from tui_tuner.evaluate.devices.native.executors import ExecutorExit
 from tui_tuner.evaluate.devices.native.memory import SharedArray
@@ -46,7 +46,7 @@ def check_end(ended: ExecutorExit, launch: NativeLaunch | None, timeout_s: float
     if ended.timed_out:
         raise DeviceFault(FailureKind.TIMEOUT, f"did not end within {round(timeout_s, 1):g} s")
     if ended.signal in _MEMORY:
-        raise DeviceFault(FailureKind.ILLEGAL_ACCESS, _where(ended, launch))
+        raise _illegal(ended, launch)
     if ended.signal == signal.SIGILL and ended.report.page.fault.placed:  # where the emulator's code finds one
         place = _place(ended.report.page.fault)
         raise DeviceFault(FailureKind.ILLEGAL_ACCESS, f"touched a misaligned address{place}")
@@ -89,28 +89,48 @@ def checked_times(claimed: Sequence[float], cpu_s: Sequence[float], restored_byt
     return list(claimed)
 
 
-def _where(ended: ExecutorExit, launch: NativeLaunch | None) -> str:
+def _illegal(ended: ExecutorExit, launch: NativeLaunch | None) -> DeviceFault:
+    """The fault of a kernel that touched what is no argument's."""
     fault = ended.report.page.fault
-    return f"touched {_target(fault, launch, ended.bases[launch.memory] if launch else 0)}{_place(fault)}"
+    base = ended.bases[launch.memory] if launch else 0
+    stray = None if launch is None else _stray(fault, launch, base)
+    touched = _target(fault, launch, base) if stray is None else _in_words(stray)
+    return DeviceFault(FailureKind.ILLEGAL_ACCESS, f"touched {touched}{_place(fault)}", stray=stray)
+
+
+def _stray(fault: FaultNote, launch: NativeLaunch, base: int) -> Stray | None:
+    """What was touched, where that is beside an argument's array."""
+    offset = (fault.address or 0) - base
+    for index, array in enumerate(launch.values):
+        if isinstance(array, SharedArray) and array.place.holds(offset) and not _has_no_address(fault):
+            start, end = array.place.start, array.place.end
+            is_before = offset < start
+            return Stray(index, start - offset if is_before else offset - end, is_before)
+    return None
+
+
+def _in_words(stray: Stray) -> str:
+    side = "before the start" if stray.is_before else "past the end"
+    return f"memory {stray.nbytes} bytes {side} of argument {stray.argument + 1}"
+
+
+def _has_no_address(fault: FaultNote) -> bool:
+    return bool(fault.number) and fault.code == _BY_KERNEL
 
 
 def _target(fault: FaultNote, launch: NativeLaunch | None, base: int) -> str:
-    address = fault.address or 0
-    if fault.number and fault.code == _BY_KERNEL:
+    """What was touched, in words, where that is beside no argument's array."""
+    if _has_no_address(fault):
         return "an impossible or misaligned address"
-    offset = address - base
+    address = fault.address or 0
     for position, array in enumerate(launch.values if launch else (), 1):
         if launch is None or not isinstance(array, SharedArray):
             continue
         listed = launch.memory.lists.get(launch.memory.arrays.index(array))
-        if listed is not None and listed.start <= offset < listed.end:
+        if listed is not None and listed.start <= address - base < listed.end:
             return f"the list of addresses of argument {position}, which can only be read"
-        if listed is not None and listed.holds(offset):
+        if listed is not None and listed.holds(address - base):
             return f"memory beside the list of addresses of argument {position}"
-        if array.place.holds(offset):
-            if offset < array.place.start:
-                return f"memory {array.place.start - offset} bytes before the start of argument {position}"
-            return f"memory {offset - array.place.end} bytes past the end of argument {position}"
     return "address 0" if fault.number and address < _NULL_BYTES else "memory that belongs to no argument"
 
 
