@@ -34,6 +34,8 @@ Fill = Literal["normal", "uniform", "integers", "arange", "zeros", "ones"]
 """How a test, or a model, may fill an array."""
 ArgumentFill = Literal[Fill, "offsets"]
 """How an argument may be filled."""
+Comparison = Literal["sum", "min", "max", "sorted"]
+"""What of an output is compared, where that is not each element for itself."""
 
 
 def without_defaults(content: dict[str, Any], **defaults: object) -> dict[str, Any]:
@@ -101,6 +103,8 @@ class Argument(BaseModel):
         high: upper bound of `uniform` and `integers` (excluded), the last of `offsets`.
         local: elements of the memory of a work-group that a `__local` pointer of OpenCL is given, over sizes, tunables
             and `block_size_x`, `_y`, `_z`, the extents of the block.
+        compare: what of the output is compared: of partial results what they come to along their first extent, of what
+            has no order its sorted elements; None for each element. Without `fill` it starts with what changes nothing.
         one_value: whether the output may hold one value at these inputs, as a status does; another output may not.
         infinities: whether infinities are among the values of a `normal` array, so that some are tested.
         nans: whether NaN is among the values of a `normal` or `uniform` array, likewise.
@@ -123,6 +127,7 @@ class Argument(BaseModel):
     fill: ArgumentFill | None = None
     low: float | None = None
     high: Expression | float | None = None
+    compare: Comparison | None = None
     one_value: bool = False
     infinities: bool = False
     nans: bool = False
@@ -140,7 +145,7 @@ class Argument(BaseModel):
         """What is not declared is not written: keys in journals hash arguments."""
         return without_defaults(
             handler(self),
-            **dict.fromkeys(("members", "local", "function")),
+            **dict.fromkeys(("members", "local", "function", "compare")),
             **dict.fromkeys(("one_value", "infinities", "nans", "constant", "addresses"), False),
         )
 
@@ -157,6 +162,8 @@ class Argument(BaseModel):
             raise ValueError(f"argument '{self.name}' is a scalar and cannot be an output")
         if self.one_value and not self.output:
             raise ValueError(f"argument '{self.name}' is no output, of which alone one_value is said")
+        if self.compare is not None and (not self.output or self.addresses or self.holds_structures):
+            raise ValueError(f"argument '{self.name}' is no output of numbers, of which alone compare is said")
         if self.addresses and (len(self.shape or ()) < _LIST_AND_PART or self.constant or self.holds_structures):
             raise ValueError(
                 f"argument '{self.name}' is given as a list of addresses: it needs the shape of an array in device "

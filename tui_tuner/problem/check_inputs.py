@@ -10,7 +10,7 @@ from tui_tuner.problem.check_launch import all_tests
 from tui_tuner.problem.dtypes import dtype_named, is_floating
 from tui_tuner.problem.expression_nodes import INTEGER_LIMIT
 from tui_tuner.problem.expressions import ExpressionError, check_expression, evaluate
-from tui_tuner.problem.inputs import BOUNDED, bounds_of, check_value, fill_of, filled_member, poisoned
+from tui_tuner.problem.inputs import BOUNDED, bounds_of, check_value, fill_of, filled_member, is_neutral, poisoned
 from tui_tuner.problem.model import Argument, InputFill, Problem, Test
 from tui_tuner.problem.toml_file import KeyLocations, KeyPath
 from tui_tuner.text import suggestion
@@ -107,6 +107,9 @@ def input_faults(problem: Problem, test: Test) -> Iterator[TestFault]:
             message = f"the output '{name}' starts poisoned, so that what is not written is found"
             hint = "take it out; an array that the kernel also reads needs fill in [[arguments]]"
             yield TestFault(("inputs", name), message, hint)
+        elif is_neutral(arguments[name]):
+            message = f"the output '{name}' starts with what changes nothing of its {arguments[name].compare}"
+            yield TestFault(("inputs", name), message, "take it out, or give it a fill in [[arguments]]")
         else:
             yield from _fill_faults(filled[name], fill, at)
 

@@ -13,6 +13,7 @@ from tui_tuner.errors import ProblemError
 from tui_tuner.problem.argument import POINTER
 from tui_tuner.problem.blocks import BLOCK, filled, in_threads
 from tui_tuner.problem.by_value import layout
+from tui_tuner.problem.compared import neutral_number
 from tui_tuner.problem.dtypes import dtype_named, is_floating, is_narrow, kept_below, largest
 from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.model import Argument, InputFill, Member, Problem
@@ -140,13 +141,20 @@ def fill_of(argument: Argument) -> str | None:
         return "by its members"
     if argument.fill is not None or poisoned(argument):
         return argument.fill
+    if is_neutral(argument):
+        return "neutral"
     return "normal" if is_floating(dtype_named(argument.dtype)) else "integers"
 
 
 def poisoned(argument: Argument) -> bool:
     """Whether the argument is an output that starts with values that no kernel computes."""
     made = argument.function is not None or argument.holds_structures
-    return argument.output and argument.fill is None and not made
+    return argument.output and argument.fill is None and not made and argument.compare is None
+
+
+def is_neutral(argument: Argument) -> bool:
+    """Whether the argument is an output that starts with what changes nothing of what is compared of it."""
+    return argument.compare is not None and argument.fill is None and argument.function is None
 
 
 def array_bytes(problem: Problem, sizes: Mapping[str, int]) -> int:
@@ -260,6 +268,8 @@ def _filled(argument: Argument, sizes: Mapping[str, int], shape: tuple[int, ...]
             return np.zeros(shape, dtype)
         case "ones":
             return np.ones(shape, dtype)
+        case "neutral":
+            return np.full(shape, neutral_number(argument, dtype), dtype)
         case "arange":
             return _counting(shape, dtype)
         case "normal":

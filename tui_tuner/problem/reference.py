@@ -24,6 +24,7 @@ from tui_tuner.errors import ProblemError
 from tui_tuner.problem.argument import POINTER
 from tui_tuner.problem.blocks import copied
 from tui_tuner.problem.by_value import layout
+from tui_tuner.problem.compared import combined_shapes, compared
 from tui_tuner.problem.dtypes import is_floating, is_number
 from tui_tuner.problem.model import Argument, Problem
 from tui_tuner.problem.placement import in_order
@@ -147,8 +148,7 @@ def call_reference(problem: Problem, arguments: Sequence[np.ndarray | np.generic
     reference = find_reference(problem)
     given = zip(problem.arguments, arguments, strict=True)
     named = with_arrays(problem, {a.name: _given(_as_function(a, value)) for a, value in given if a.local is None})
-    outputs = {a.name: np.shape(value) for a, value in zip(problem.arguments, arguments, strict=True) if a.output}
-    found = outputs_of(reference, lambda: _in_bytes(load_function(reference)(**named)), outputs)
+    found = outputs_of(reference, lambda: _in_bytes(load_function(reference)(**named)), problem, arguments)
     return {a.name: in_order(a, found[a.name]) for a in problem.arguments if a.output}
 
 
@@ -175,13 +175,16 @@ def _in_bytes(returned: object) -> object:
 
 
 def outputs_of(
-    function: ReferenceFunction, call: Callable[[], object], outputs: Mapping[str, tuple[int, ...]]
+    function: ReferenceFunction,
+    call: Callable[[], object],
+    problem: Problem,
+    arguments: Sequence[np.ndarray | np.generic],
 ) -> dict[str, np.ndarray]:
-    """What a function of the user's computes, by the names of the outputs.
+    """What is compared of what a function of the user's computes, by the names of the outputs.
 
     Args:
         call: calls it.
-        outputs: the shape of each.
+        arguments: of the launch.
 
     Raises:
         ProblemError: it raises, or returns something else than the outputs; with the line in the user's file.
@@ -190,6 +193,8 @@ def outputs_of(
         returned = call()
     except (Exception, SystemExit) as error:  # whatever the user's code raises is the user's to fix
         raise _failure(function, error) from error
+    given = zip(problem.arguments, arguments, strict=True)
+    outputs = {one.name: (one, np.shape(value)) for one, value in given if one.output}
     return _checked(function, _by_name(function, returned, list(outputs)), outputs)
 
 
@@ -318,7 +323,9 @@ def _by_name(reference: ReferenceFunction, returned: object, outputs: list[str])
 
 
 def _checked(
-    reference: ReferenceFunction, returned: Mapping[str, object], outputs: Mapping[str, tuple[int, ...]]
+    reference: ReferenceFunction,
+    returned: Mapping[str, object],
+    outputs: Mapping[str, tuple[Argument, tuple[int, ...]]],
 ) -> dict[str, np.ndarray]:
     def refuse(message: str) -> ProblemError:
         return ProblemError(
@@ -331,12 +338,13 @@ def _checked(
     if foreign := [name for name in returned if name not in outputs]:
         raise refuse(f"returns '{foreign[0]}', which is no output")
     arrays = {}
-    for name, shape in outputs.items():
+    for name, (argument, shape) in outputs.items():
         if returned.get(name) is None:
             raise refuse(f"does not return '{name}'")
-        arrays[name] = np.asarray(returned[name])
-        if not is_number(arrays[name].dtype):
-            raise refuse(f"returns '{name}' as {arrays[name].dtype}, not as numbers")
-        if arrays[name].shape != shape:
-            raise refuse(f"returns '{name}' of shape {arrays[name].shape} instead of {shape}")
+        array = np.asarray(returned[name])
+        if not is_number(array.dtype):
+            raise refuse(f"returns '{name}' as {array.dtype}, not as numbers")
+        if array.shape not in (shape, *combined_shapes(argument, shape)):
+            raise refuse(f"returns '{name}' of shape {array.shape} instead of {shape}")
+        arrays[name] = compared(argument, np.atleast_1d(array)) if argument.compare else array
     return arrays

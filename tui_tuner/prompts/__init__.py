@@ -19,8 +19,9 @@ from tui_tuner.evaluate.tolerance import MARGIN
 from tui_tuner.format import configuration_words, interval_words, roofline_words, time_unit, time_words, warm_words
 from tui_tuner.llm import Message
 from tui_tuner.problem.candidate import Candidate
+from tui_tuner.problem.compared import in_words
 from tui_tuner.problem.dtypes import dtype_named, is_floating
-from tui_tuner.problem.inputs import fill_in_words, fill_of, label_of, poisoned
+from tui_tuner.problem.inputs import fill_in_words, fill_of, is_neutral, label_of, poisoned
 from tui_tuner.problem.model import Argument, Problem, Value
 from tui_tuner.problem.textures import ALL_BUT_NOISE, Texture, occurring
 
@@ -175,7 +176,7 @@ def fill_facts(problem: Problem) -> str:
     return "\n".join(
         f"{argument.name}: {argument.dtype} array, filled {fill_in_words(fill_of(argument), argument)}"
         for argument in problem.arguments
-        if argument.shape is not None and not poisoned(argument)
+        if argument.shape is not None and not poisoned(argument) and not is_neutral(argument)
     )
 
 
@@ -206,7 +207,8 @@ def _argument(argument: Argument, what: str) -> str:
         count, *extents = map(str, argument.shape)
         each = f"{argument.dtype} array of shape ({', '.join(extents)})"
         return f"{what} {argument.name}: a list of {count} addresses in any order, each of a {each}, {role}"
-    return f"{what} {argument.name}: {argument.dtype} array of shape ({shape}), {role}"
+    combined = f"; {in_words(argument)}" if argument.compare else ""
+    return f"{what} {argument.name}: {argument.dtype} array of shape ({shape}), {role}{combined}"
 
 
 def measurement_facts(

@@ -18,8 +18,10 @@ from tui_tuner.evaluate.devices.faults import DeviceFault
 from tui_tuner.evaluate.measure.timing import TimeLaunches
 from tui_tuner.evaluate.results import Determinism, Failure, FailureKind
 from tui_tuner.evaluate.runner.protocol import AS_GIVEN, Executable, LaunchShape, SayPhase
+from tui_tuner.evaluate.tolerance import Bound, Verdict, compare
 from tui_tuner.evaluate.verify import LaunchData
 from tui_tuner.format import time_words
+from tui_tuner.problem.compared import compared
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.textures import Texture
 
@@ -205,11 +207,20 @@ class CheckedLaunches:
         self._say(f"check at {data.label}", DATA_LIMIT_S)
         if (spoilt := self.spoilt(data, buffers)) is not None:
             raise spoilt
-        device = self._device
-        error, wrong = data.check(self._problem, partial(device.compare, buffers), partial(device.download, buffers))
+        error, wrong = data.check(self._problem, partial(self._compare, buffers), partial(self.compared, buffers))
         if wrong is not None:
             raise ResultMismatch(wrong, data)
         return error
+
+    def compared(self, buffers: Buffers, index: int) -> np.ndarray:
+        """What is compared of the output at an argument's index."""
+        return compared(self._problem.arguments[index], self._device.download(buffers, index))
+
+    def _compare(self, buffers: Buffers, index: int, expected: np.ndarray, allowed: Bound) -> Verdict:
+        """On the device, where each element is compared for itself."""
+        if self._problem.arguments[index].compare is None:
+            return self._device.compare(buffers, index, expected, allowed)
+        return compare(self.compared(buffers, index), expected, allowed)
 
     def spoilt(self, data: LaunchData, buffers: Buffers) -> DeviceFault | ResultMismatch | None:
         """What a launch did to memory that is not its own to write: beside arrays, or to its inputs."""

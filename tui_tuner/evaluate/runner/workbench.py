@@ -39,8 +39,7 @@ from tui_tuner.evaluate.toolkit import ORDERCHECK
 from tui_tuner.evaluate.verify import LaunchData, with_leftovers
 from tui_tuner.evaluate.verify.datasets import DataSets
 from tui_tuner.evaluate.verify.drafts import BESIDE, Drafts
-from tui_tuner.evaluate.verify.soundness import fault_of_check
-from tui_tuner.problem.dtypes import is_floating
+from tui_tuner.evaluate.verify.soundness import fault_of_check, hardly_changed_by, without_numbers
 from tui_tuner.problem.inputs import poisoned
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.placement import placement_of
@@ -56,8 +55,7 @@ WARM_FACTOR, WARM_LAUNCHES = 2, 5
 """Arrays of more than so many L2 caches are not in it anyway when a launch begins."""
 REHEARSAL_LIMIT_S = 10.0
 """Time limit of a launch at a test that is proposed: every candidate would run there."""
-FEW_LAUNCHES, FEW = 3, 64
-"""A launch that changes less than one in so many elements of an output may be one of too few threads."""
+FEW_LAUNCHES = 3
 
 
 class Workbench:
@@ -144,13 +142,8 @@ class Workbench:
             for index in range(len(self._problem.tests)):
                 with self._launches.loaded(baseline) as kernel:
                     self._launches.verify(kernel, fresh := self._fresh(index), baseline)
-                for place, expected in fresh[0].expected.items():
-                    name = self._problem.arguments[place].name
-                    if is_floating(expected.dtype) and np.isnan(expected).any():
-                        no_numbers.add(name)
-                    changed = int(np.count_nonzero(expected != fresh[0].arguments[place]))
-                    if changed * FEW < expected.size:
-                        hardly_changed[name] = changed, expected.size
+                no_numbers |= without_numbers(self._problem, fresh[0])
+                hardly_changed |= hardly_changed_by(self._problem, fresh[0])
             if is_timed:
                 with self._launches.loaded(baseline) as kernel, self._launches.buffers(fresh[0]) as buffers:
                     geometry = baseline.shapes[fresh[0].index].geometry
@@ -341,7 +334,7 @@ class Workbench:
             with self._launches.loaded(self._baseline) as kernel:
                 self._launches.launch_given(kernel, buffers, self._baseline.shapes[index], label)
                 self._say(EXPECTED, DATA_LIMIT_S)
-                return {i: self._device.download(buffers, i) for i in self._outputs}
+                return {i: self._launches.compared(buffers, i) for i in self._outputs}
         finally:
             self._device.free(buffers)
 

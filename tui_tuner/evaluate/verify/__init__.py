@@ -17,6 +17,7 @@ from tui_tuner.evaluate.devices.base import KernelArgument
 from tui_tuner.evaluate.tolerance import Bound, Verdict, loosest, wrong_elements
 from tui_tuner.evaluate.tolerance import compare as compare_here
 from tui_tuner.problem.blocks import copied
+from tui_tuner.problem.compared import named
 from tui_tuner.problem.domains import SPIKES
 from tui_tuner.problem.dtypes import is_floating
 from tui_tuner.problem.model import Problem
@@ -77,7 +78,7 @@ class LaunchData:
                 got, right = (in_order(argument, array) for array in (output(index), expected))
                 if argument.addresses:
                     _, mismatch = compare_here(got, right, self.bounds[index])
-                where, name = pattern(wrong_elements(got, right, self.bounds[index])), argument.name
+                where, name = pattern(wrong_elements(got, right, self.bounds[index])), named(argument)
                 is_rounding = problem.reference is None and _is_no_more_than_rounding(got, right)
                 told = (f"wrong: {where}" if where else "", MAY_ERR if is_rounding else "")
                 return worst, "; ".join([f"at {self.label}: {name}{mismatch}", *filter(None, told)])

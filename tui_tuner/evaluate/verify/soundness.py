@@ -10,6 +10,8 @@ from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.devices.base import KernelArgument
 from tui_tuner.evaluate.given_fault import GivenFault, GivenFaultKind
 from tui_tuner.evaluate.tolerance import Bound, all_finite, compare, peak
+from tui_tuner.evaluate.verify import LaunchData
+from tui_tuner.problem.compared import compared
 from tui_tuner.problem.dtypes import is_floating
 from tui_tuner.problem.inputs import poisoned, repoisoned, untouched
 from tui_tuner.problem.model import Problem
@@ -85,7 +87,8 @@ def refuse_weak(
         if flat.size >= CONSTANT_NEEDS:
             constants.append(np.mean(flat) if is_floating(flat.dtype) else flat[0])
         fakes = [np.broadcast_to(np.asarray(constant, flat.dtype), flat.shape) for constant in constants]
-        for fake in (*fakes, np.asarray(arguments[index]).reshape(-1)):
+        before = compared(problem.arguments[index], np.asarray(arguments[index]))
+        for fake in (*fakes, before.reshape(-1)):
             if _would_pass(fake, flat, bounds[index]):
                 unsound = ConstantByChance if flat.size < CHANCE_ELEMENTS else UnsoundCheck
                 message = f"at {label} a kernel that computes nothing would pass the check of '{name}'"
@@ -156,3 +159,24 @@ def refuse_degenerate(name: str, texture: Texture, expected: np.ndarray, *, comp
         raise LeftOut(f"{name} vanishes")
     if computed and texture is not Texture.NAN and np.isnan(expected).any():
         raise LeftOut(f"{name} is not a number")
+
+
+FEW = 64
+"""A launch that changes less than one in so many elements of an output may be one of too few threads."""
+
+
+def without_numbers(problem: Problem, data: LaunchData) -> set[str]:
+    """The outputs of the kernel as given with elements that are no number."""
+    floating = {i: expected for i, expected in data.expected.items() if is_floating(expected.dtype)}
+    return {problem.arguments[i].name for i, expected in floating.items() if np.isnan(expected).any()}
+
+
+def hardly_changed_by(problem: Problem, data: LaunchData) -> dict[str, tuple[int, int]]:
+    """The outputs of which a launch of the kernel as given changes few elements, and how many of how many."""
+    found = {}
+    for index, expected in data.expected.items():
+        before = compared(problem.arguments[index], np.asarray(data.arguments[index]))
+        changed = int(np.count_nonzero(expected != before))
+        if changed * FEW < expected.size:
+            found[problem.arguments[index].name] = changed, expected.size
+    return found
