@@ -5,9 +5,9 @@ import re
 import pytest
 
 from tui_tuner.errors import ProblemError
+from tui_tuner.problem.conditionals import active_source
 from tui_tuner.problem.draft.problem_file import ranked_kernels, scaffold
 from tui_tuner.problem.load import load_problem
-from tui_tuner.problem.syntax import active_source
 
 SIGNATURES = {
     "sizes": ("k.cu", "__global__ void k(float *c, const float *a, const float *b, int m, long n, size_t p)", 1),

@@ -14,11 +14,11 @@ from pydantic import BaseModel, ValidationError
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.check_arguments import check_arguments
 from tui_tuner.problem.check_launch import check_launch, check_macros, check_names, check_space, check_steps_of_problem
+from tui_tuner.problem.conditionals import active_source
 from tui_tuner.problem.languages import COMPILED, LANGUAGES, Language
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.reference import find_input_function, find_library, find_reference
 from tui_tuner.problem.signature import KernelSignature, find_kernel
-from tui_tuner.problem.syntax import active_source
 from tui_tuner.problem.toml_file import KeyLocations, KeyPath, read_text, read_toml, written
 from tui_tuner.problem.value_hints import hint_for
 from tui_tuner.text import suggestion

@@ -37,7 +37,7 @@ def structures(code: str) -> dict[str, list[Member] | None]:
     """The members of each structure of code without comments, by its names; None where they are no plain data."""
     found: dict[str, list[Member] | None] = {}
     for one in _HEAD.finditer(code):
-        end = closing(code, one.end() - 1, "{}")
+        end = closing(code, one.end() - 1)
         behind = re.match(r"\s*(\w+)\s*;", code[end:]) if one["typedef"] else None
         own = re.findall(r"\w+", _ATTRIBUTE.sub("", _BASES.sub("", one["head"])))[-1:]
         names = [*own, *(behind.groups() if behind else ())]
@@ -86,7 +86,7 @@ def spaced(structure: str, code: str) -> str:
     if declared is None or "::" in structure.partition("<")[0]:
         return structure
     spaces = re.finditer(r"\bnamespace\s+(\w+)\s*\{", code[: declared.start()])
-    around = [one[1] for one in spaces if closing(code, one.end() - 1, "{}") > declared.start()]
+    around = [one[1] for one in spaces if closing(code, one.end() - 1) > declared.start()]
     return "".join(f"{one}::" for one in around) + structure
 
 

@@ -1,10 +1,9 @@
-"""Kernel source as text and as a syntax tree: code and comments, branches, identifiers, the kernel functions in it."""
+"""Kernel source as text and as a syntax tree: code and comments, identifiers, the kernel functions in it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from itertools import pairwise
@@ -49,7 +48,7 @@ def parse_code(code: str, language: Language) -> Node:
     code = re.sub(r"[^\x00-\x7f]", "_", code)
     code = traits.qualifiers.sub(lambda match: spaces(match.group()), code)
     for match in reversed(list(_ATTRIBUTES.finditer(code))):
-        end = closing(code, match.end(), "()")
+        end = closing(code, match.end())
         code = code[: match.start()] + spaces(code[match.start() : end]) + code[end:]
     code = _EMPTY_CONDITIONAL.sub(lambda match: spaces(match.group()), code)
     if traits.kernel_mark is not None and traits.mark_is_unknown:
@@ -117,7 +116,7 @@ def held_before(code: str, name: int, attribute: re.Pattern[str]) -> str | None:
     """What an attribute, as `LAUNCH_BOUNDS`, of the function whose name stands at this index holds."""
     start = max(code.rfind(mark, 0, name) for mark in ";}{")
     for match in attribute.finditer(code, start + 1, name):
-        return code[match.end() + 1 : closing(code, match.end(), "()") - 1].strip()
+        return enclosed(code, match.end()).strip()
     return None
 
 
@@ -204,19 +203,24 @@ def strip_definitions(source: str, names: Collection[str]) -> str:
     return _TOKENS_AND_DEFINITIONS.sub(replace, source)
 
 
-def closing(text: str, opening: int, marks: str) -> int:
-    """The index behind the mark that closes the one at `opening`."""
-    depth = 0
-    for mark in re.compile(f"[{re.escape(marks)}]").finditer(text, opening):
-        depth += 1 if mark.group() in "({" else -1
+def closing(text: str, opening: int) -> int:
+    """The index behind the bracket that closes the one at `opening`, which is round or curly."""
+    marks, depth = "()" if text[opening] == "(" else "{}", 0
+    for mark in re.compile(f"[{marks}]").finditer(text, opening):
+        depth += 1 if mark.group() == marks[0] else -1
         if depth == 0:
             return mark.end()
     return len(text)
 
 
+def enclosed(text: str, opening: int) -> str:
+    """What stands between the bracket at `opening` and the one that closes it."""
+    return text[opening + 1 : closing(text, opening) - 1]
+
+
 def unwrapped(text: str) -> str:
     """Text without parentheses around all of it."""
-    while text.startswith("(") and text.endswith(")") and closing(text, 0, "()") == len(text):
+    while text.startswith("(") and text.endswith(")") and closing(text, 0) == len(text):
         text = text[1:-1].strip()
     return text
 
@@ -235,6 +239,11 @@ def split_list(text: str) -> list[str]:
         else:
             parts[-1] += letter
     return [" ".join(part.split()) for part in parts if part.strip()]
+
+
+def list_at(text: str, opening: int) -> list[str]:
+    """The list in the brackets that begin at `opening`, as the arguments of a call."""
+    return split_list(enclosed(text, opening))
 
 
 POINTER_TO_FUNCTION = re.compile(r"\(\s*[*&]\s*(?P<name>\w+)\s*\)\s*\((?P<parameters>[^()]*)\)")
@@ -270,8 +279,8 @@ def _with_macro(text: str, name: str, parameters: str, body: str) -> str:
     names = [name.strip().replace("...", "__VA_ARGS__") for name, _, _ in listed]
     place = 0
     while (found := re.compile(rf"\b{name}\s*\(").search(text, place)) is not None:
-        end = closing(text, found.end() - 1, "()")
-        given = split_list(text[found.end() : end - 1])
+        end = closing(text, found.end() - 1)
+        given = list_at(text, found.end() - 1)
         left = [default.strip() for _, _, default in listed[len(given) :]]
         given += left if all(left) else []
         place = found.end()
@@ -285,64 +294,3 @@ def _with_macro(text: str, name: str, parameters: str, body: str) -> str:
             text = text[: found.start()] + inside + text[end:]
             place = found.start() + len(inside)
     return text
-
-
-_CONDITION = re.compile(
-    r"^[ \t]*#[ \t]*(?P<word>ifdef|ifndef|if|elif|else|endif|define|undef)\b(?P<rest>(?:\\\r?\n|[^\n])*)", re.MULTILINE
-)
-_ASKED = re.compile(r"(?P<not>!?)\s*defined\s*\(?\s*(?P<name>\w+)\s*\)?")
-_OF_COMPILERS = re.compile(r"_.*|kernel_tuner|CL_.*|cl_.*|FP_.*|NDEBUG|WIN32")
-"""Names that compilers, and builds here, may define."""
-
-
-@dataclass
-class _Conditional:
-    """An `#if` that is open: whether its present branch is left in, and an earlier one was; None where nobody knows."""
-
-    around: bool
-    holds: bool | None
-    before: bool | None = False
-
-    @property
-    def is_out(self) -> bool:
-        return not self.around or self.holds is False
-
-    def next(self, holds: bool | None) -> None:
-        """Go on to another branch, which is left in under this condition if none before it is."""
-        known = (self.before, self.holds)
-        self.before = True if True in known else None if None in known else False
-        self.holds = False if self.before else None if self.before is None else holds
-
-
-def active_source(source: str, defined: Collection[str] = ()) -> str:
-    """The source without branches that a build with these macros leaves out, line for line.
-
-    A name that neither these nor the source define is none, but for those of compilers: where these count, all stay.
-    """
-    code, known = code_only(source), set(defined)
-    is_open: list[_Conditional] = []
-    kept, place = [], 0
-    for one in _CONDITION.finditer(code):
-        is_out = bool(is_open) and is_open[-1].is_out
-        kept.append(spaces(source[place : one.start()]) if is_out else source[place : one.start()])
-        word, rest = one["word"], one["rest"].strip()
-        place = one.start()
-        if word in ("if", "ifdef", "ifndef"):
-            is_open.append(_Conditional(not is_out, _holds(word, rest, known)))
-        elif word == "endif" and is_open:
-            is_open.pop()
-        elif word in ("elif", "else") and is_open:
-            is_open[-1].next(True if word == "else" else _holds("if", rest, known))
-        elif word in ("define", "undef") and not is_out and (name := re.match(r"\w+", rest)):
-            (known.add if word == "define" else known.discard)(name[0])
-    return "".join([*kept, source[place:]])
-
-
-def _holds(word: str, condition: str, known: Collection[str]) -> bool | None:
-    """Whether a condition holds; None for one that asks for more, or for what compilers define."""
-    if condition in ("0", "1") and word == "if":
-        return condition == "1"
-    asked = re.fullmatch(r"(?P<not>)(?P<name>\w+)", condition) if word != "if" else _ASKED.fullmatch(condition)
-    if asked is None or (asked["name"] not in known and _OF_COMPILERS.fullmatch(asked["name"])):
-        return None
-    return (asked["name"] in known) != (word == "ifndef" or bool(asked["not"]))

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tui_tuner.problem.draft.host_program import HostProgram
-from tui_tuner.problem.syntax import closing, code_only, split_list
+from tui_tuner.problem.syntax import code_only, list_at
 
 _LITERAL = r'"(?:[^"\\\n]|\\.)*"'
 _MACRO = re.compile(r"(?:^|(?<=\s))-D\s*(?P<name>[A-Za-z_]\w*)(?:=(?P<value>\S*))?")
@@ -101,7 +101,7 @@ def _macro(
         return BuildMacro(name, "", "")
     text = value
     if "%" in value:  # of the arguments behind a format
-        given = split_list(behind[: closing("(" + behind, 0, "()") - 2])
+        given = list_at("(" + behind, 0)
         position = sum(place < found.start("value") for place in conversions)
         text = given[position] if position < len(given) else ""
     elif not value:  # made of parts, as by `+` or `<<`

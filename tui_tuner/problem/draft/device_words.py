@@ -7,10 +7,11 @@ import re
 from collections.abc import Collection
 from pathlib import Path
 
+from tui_tuner.problem.conditionals import active_source
 from tui_tuner.problem.headers import is_header
 from tui_tuner.problem.host_code import device_code
 from tui_tuner.problem.signature import KernelSignature
-from tui_tuner.problem.syntax import active_source, code_only
+from tui_tuner.problem.syntax import code_only
 
 _LOCAL = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 _STATED = re.compile(

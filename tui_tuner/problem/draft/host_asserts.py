@@ -9,7 +9,7 @@ from typing import NamedTuple
 from tui_tuner.problem.draft.host_functions import HostFunction
 from tui_tuner.problem.draft.host_objects import Taken
 from tui_tuner.problem.draft.host_program import HostProgram
-from tui_tuner.problem.syntax import closing, split_list, unwrapped
+from tui_tuner.problem.syntax import list_at, unwrapped
 
 _ASSERTS = re.compile(r"\b(?P<name>assert|\w*(?:CHECK|ASSERT)\w*)\s*\(")
 _EXTENT = re.compile(r"\w+(?:\.|->)(?:size\(\d+\)|numel\(\))")
@@ -51,7 +51,7 @@ def _said(alike: _Alike, program: HostProgram) -> str:
 def _equalities(code: str) -> Iterator[tuple[str, str, int]]:
     """The two sides of each equality that is asserted, without spaces, and where."""
     for found in _ASSERTS.finditer(code):
-        given = split_list(code[found.end() : closing(code, found.end() - 1, "()") - 1])
+        given = list_at(code, found.end() - 1)
         if found["name"].endswith("_EQ") and len(given) > 1:
             yield re.sub(r"\s", "", given[0]), re.sub(r"\s", "", given[1]), found.start()
             continue

@@ -13,7 +13,7 @@ from tui_tuner.problem.draft.host_loops import is_summed
 from tui_tuner.problem.draft.host_members import listed
 from tui_tuner.problem.draft.host_memory import named
 from tui_tuner.problem.draft.host_program import HostProgram
-from tui_tuner.problem.syntax import closing, split_list
+from tui_tuner.problem.syntax import enclosed, split_list
 
 _MOST_STEPS = 12
 
@@ -111,7 +111,7 @@ def _values_of(program: HostProgram, name: str, place: int) -> tuple[str, int]:
     if not found:
         return "", place
     opening = found[0].end()
-    return program.code[opening + 1 : closing(program.code, opening, "{}") - 1], found[0].start()
+    return enclosed(program.code, opening), found[0].start()
 
 
 def _dim3(program: HostProgram, name: str, place: int) -> tuple[list[str], int] | None:
@@ -124,7 +124,7 @@ def _dim3(program: HostProgram, name: str, place: int) -> tuple[list[str], int] 
     if not found:
         return None
     opening = there = found[-1].end() - 1
-    inside = program.code[opening + 1 : closing(program.code, opening, "(){}") - 1]
+    inside = enclosed(program.code, opening)
     axes = split_list(inside) if program.code[opening] in "({" else ["1"]
     for one in re.compile(rf"\b{name}\s*\.\s*([xyz])\s*=(?!=)([^;]*);").finditer(program.code, opening, place):
         if not program.is_arithmetic(one[2]) and "xyz".index(one[1]) < len(axes):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.launch_reading import LaunchReading
-from tui_tuner.problem.syntax import closing, split_list
+from tui_tuner.problem.syntax import list_at
 
 _FILLS = {"0": "zeros", "1": "ones"}
 _OF_TORCH = {"zeros": "0", "ones": "1"}
@@ -37,7 +37,7 @@ def _set_to(program: HostProgram, name: str, place: int) -> str | None:
     if last["how"] in _OF_TORCH:
         return _OF_TORCH[last["how"]]
     if last["how"] == "full":
-        given = split_list(program.code[last.end() : closing(program.code, last.end() - 1, "()") - 1])
+        given = list_at(program.code, last.end() - 1)
         return given[1] if len(given) > 1 else None
     return "0" if last["how"] == "Memset" and last["value"].strip() in ("0", "0x00", "0.0f") else None
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tui_tuner.problem.draft.host_loops import raised
 from tui_tuner.problem.draft.host_members import put_in
-from tui_tuner.problem.syntax import closing, name_in, spaces, split_list
+from tui_tuner.problem.syntax import closing, list_at, name_in, spaces, split_list
 
 _FUNCTION = re.compile(
     r"\b(?P<name>\w+)\s*\((?P<parameters>[^(){};]*(?:=[^(){};]*\([^(){};]*\)[^(){};]*)*)\)\s*(?:const\s*)?"
@@ -39,7 +39,7 @@ def functions_in(code: str) -> list[HostFunction]:
         if one["name"] not in _CONTROL and (not found or one.start() >= found[-1].end):
             parts = split_list(one["parameters"])
             names, defaults = tuple(map(name_in, parts)), tuple(part.partition("=")[2].strip() for part in parts)
-            end = closing(code, one.end() - 1, "{}")
+            end = closing(code, one.end() - 1)
             found.append(HostFunction(one["name"], names, defaults, one.start(), one.end(), end))
     return found
 
@@ -78,7 +78,7 @@ def handed_back(code: str, functions: Sequence[HostFunction]) -> dict[str, list[
         by = [place for place, one in enumerate(parts) if _NUMBER.fullmatch(one)]
         named = re.compile(rf"\b{re.escape(function.name)}\s*(?=\()")
         calls = [one.end() for around in functions if by for one in named.finditer(code, around.body, around.end)]
-        given = {one: split_list(code[one + 1 : closing(code, one, "()") - 1]) for one in calls}
+        given = {one: list_at(code, one) for one in calls}
         for place in by:
             written = {one: passed[place].lstrip("& ") for one, passed in given.items() if place < len(passed)}
             for name in {*written.values()} if len({*written.values()}) == 1 else ():

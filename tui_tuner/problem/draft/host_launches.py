@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tui_tuner.problem.draft.host_program import HostProgram
-from tui_tuner.problem.syntax import closing, split_list, unwrapped
+from tui_tuner.problem.syntax import closing, list_at, split_list, unwrapped
 
 _TEMPLATE = r"<(?:[^<>]|<[^<>]*>)*>"
 """Arguments of a template, among them those of another."""
@@ -56,9 +56,8 @@ def launches(program: HostProgram, kernel: str) -> Iterator[HostLaunch]:
             if pointed is None:
                 continue
             given = split_list(found[3])
-            end = closing(text, found.end() - 1, "()")
             template = re.match(_TEMPLATE, found[2] or pointed)
-            arguments = tuple(split_list(text[found.end() : end - 1]))
+            arguments = tuple(list_at(text, found.end() - 1))
             yield _launch(code, there, template, given, arguments)
 
 
@@ -127,7 +126,7 @@ def _chosen(code: str, place: int) -> Iterator[tuple[str, str]]:
 def _launches_by_a_call(code: str, kernel: str) -> Iterator[HostLaunch]:
     """Launches by `cudaLaunchKernel`, whose arguments stand in an array of their addresses."""
     for call in re.finditer(r"\bcudaLaunch(?:Cooperative)?Kernel\s*(?:<[^<>;]*>)?\s*\(", code):
-        given = split_list(code[call.end() : closing(code, call.end() - 1, "()") - 1])
+        given = list_at(code, call.end() - 1)
         if len(given) < 4 or not re.search(kernel, given[0]):
             continue
         named = re.compile(rf"\b{re.escape(given[3])}\s*\[[^\]]*\]\s*=\s*\{{([^{{}}]*)\}}")
@@ -142,8 +141,8 @@ def in_cuda(text: str) -> str:
     """Host code in HIP with the names that CUDA has, each line where it was: it says the same in another way."""
     text = _IN_HIP.sub("cuda", text)
     for found in reversed([*_HIP_LAUNCH.finditer(text)]):
-        end = closing(text, found.end() - 1, "()")
-        given = split_list(text[found.end() : end - 1])
+        end = closing(text, found.end() - 1)
+        given = list_at(text, found.end() - 1)
         if len(given) < 5:
             continue
         kernel = unwrapped(_HIP_TEMPLATE.sub("", given[0]))

@@ -43,7 +43,7 @@ def halfway(code: str, name: str, place: int) -> str | None:
     )
     for found in reversed(list(head.finditer(code, 0, place))):
         body = re.compile(r"\s*\{").match(code, found.end())
-        end = closing(code, body.end() - 1, "{}") if body else code.find(";", place)
+        end = closing(code, body.end() - 1) if body else code.find(";", place)
         if body is None and re.search(r"[;}]", re.sub(r"\([^()]*\)", "", code[found.end() : place])):
             continue
         if place < end:

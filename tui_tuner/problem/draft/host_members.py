@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tui_tuner.problem.signature import KernelParameter
 from tui_tuner.problem.structures import structures
-from tui_tuner.problem.syntax import closing, name_in, split_list, unwrapped
+from tui_tuner.problem.syntax import enclosed, name_in, split_list, unwrapped
 
 _VECTOR = r"[a-z]+[1-4]|cu\w*Complex"
 _LISTED = re.compile(rf"(?:[\w:]+\s*(?:<[^<>{{}}]*>)?\s*)?\{{(.*)\}}|make_(?:{_VECTOR})\s*\((.*)\)", re.DOTALL)
@@ -34,7 +34,7 @@ class HostMembers:
         if not found:
             return None
         last = found[-1]
-        values = self._code[last.end() : closing(self._code, last.end() - 1, "(){}") - 1]
+        values = enclosed(self._code, last.end() - 1)
         named = last["vector"] or last["made"]
         return named or (self._type_of(variable, path, start, end) if path else last["type"]), values, last.start()
 
@@ -106,7 +106,7 @@ class HostMembers:
         kind = self._type_of(variable, path[:-1], start, end)
         for code in self._codes:
             for declared in re.finditer(rf"\bstruct\s+{re.escape(kind or '?')}\b[^;{{}}()]*\{{", code):
-                body = code[declared.end() : closing(code, declared.end() - 1, "{}") - 1]
+                body = enclosed(code, declared.end() - 1)
                 found = re.search(rf"\b{re.escape(path[-1])}\s*(?:=(?!=)\s*([^;,]+)|\{{([^{{}};]+)\}})\s*[;,]", body)
                 if found is not None:
                     return (found[1] or found[2]).strip()

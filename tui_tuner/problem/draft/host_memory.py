@@ -15,7 +15,7 @@ from tui_tuner.problem.draft.host_members import put_in
 from tui_tuner.problem.draft.host_objects import ELEMENT, HostObjects, Supposed, Taken
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.signature import KernelParameter
-from tui_tuner.problem.syntax import closing, split_list, unwrapped
+from tui_tuner.problem.syntax import enclosed, list_at, split_list, unwrapped
 
 LIST = "{}[]"
 """How many addresses a list holds, by the name of what it leads to."""
@@ -171,7 +171,7 @@ class HostMemory:
             found = list(taken.finditer(self._code, start, end))
             if found:
                 opening = found[-1].end() - 1
-                given = split_list(self._code[opening + 1 : closing(self._code, opening, "()") - 1])
+                given = list_at(self._code, opening)
                 if found[-1]["how"] == "Pitch" and len(given) == 4:  # rows without what a device puts between them
                     return Taken(f"({given[2]}) * ({given[3]})", found[-1].start())
                 return Taken(given[1], found[-1].start()) if len(given) > 1 else None
@@ -189,7 +189,7 @@ class HostMemory:
             if not found:
                 continue
             opening = found[-1].end()
-            given = split_list(self._code[opening + 1 : closing(self._code, opening, "(){}") - 1])
+            given = list_at(self._code, opening)
             ends = [re.search(r"\bend\b", one) is not None for one in given[:3]]
             if len(given) > 2 and any(ends):  # from the first element of a vector to its last
                 vector = re.sub(r"^.*\(\s*(\w+)\s*\)$|^(\w+)\s*\..*$", r"\1\2", given[ends.index(True)].strip())
@@ -207,8 +207,8 @@ class HostMemory:
                 inside = function and taken.search(self._code, function.body, function.end)
                 if function is None or not inside:
                     continue
-                given = split_list(self._code[call.end() : closing(self._code, call.end() - 1, "()") - 1])
-                asked = split_list(self._code[inside.end() : closing(self._code, inside.end() - 1, "()") - 1])
+                given = list_at(self._code, call.end() - 1)
+                asked = list_at(self._code, inside.end() - 1)
                 types = zip(self._program.templates.names_of(function), split_list(call["types"] or ""), strict=False)
                 meant = {**dict(zip(function.parameters, given, strict=False)), **dict(types)}
                 if len(asked) < 2 or len(given) != len(function.parameters):
@@ -242,7 +242,7 @@ class HostMemory:
                 inside = (
                     self._code[opening + 1 : self._code.find(";", opening)].partition(",")[0]
                     if behind[1] == "="
-                    else self._code[opening + 1 : closing(self._code, opening, "(){}") - 1]
+                    else enclosed(self._code, opening)
                 )
                 first, behind_first = [*split_list(inside), "", ""][:2]
                 part = re.fullmatch(rf"{re.escape(first)}\s*\+(.+)", behind_first) if _BEGINS.search(first) else None

@@ -11,7 +11,7 @@ from tui_tuner.problem.draft.host_functions import HostFunction
 from tui_tuner.problem.draft.host_members import listed, put_in
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.structures import template_of
-from tui_tuner.problem.syntax import closing, name_in, split_list, unwrapped
+from tui_tuner.problem.syntax import closing, list_at, name_in, split_list, unwrapped
 
 _MOST_STEPS = 6
 _TAKES = re.compile(r"\bcudaMalloc(?P<how>\w*)\s*(?:<[^<>]*>)?\s*\(")
@@ -58,7 +58,7 @@ class HostObjects:
     def _classes(self) -> list[tuple[str, int, int]]:
         """The classes of the file, each with where what is in its braces begins and ends."""
         found = re.finditer(r"\b(?:class|struct)\s+(\w+)\b[^;{}()]*\{", self._code)
-        return [(one[1], one.end(), closing(self._code, one.end() - 1, "{}")) for one in found]
+        return [(one[1], one.end(), closing(self._code, one.end() - 1)) for one in found]
 
     def memory(self, name: str, place: int) -> Taken | None:
         """The bytes that an object takes, or a member of it, as in `image.data`."""
@@ -68,7 +68,7 @@ class HostObjects:
             return self._of_tensor(name, place)
         own = re.compile(rf"&[\s(]*(?:this\s*->\s*)?{member}" if member else "&")
         for call in _TAKES.finditer(made.body):
-            given = split_list(made.body[call.end() : closing(made.body, call.end() - 1, "()") - 1])
+            given = list_at(made.body, call.end() - 1)
             if len(given) > 1 and own.search(given[0]):
                 is_pitched = call["how"] == "Pitch" and len(given) == 4
                 text = f"({given[2]}) * ({given[3]})" if is_pitched else given[1]
@@ -139,8 +139,7 @@ class HostObjects:
         others = r"(?:\w+\s*[({](?:[^(){};]|\([^(){};]*\))*[)}]\s*,\s*)*"
         declared = re.compile(rf"\b(\w+)\s*(?:<([^<>;]*)>)?\s+{others}{re.escape(variable)}\s*[({{]")
         for found in reversed(list(declared.finditer(self._code, 0, place))):
-            end = closing(self._code, found.end() - 1, "(){}") - 1
-            yield found[1], split_list(found[2] or ""), split_list(self._code[found.end() : end]), found.start()
+            yield found[1], split_list(found[2] or ""), list_at(self._code, found.end() - 1), found.start()
         own = self._this(place)
         declared = re.compile(rf"\b(\w+)\s*(?:<([^<>;]*)>)?\s+(?:\w+\s*,\s*)*{re.escape(variable)}\s*[,;]")
         if own is not None and variable in own.meant and (member := declared.search(own.body)):
@@ -162,8 +161,7 @@ class HostObjects:
         made = rf"\b{kind}{types}\s+\w+\s*[({{]|\bnew\s+{kind}{types.replace('types', 'new')}\s*[({{]"
         made += rf"|\bmake_(?:unique|shared)\s*<\s*{kind}{types.replace('types', 'owned')}\s*>\s*\("
         for found in reversed(list(re.finditer(made, self._code))):
-            end = closing(self._code, found.end() - 1, "(){}") - 1
-            given = split_list(self._code[found.end() : end])
+            given = list_at(self._code, found.end() - 1)
             of_template = split_list(found["types"] or found["new"] or found["owned"] or "")
             if (own := self._made_of(kind, of_template, given, found.start())) is not None:
                 return own
@@ -185,8 +183,8 @@ class HostObjects:
             return None
         outside = rf"\b{re.escape(name)}\s*(?:<[^<>]*>\s*)?::\s*(?={re.escape(name)}\s*\([^(){{}};]*\)[^;{{]*\{{)"
         made = [self._code[one.end() :] for one in re.finditer(outside, self._code)]
-        bodies = [text[: closing(text, text.index("{"), "{}")] for text in made]
-        return "\n".join([self._code[declared.end() : closing(self._code, declared.end() - 1, "{}")], *bodies])
+        bodies = [text[: closing(text, text.index("{"))] for text in made]
+        return "\n".join([self._code[declared.end() : closing(self._code, declared.end() - 1)], *bodies])
 
     def _made_of(self, kind: str, types: list[str], given: list[str], place: int) -> _Made | None:
         """An object of a class that is made of these arguments; None where no constructor takes them."""
@@ -198,7 +196,7 @@ class HostObjects:
             if len(given) > len(parameters) or not all(left):
                 continue
             meant = {**dict(zip(names, types, strict=False)), **dict(zip(parameters, [*given, *left], strict=True))}
-            inside = body[made.end() : closing(body, made.end() - 1, "{}")]
+            inside = body[made.end() : closing(body, made.end() - 1)]
             members = re.findall(r"(\w+)\s*(?:\(((?:[^()]|\([^()]*\))*)\)|\{([^{}]*)\})", made[2] or "")
             set_to = [(name, text or (f"{{{braced}}}" if "," in braced else braced)) for name, text, braced in members]
             for set_at_once, text in re.findall(rf"((?:(?:this\s*->\s*)?{_PATH}\s*=(?!=)\s*)+)([^;]*);", inside):

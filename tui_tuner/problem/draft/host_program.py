@@ -35,7 +35,7 @@ from tui_tuner.problem.draft.host_templates import HostTemplates
 from tui_tuner.problem.draft.worked_out import finished, names
 from tui_tuner.problem.host_code import DIRECTIVE
 from tui_tuner.problem.structures import enumerated
-from tui_tuner.problem.syntax import closing, constants_of, spaces, split_list, with_macros
+from tui_tuner.problem.syntax import closing, constants_of, list_at, spaces, with_macros
 
 _DEFINE = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+(?P<name>\w+)(?P<parameters>\([^()\n]*\))?(?P<text>(?:\\\r?\n|[^\n])*)", re.MULTILINE
@@ -264,7 +264,7 @@ class HostProgram:
         for found in reversed(list(call.finditer(self.code))):
             if function.start <= found.start() < function.end or self.function_at(found.start()) is None:
                 continue
-            given = split_list(self.code[found.end() : closing(self.code, found.end() - 1, "()") - 1])
+            given = list_at(self.code, found.end() - 1)
             left = function.defaults[len(given) :]
             if len(given) <= len(function.parameters) and all(left):
                 return [*given, *left][position], found.start()
@@ -284,7 +284,7 @@ class HostProgram:
         marked |= {name for name, (_, text) in self._macros.items() if marked & {*re.findall(r"\w+", text)}}
         for name in marked:
             for found in re.finditer(rf"\b{name}\s*\(", self.code):
-                yield self.expanded(self.code[found.start() : closing(self.code, found.end() - 1, "()")]), found.start()
+                yield self.expanded(self.code[found.start() : closing(self.code, found.end() - 1)]), found.start()
 
     @cached_property
     def _called(self) -> dict[str, tuple[str | None, str]]:

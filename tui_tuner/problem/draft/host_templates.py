@@ -88,7 +88,7 @@ class HostTemplates:
     def _given_to_class(self, name: str, place: int) -> tuple[str, int] | None:
         for declared in _CLASS_TEMPLATE.finditer(self._code, 0, place):
             names = [name_in(one) for one in split_list(declared["parameters"])]
-            if name not in names or place >= closing(self._code, declared.end() - 1, "{}"):
+            if name not in names or place >= closing(self._code, declared.end() - 1):
                 continue
             objects = re.finditer(rf"\b{declared['name']}\s*<([^<>;]*)>\s+\w+\s*[;({{=]", self._code)
             given = [(split_list(one[1]), one.start()) for one in objects]
@@ -127,7 +127,7 @@ class HostTemplates:
         declared = re.search(rf"\b(?:struct|class)\s+{re.escape(structure)}\b[^;{{}}()]*\{{", self._code)
         if declared is None:
             return None
-        body = self._code[declared.end() - 1 : closing(self._code, declared.end() - 1, "{}")]
+        body = self._code[declared.end() - 1 : closing(self._code, declared.end() - 1)]
         declared_in = (one.partition("=") for found in _CONSTANTS.findall(body) for one in split_list(found))
         constants = enumerated(body) | {name.strip(): text.strip() for name, _, text in declared_in}
         text = constants.get(member)

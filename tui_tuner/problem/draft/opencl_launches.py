@@ -11,7 +11,7 @@ from tui_tuner.errors import ProblemError
 from tui_tuner.problem.draft.host_launches import HostLaunch
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.signature import KernelSignature
-from tui_tuner.problem.syntax import closing, split_list
+from tui_tuner.problem.syntax import list_at, split_list
 
 _HANDLES = (
     re.compile(r"(?P<name>\w+(?:\[\w+\]|(?:\.|->)\w+)*)\s*=(?!=)[^;=]*$"),  # kernel = clCreateKernel(program,
@@ -58,11 +58,6 @@ def _handles(program: HostProgram, kernel: str) -> Iterator[str]:
         yield from (_plain(found["name"]) for pattern in _HANDLES if (found := pattern.search(head)) is not None)
 
 
-def _given(code: str, opening: int) -> list[str]:
-    """What stands between the parentheses, or braces, that open there."""
-    return split_list(code[opening + 1 : closing(code, opening, "(){}") - 1])
-
-
 def _plain(text: str) -> str:
     """The name of a handle, of several in an array that of all of them."""
     return re.sub(r"[&*()\s]|\[\w*\]", "", text)
@@ -72,7 +67,7 @@ def _enqueued(program: HostProgram, handle: str) -> Iterator[_Enqueued]:
     """Launches by a queue, whose arguments are set before, one by one; all that are set where none is before."""
     every = dict(sorted(_arguments(program, handle, len(program.code)).items()))
     for found in _ENQUEUED.finditer(program.code):
-        given = _given(program.code, found.end())
+        given = list_at(program.code, found.end())
         if len(given) >= 6 and _plain(given[1]) == handle:  # queue, kernel, dimensions, offset, global, local
             offset, sizes, axes = given[3], given[4:6], program.number(given[2], found.start())
         elif len(given) >= 3 and _plain(given[0]) == handle:  # kernel, offset, global, local
@@ -100,12 +95,12 @@ def _arguments(program: HostProgram, handle: str, before: int) -> dict[int, str]
     """The arguments that are set before a place, by their index; one that is counted up is the next."""
     code, set_at = program.code, dict[int, tuple[str, str]]()
     for found in _ARGUMENT_SET.finditer(code, 0, before):
-        given = _given(code, found.end())
+        given = list_at(code, found.end())
         if len(given) >= 4 and _plain(given[0]) == handle:
             set_at[found.start()] = given[1], f"Local({given[2]})" if _NOTHING.fullmatch(given[3]) else given[3]
     method = re.compile(rf"\b{re.escape(handle)}(?:\[\w+\])?\s*(?:\.|->)\s*setArg\s*(?:<[^<>]*>)?\s*(?=\()")
     for found in method.finditer(code, 0, before):
-        given = _given(code, found.end())
+        given = list_at(code, found.end())
         if len(given) > 1:
             is_local = len(given) > 2 and _NOTHING.fullmatch(given[-1])
             set_at[found.start()] = given[0], f"Local({given[1]})" if is_local else given[-1]
@@ -124,8 +119,8 @@ def _called(program: HostProgram, handle: str) -> Iterator[_Enqueued]:
     """Launches of a functor of the C++ bindings, as in `scale(cl::EnqueueArgs(queue, cl::NDRange(n)), to, from)`."""
     call = re.compile(rf"\b{re.escape(handle)}\s*(?=\(\s*(?:cl\s*::\s*)?EnqueueArgs\s*[({{])")
     for found in call.finditer(program.code):
-        how, *arguments = _given(program.code, found.end())
-        sizes = _given(how, min(how.find(mark) for mark in "({" if mark in how))
+        how, *arguments = list_at(program.code, found.end())
+        sizes = list_at(how, min(how.find(mark) for mark in "({" if mark in how))
         sizes = sizes if "NDRange" in "".join(sizes[:1]) else sizes[1:]  # without the queue
         yield _read(program, found.start(), sizes[1:] if len(sizes) > 2 else sizes, tuple(arguments))
 
@@ -202,7 +197,7 @@ def _made(program: HostProgram, name: str, place: int) -> list[str] | None:
     function = program.function_at(place)
     start = 0 if function is None else function.body
     found = list(declared.finditer(program.code, start, place))
-    listed = _given(program.code, found[-1].end()) if found else []
+    listed = list_at(program.code, found[-1].end()) if found else []
     for axis in range(len(_AXES)):
         element = program.meaning(f"{name}[{axis}]", place)
         if element is not None and (axis >= len(listed) or program.is_arithmetic(element[0])):

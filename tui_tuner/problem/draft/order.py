@@ -76,9 +76,9 @@ def _won(signature: KernelSignature) -> Iterator[InAnyOrder]:
     """Arrays that only the thread writes which is first at an element, what is its own."""
     body = signature.body
     for found in _WON.finditer(body):
-        start = closing(body, body.index("(", found.start()), "()")
+        start = closing(body, body.index("(", found.start()))
         is_block = body[start:].lstrip().startswith("{")
-        end = closing(body, body.index("{", start), "{}") if is_block else body.find(";", start)
+        end = closing(body, body.index("{", start)) if is_block else body.find(";", start)
         for name, where in _written(signature, start, end):
             if not _is_same_for_all(where, signature):
                 yield InAnyOrder(name, "keeps what the thread writes that comes first", where.start())

@@ -10,6 +10,7 @@ from tui_tuner.errors import ProblemError
 from tui_tuner.problem.by_value import Unknown, fields_of
 from tui_tuner.problem.c_types import type_words
 from tui_tuner.problem.check_arguments import why_not_passable
+from tui_tuner.problem.conditionals import active_source
 from tui_tuner.problem.draft.build_options import build_options, options_of_scripts
 from tui_tuner.problem.draft.constants import DraftedConstant, drafted_constants
 from tui_tuner.problem.draft.device_words import header_directories, local_headers, text_of_headers
@@ -40,7 +41,7 @@ from tui_tuner.problem.host_code import device_code, refuse_text
 from tui_tuner.problem.languages import COMPILED_LANGUAGES, LANGUAGES
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import KernelParameter, KernelSignature, find_kernel, find_kernels
-from tui_tuner.problem.syntax import MOST_BYTES, active_source, code_only, name_in
+from tui_tuner.problem.syntax import MOST_BYTES, code_only, name_in
 
 NO_AMENDMENTS = Amendments()
 _MOST_LINES = 3

@@ -17,7 +17,7 @@ from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import KernelParameter, KernelSignature, pointed_array
 from tui_tuner.problem.structures import structures
-from tui_tuner.problem.syntax import closing, code_only, name_in, split_list
+from tui_tuner.problem.syntax import code_only, list_at, name_in, split_list
 
 _MOST_CALLS = 4
 _POINTED = r"(?:const\s+)?([A-Za-z_](?:[\w ]*\w)?)\s*\*\s*(?:__restrict(?:__)?\s*)?"
@@ -91,7 +91,7 @@ def with_called(signature: KernelSignature, source: str) -> KernelSignature:
     body = program.without_macros(signature.body)
     for function in reversed(program.functions):  # who is called stands before who calls
         for call in list(re.finditer(rf"\b{function.name}\s*(?:<[^<>;]*>)?\s*\(", body))[:_MOST_CALLS]:
-            given = split_list(body[call.end() : closing(body, call.end() - 1, "()") - 1])
+            given = list_at(body, call.end() - 1)
             if len(given) == len(function.parameters) and function.name != signature.name:
                 meant = dict(zip(function.parameters, given, strict=True))
                 words = re.split(r"(\b[A-Za-z_]\w*)", code[function.body : function.end - 1])
