@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from tui_tuner.problem.draft.device_words import is_warp
 from tui_tuner.problem.draft.drafted import MOST_THREADS
 from tui_tuner.problem.draft.folding import factors
-from tui_tuner.problem.draft.guesses import AXES, TOLD_APART, is_written, usual_block
+from tui_tuner.problem.draft.guesses import AXES, TOLD_APART, is_written
 from tui_tuner.problem.draft.launch_reading import LaunchReading
 from tui_tuner.problem.draft.worked_out import evaluated, names
 from tui_tuner.problem.syntax import name_in
@@ -24,18 +24,6 @@ _OWN_SHARED = re.compile(r"(?<!\bextern )__shared__")
 """Shared memory of a size that the kernel's text gives, as one made for its block."""
 TILE = "block_size_x"
 """Takes the place of a number in the template's arguments that makes the block."""
-
-
-def suppose_block(reading: LaunchReading) -> None:
-    """Let threads of which the host says no number, and that the kernel is passed too, be a usual number of them.
-
-    The block is that then, and stays: with another one the kernel would count by what it has not.
-    """
-    usual = usual_block(reading.signature)
-    for index, (text, node) in enumerate(reading.block[: len(usual)]):
-        if node is None and {*reading.chain(text, reading.launch.place)} & {*reading.launch.arguments}:
-            reading.block[index] = (text, ast.Constant(usual[index]))
-            reading.passed_block |= {text}
 
 
 class DraftedBlock:
@@ -110,8 +98,8 @@ class DraftedBlock:
 
     def _extents_of_arrays(self) -> frozenset[str]:
         """The names that the host takes memory by: an array has as many elements with any other block."""
-        arrays = zip(self._reading.launch.arguments, self._signature.parameters, strict=False)
-        return self._reading.memory.names_of([given for given, one in arrays if one.pointer], self._place)
+        arrays = [given for given, one in self._reading.arguments if one.pointer]
+        return self._reading.memory.names_of(arrays, self._place)
 
     def _number_of(self, template: str) -> int:
         given = re.findall(r"\b\d+\b", template)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Sequence
 
 from tui_tuner.problem.draft.guesses import SMALL
 from tui_tuner.problem.draft.host_assignments import NOTHING_YET
-from tui_tuner.problem.draft.host_launches import HostLaunch
 from tui_tuner.problem.draft.host_loops import is_summed
 from tui_tuner.problem.draft.host_members import listed
 from tui_tuner.problem.draft.host_memory import named
@@ -26,8 +24,7 @@ def axes(program: HostProgram, text: str, place: int) -> tuple[list[str], int]:
             return split_list(direct[1]), place
         if not re.fullmatch(r"\w+", text.strip()):
             break
-        function = program.function_at(place)
-        handed = program.handed_back(text.strip(), 0 if function is None else function.body, place)
+        handed = program.handed_back(text.strip(), program.begin_of(place), place)
         made = None if handed else _dim3(program, text.strip(), place)
         if made is not None:
             return made
@@ -36,29 +33,6 @@ def axes(program: HostProgram, text: str, place: int) -> tuple[list[str], int]:
             break
         text, place = meaning
     return [text.strip()], place
-
-
-def place_of(program: HostProgram, chain: Sequence[str], place: int) -> int:
-    """Where the last of names that each stand for the next one stands."""
-    for name in chain[:-1]:
-        place = (program.meaning(name, place) or ("", place))[1]
-    return place
-
-
-def constants_of_block(
-    program: HostProgram, launch: HostLaunch, chain: Callable[[str, int], Iterator[str]]
-) -> Iterator[str]:
-    """Constants that make the block and that the kernel is passed too; of a single block they are sizes.
-
-    Args:
-        chain: a name at a place, and the names that it stands for.
-    """
-    if launch.grid == "1":
-        return
-    written, place = axes(program, launch.block, launch.place)
-    for name in {one for text in written for one in chain(text, place)} & {*launch.arguments}:
-        if re.search(rf"\bconst(?:expr)?\s+[\w\s]*\b{name}\s*=\s*\d+\s*[;,]", program.code):
-            yield name
 
 
 def element(program: HostProgram, name: str, place: int) -> tuple[str, int] | None:
@@ -90,8 +64,7 @@ def counted(program: HostProgram, name: str, place: int) -> str:
 
 def set_in_list(program: HostProgram, name: str, place: int) -> tuple[str, int] | None:
     """What the elements of a list were last set to before a place, as in `sizes[i] = n`, by a name for which."""
-    function = program.function_at(place)
-    start = 0 if function is None else function.body
+    start = program.begin_of(place)
     found = list(
         re.compile(rf"(?<![\w.>]){re.escape(name)}\s*\[\s*[A-Za-z_]\w*\s*\]\s*=(?!=)([^;]*);").finditer(
             program.code, start, place
@@ -116,8 +89,7 @@ def _values_of(program: HostProgram, name: str, place: int) -> tuple[str, int]:
 
 def _dim3(program: HostProgram, name: str, place: int) -> tuple[list[str], int] | None:
     """The parentheses behind a name that is declared as a `dim3`."""
-    function = program.function_at(place)
-    start = 0 if function is None else function.body
+    start = program.begin_of(place)
     made = re.compile(rf"\bdim3\b[^;]*?\b{name}\s*(?:=\s*(?:dim3)?\s*)?[({{]")
     bare = re.compile(rf"\bdim3\s+(?:\w+\s*,\s*)*{name}\s*[,;]")
     found = list(made.finditer(program.code, start, place)) or list(bare.finditer(program.code, start, place))

@@ -15,7 +15,7 @@ _OF_TORCH = {"zeros": "0", "ones": "1"}
 
 def held_before(reading: LaunchReading) -> Iterator[tuple[str, str]]:
     """Arrays that the host sets to one number before the launch, by name, with that number as it writes it."""
-    for given, parameter in zip(reading.launch.arguments, reading.signature.parameters, strict=False):
+    for given, parameter in reading.arguments:
         if parameter.is_array and not parameter.const:
             names = reading.memory.followed(given, reading.launch.place)
             found = next((one for name, place in names if (one := _set_to(reading.program, name, place))), None)
@@ -25,8 +25,7 @@ def held_before(reading: LaunchReading) -> Iterator[tuple[str, str]]:
 
 def _set_to(program: HostProgram, name: str, place: int) -> str | None:
     """What all elements of an array were last set to in the function of a place, before it."""
-    function, plain = program.function_at(place), re.escape(name)
-    start = 0 if function is None else function.body
+    start, plain = program.begin_of(place), re.escape(name)
     cast = r"(?:\([^()]*\)\s*)?"
     moved = re.compile(rf"\bcuda(?P<how>Memset|Memcpy)(?:Async)?\s*\(\s*{cast}{plain}\s*,\s*(?P<value>[^,;]+),")
     made = re.compile(rf"(?<![\w.>]){plain}\s*=\s*(?:torch|at)\s*::\s*(?P<how>zeros|ones|full)(?:_like)?\s*\(")

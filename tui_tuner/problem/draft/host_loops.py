@@ -1,4 +1,4 @@
-"""What loops of the host make of a name: a count raised until it is enough, a number that goes on step by step.
+"""What loops of the host make of a name: a count raised until it is enough, an exponent, one step of many.
 
 And how many elements are appended to a list, where no loop or condition says otherwise.
 """
@@ -10,7 +10,11 @@ from collections.abc import Callable
 
 from tui_tuner.problem.syntax import closing
 
+Meaning = Callable[[str, int], tuple[str, int] | None]
+"""What a name was last set to before a place, and where."""
 _MOST_STEPS = 6
+_HALVED = r"\s*(?:>>=\s*1|/=\s*2|=\s*{0}\s*(?:>>\s*1|/\s*2))\s*"
+_RAISED = r"(?:\+\+\s*{0}|{0}\s*(?:\+\+|\+=\s*1))\s*"
 
 
 def raised(code: str, name: str, start: int, end: int) -> str | None:
@@ -52,6 +56,25 @@ def halfway(code: str, name: str, place: int) -> str | None:
     return None
 
 
+def halved(code: str, meaning: Meaning, name: str, start: int, end: int) -> tuple[str, int] | None:
+    """What a loop between two places halves until it is 1, while it counts with a name, and where that is said.
+
+    As n for bits, of `for (int t = n; t > 1; t >>= 1) bits++;`.
+    """
+    raised = _RAISED.format(re.escape(name))
+    headed = (
+        rf"\bfor\s*\([\w\s]*?\b(?P<t>\w+)\s*=(?P<size>[^;]*);\s*(?P=t)\s*>\s*1\s*;\s*(?P=t){_HALVED.format('(?P=t)')}\)"
+    )
+    for one in re.compile(rf"{headed}\s*\{{?\s*{raised};").finditer(code, start, end):
+        return one["size"].strip(), one.start()
+    steps = (rf"{raised};\s*(?P=t){_HALVED.format('(?P=t)')};", rf"(?P=t){_HALVED.format('(?P=t)')};\s*{raised};")
+    asked = r"\bwhile\s*\(\s*(?P<t>\w+)\s*>\s*1\s*\)\s*\{\s*"
+    for step in steps:
+        for one in re.compile(asked + step).finditer(code, start, end):
+            return meaning(one["t"], one.start())
+    return None
+
+
 def appended(code: str, name: str, start: int, end: int) -> int | None:
     """How many elements are appended to a list between two places, each by itself; None where a loop may do so."""
     plain = re.escape(name)
@@ -70,7 +93,7 @@ def appended(code: str, name: str, start: int, end: int) -> int | None:
     return found if found and not changed else None
 
 
-def is_of_some_steps(code: str, meaning: Callable[[str, int], tuple[str, int] | None], name: str, place: int) -> bool:
+def is_of_some_steps(code: str, meaning: Meaning, name: str, place: int) -> bool:
     """Whether what is passed holds at some steps of a loop around it alone, as in `bool save = step % 100 == 0`."""
     text, where = name, place
     for _ in range(_MOST_STEPS):

@@ -88,9 +88,10 @@ class HostProgram:
         """The function that a place of the code is in."""
         return function_at(self.functions, place)
 
-    def is_same_function(self, place: int, other: int) -> bool:
-        """Whether two places are in the same function."""
-        return self.function_at(place) == self.function_at(other) is not None
+    def begin_of(self, place: int) -> int:
+        """Where the body of the function begins that a place is in; 0 outside of all."""
+        function = self.function_at(place)
+        return 0 if function is None else function.body
 
     def meaning(self, name: str, place: int) -> tuple[str, int] | None:
         """What a name was last set to before a place, as text, with the place where that text stands."""

@@ -11,7 +11,6 @@ from contextlib import suppress
 from tui_tuner.problem.draft.c_expressions import NotArithmetic
 from tui_tuner.problem.draft.drafted import MOST_THREADS
 from tui_tuner.problem.draft.folding import is_quotient
-from tui_tuner.problem.draft.host_bytes import in_elements
 from tui_tuner.problem.draft.host_dimensions import axes
 from tui_tuner.problem.draft.host_objects import Taken
 from tui_tuner.problem.draft.launch_reading import LaunchReading
@@ -32,7 +31,7 @@ def drawn_in(reading: LaunchReading) -> Iterator[tuple[str, tuple[int, str]]]:
     None of them says where something begins and ends, which numbers of any order do not.
     """
     offsets = arrays_of_offsets(reading.signature)
-    for given, parameter in zip(reading.launch.arguments, reading.signature.parameters, strict=False):
+    for given, parameter in reading.arguments:
         if (
             not parameter.pointer
             or parameter.dtype is None
@@ -43,7 +42,7 @@ def drawn_in(reading: LaunchReading) -> Iterator[tuple[str, tuple[int, str]]]:
         found = reading.memory.drawn(given, reading.launch.place)
         if found is not None:
             with suppress(NotArithmetic):
-                node = finished(reading.node(found.number, found.place))
+                node = reading.expression(found.number, found.place)
                 high = ast.BinOp(node, ast.Add(), ast.Constant(found.low))
                 yield parameter.name, (found.low, said_again(ast.unparse(high)))
 
@@ -69,14 +68,14 @@ def multiples_in(reading: LaunchReading) -> dict[str, ast.expr]:
     nodes = list(reading.passed.values())
     for text in written:
         with suppress(NotArithmetic):
-            nodes.append(finished(reading.node(text, place)))
+            nodes.append(reading.expression(text, place))
     nodes += [node for shape in reading.shapes.values() for node in ast.walk(shape) if isinstance(node, ast.BinOp)]
     for node in nodes:
         if isinstance(node, ast.BinOp) and is_quotient(node):
             keep(node.left, node.right)
     for one in _ASSERTED.finditer(reading.program.code):
         with suppress(NotArithmetic):
-            keep(*(finished(reading.node(one[part], one.start())) for part in ("size", "by")))
+            keep(*(reading.expression(one[part], one.start()) for part in ("size", "by")))
     for size, by in _parted(reading):
         keep(size, by)
     for name, divisor in sorted(_divided(reading)):
@@ -118,13 +117,13 @@ def is_power(reading: LaunchReading, name: str) -> bool:
 def local_memory(reading: LaunchReading) -> Iterator[tuple[str, ast.expr]]:
     """The elements of each `__local` argument of OpenCL, where the host says its bytes."""
     place = reading.launch.place
-    for given, parameter in zip(reading.launch.arguments, reading.signature.parameters, strict=False):
+    for given, parameter in reading.arguments:
         meaning = reading.program.meaning(given, place) if given.isidentifier() else None
         asked = re.fullmatch(LOCAL, meaning[0] if meaning else given, re.DOTALL) if parameter.local else None
         if asked is not None:
             with suppress(NotArithmetic):
                 taken = Taken(asked[1], meaning[1] if meaning else place)
-                yield parameter.name, finished(in_elements(reading.program, reading.known, taken, parameter))
+                yield parameter.name, finished(reading.elements(taken, parameter))
 
 
 def most_threads(reading: LaunchReading) -> int:
@@ -138,6 +137,6 @@ def _held(reading: LaunchReading) -> Iterator[int]:
     for extents in _SHARED.findall(reading.signature.body):
         with suppress(NotArithmetic):
             parts = re.findall(r"\[([^\]]+)\]", extents)
-            nodes = [finished(reading.node(one, reading.launch.place)) for one in parts]
+            nodes = [reading.expression(one, reading.launch.place) for one in parts]
             yield math.prod(evaluated(node, {}) or 0 for node in nodes)
     yield from (evaluated(node, {}) or 0 for _, node in local_memory(reading))

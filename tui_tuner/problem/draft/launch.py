@@ -13,7 +13,7 @@ from tui_tuner.problem.draft.build_options import BuildMacro, build_macros
 from tui_tuner.problem.draft.c_expressions import NotArithmetic
 from tui_tuner.problem.draft.device_words import local_headers, words_of_device
 from tui_tuner.problem.draft.drafted import DraftedLaunch
-from tui_tuner.problem.draft.drafted_block import TILE, DraftedBlock, suppose_block
+from tui_tuner.problem.draft.drafted_block import TILE, DraftedBlock
 from tui_tuner.problem.draft.guesses import AXES, extents_around, is_flag_alone, size_names
 from tui_tuner.problem.draft.host_fills import held_before
 from tui_tuner.problem.draft.host_launches import HostLaunch, in_cuda, is_chosen, launches
@@ -21,14 +21,14 @@ from tui_tuner.problem.draft.host_objects import Supposed
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.host_promises import drawn_in, is_power, local_memory, most_threads, multiples_in
 from tui_tuner.problem.draft.host_types import deduced, open_type, with_bytes_of_arrays
-from tui_tuner.problem.draft.launch_reading import NO_OPTIONS, LaunchReading
+from tui_tuner.problem.draft.launch_names import NO_OPTIONS
+from tui_tuner.problem.draft.launch_reading import LaunchReading
 from tui_tuner.problem.draft.opencl_launches import opencl_launches
 from tui_tuner.problem.draft.same_numbers import SameNumbers
 from tui_tuner.problem.draft.small_sizes import usual_number
 from tui_tuner.problem.draft.stated_bounds import stated_bounds
 from tui_tuner.problem.draft.worked_out import (
     evaluated,
-    finished,
     fraction,
     names,
     renamed_in,
@@ -108,7 +108,6 @@ class _Drafting:
     """Makes of a launch that was read what a problem file says, with so many dimensions of blocks."""
 
     def __init__(self, reading: LaunchReading, dimensions: int) -> None:
-        suppose_block(reading)
         self._reading = reading
         self._program = reading.program
         self._signature = reading.signature
@@ -206,7 +205,7 @@ class _Drafting:
             frozenset(renamed.get(name, name) for name in given if is_power(self._reading, name)),
             frozenset(
                 name
-                for given_for, one in zip(self.launch.arguments, self._signature.parameters, strict=False)
+                for given_for, one in self._reading.arguments
                 for name, taken, _ in self._reading.memory.arrays(given_for, self.launch.place, one)
                 if isinstance(taken, Supposed)
             ),
@@ -279,7 +278,7 @@ class _Drafting:
         if "extern" not in self._words or self.launch.shared in ("", "0"):
             return {}
         try:
-            node = finished(self._reading.node(*self._shared_text()))
+            node = self._reading.expression(*self._shared_text())
         except NotArithmetic:
             return {}
         return {"shared_memory": self._in_block_names(node)}

@@ -194,8 +194,7 @@ def _made(program: HostProgram, name: str, place: int) -> list[str] | None:
     declared = re.compile(
         rf"\bNDRange\s+{plain}\s*(?=[({{])|\b{plain}\s*(?:\[[^\]]*\]\s*)=\s*(?=\{{)|\barray\s*<[^<>]*>\s*{plain}\s*=?\s*(?=\{{)"
     )
-    function = program.function_at(place)
-    start = 0 if function is None else function.body
+    start = program.begin_of(place)
     found = list(declared.finditer(program.code, start, place))
     listed = list_at(program.code, found[-1].end()) if found else []
     for axis in range(len(_AXES)):
