@@ -11,7 +11,6 @@ from tui_tuner.app.named import problem_of
 from tui_tuner.problem.draft.c_expressions import UNREAD, NotArithmetic, arithmetic
 from tui_tuner.problem.draft.constants import constants_of_host, drafted_constants
 from tui_tuner.problem.draft.device_words import header_directories
-from tui_tuner.problem.draft.guesses import dimensions
 from tui_tuner.problem.draft.launch import drafted_launch
 from tui_tuner.problem.headers import missing_headers, without_climbing
 from tui_tuner.problem.host_code import device_code
@@ -150,7 +149,7 @@ def test_what_kernels_take_of_opencv_stays_where_its_headers_are_left_out(tmp_pa
 
 def launch_in(source: str, kernel: str):
     signature = find_kernel(source, "cuda", kernel)
-    return drafted_launch(source, signature, Path("k.cu"), "", dimensions(signature))
+    return drafted_launch(source, signature, Path("k.cu"), "cuda")
 
 
 @pytest.mark.parametrize(

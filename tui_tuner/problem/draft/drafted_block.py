@@ -8,9 +8,9 @@ import re
 from collections.abc import Sequence
 
 from tui_tuner.problem.draft.device_words import is_warp
-from tui_tuner.problem.draft.drafted import MOST_THREADS
+from tui_tuner.problem.draft.drafted_launch import MOST_THREADS
 from tui_tuner.problem.draft.folding import factors
-from tui_tuner.problem.draft.guesses import AXES, TOLD_APART, is_written
+from tui_tuner.problem.draft.guesses import AXES, TOLD_APART, dimensions, is_written
 from tui_tuner.problem.draft.launch_reading import LaunchReading
 from tui_tuner.problem.draft.worked_out import evaluated, names
 from tui_tuner.problem.syntax import name_in
@@ -152,15 +152,15 @@ class DraftedBlock:
         texts = [self._body, *(self._program.code[one.start : one.end] for one in called)]
         return "threadIdx" in texts[0] and not any(_ASKS.search(self._program.without_macros(text)) for text in texts)
 
-    def defaults(self, dimensions: int) -> dict[str, int]:
-        """The host's own block, where it is tunable, of a kernel with so many dimensions of blocks, or of more."""
+    def defaults(self) -> dict[str, int]:
+        """The host's own block, where it is tunable, along the axes that the kernel asks for, or more."""
         found: dict[str, int] = {}
         if not self.macros and self.tile:
             return {TILE: self.tile}
         for axis, (text, node) in zip(AXES, self._block, strict=False):
             number = None if node is None else evaluated(node, {})
             name = self.macro_of(text) or f"block_size_{axis}"
-            is_counted = self.macros or AXES.index(axis) < dimensions or number != 1
+            is_counted = self.macros or AXES.index(axis) < dimensions(self._signature) or number != 1
             if number is not None and 1 <= number <= MOST_THREADS and is_counted:
                 found[name] = number
         return {name: number for name, number in found.items() if not self.macros or name in self.macros}

@@ -74,3 +74,17 @@ def _as_block(host: LaunchNames, divisor: ast.expr, index: int) -> ast.expr:
         is_own = host.block[AXES.index(divisor.id[-1])][0] == text
         return ast.Name(f"block_size_{AXES[index]}") if is_own else divisor
     return divisor
+
+
+def asks_device(host: LaunchNames) -> bool:
+    """Whether what CUDA tells of the device is among what the grid is made of."""
+    waiting, seen = [(host.launch.grid, host.launch.place)], set[str]()
+    while waiting:
+        text, place = waiting.pop()
+        new = {*re.findall(r"[A-Za-z_]\w*", text)} - seen
+        seen |= new
+        told = rf"\bcudaOccupancy\w+\s*\([^;]*&\s*(?:{'|'.join(new) or '(?!)'})\b"
+        if re.search(r"[mM]ultiProcessorCount", text) or re.search(told, host.program.code):
+            return True
+        waiting += [meaning for name in new if (meaning := host.program.meaning(name, place))]
+    return False

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
-from tui_tuner.problem.draft.drafted import TunedSpace
+from tui_tuner.problem.draft.drafted_launch import TunedSpace
 from tui_tuner.problem.draft.script_arithmetic import UNKNOWN
 from tui_tuner.problem.draft.script_formulas import as_lambda
 from tui_tuner.problem.draft.script_values import ScriptArray, ScriptValues, called

@@ -5,33 +5,40 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 
 from tui_tuner.problem.draft.build_options import BuildMacro, build_macros
 from tui_tuner.problem.draft.c_expressions import NotArithmetic
 from tui_tuner.problem.draft.device_words import local_headers, words_of_device
-from tui_tuner.problem.draft.drafted import DraftedLaunch
 from tui_tuner.problem.draft.drafted_block import TILE, DraftedBlock
-from tui_tuner.problem.draft.guesses import AXES, extents_around, is_flag_alone, size_names
+from tui_tuner.problem.draft.drafted_launch import DraftedLaunch, Keys
+from tui_tuner.problem.draft.grid_reading import asks_device
+from tui_tuner.problem.draft.guesses import AXES, dimensions, extents_around, is_flag_alone, size_names
 from tui_tuner.problem.draft.host_fills import held_before
 from tui_tuner.problem.draft.host_launches import HostLaunch, in_cuda, is_chosen, launches
 from tui_tuner.problem.draft.host_objects import Supposed
 from tui_tuner.problem.draft.host_program import HostProgram
-from tui_tuner.problem.draft.host_promises import drawn_in, is_power, local_memory, most_threads, multiples_in
+from tui_tuner.problem.draft.host_promises import (
+    drawn_in,
+    is_power,
+    local_memory,
+    most_threads,
+    multiples_in,
+    stated_bounds,
+)
 from tui_tuner.problem.draft.host_types import deduced, open_type, with_bytes_of_arrays
-from tui_tuner.problem.draft.launch_names import NO_OPTIONS
+from tui_tuner.problem.draft.launch_names import NO_OPTIONS, LaunchNames
 from tui_tuner.problem.draft.launch_reading import LaunchReading
 from tui_tuner.problem.draft.opencl_launches import opencl_launches
 from tui_tuner.problem.draft.same_numbers import SameNumbers
 from tui_tuner.problem.draft.small_sizes import usual_number
-from tui_tuner.problem.draft.stated_bounds import stated_bounds
 from tui_tuner.problem.draft.worked_out import (
     evaluated,
     fraction,
     names,
-    renamed_in,
     said_again,
     used_in,
     with_numbers,
@@ -45,7 +52,6 @@ _BETWEEN_ROWS = re.compile(r"pitch|stride|^ld", re.IGNORECASE)
 """Names for how far rows lie apart, which name no size where another name is to be had."""
 _LARGE = 64
 """What the source states from here on may be an extent of arrays."""
-"""Names that stand for names, one after another."""
 _FEWEST_THREADS = 32
 """A number below is none of a block's threads for certain."""
 _USUAL_SIZE = 1024
@@ -56,10 +62,10 @@ def drafted_launch(
     source: str,
     signature: KernelSignature,
     file: Path,
+    language: Language,
     host: str = "",
-    dimensions: int = 1,
+    *,
     stated_too: bool = False,
-    language: Language = "cuda",
 ) -> DraftedLaunch | None:
     """What the host's launch of a kernel says; None where there is none.
 
@@ -68,7 +74,6 @@ def drafted_launch(
     Args:
         file: the kernel's; headers beside it are read for the numbers they define.
         host: the text of another file with host code, if there is one.
-        dimensions: of blocks that the kernel asks for.
         stated_too: whether large numbers that the kernel's own text states are sizes as well.
     """
     included = local_headers(source + "\n" + host, file)
@@ -80,7 +85,7 @@ def drafted_launch(
     of_opencl = language == "opencl"
     found = opencl_launches(program, signature) if of_opencl else launches(program, signature.name)
     options = build_macros(program, source) if of_opencl else NO_OPTIONS
-    drafts = [_Drafting(_read(program, words, signature, one, stated_too, options), dimensions) for one in found]
+    drafts = [_Drafting(_read(program, words, signature, one, stated_too, options)) for one in found]
     if not drafts:
         return None
     drafted = max(drafts, key=lambda draft: (is_chosen(draft.launch, program), draft.threads(), draft.fits())).drafted()
@@ -96,32 +101,30 @@ def _read(
     stated_too: bool,
     options: Mapping[str, BuildMacro],
 ) -> LaunchReading:
-    reading = LaunchReading(program, words, signature, launch, options=options)
     if not stated_too:
-        return reading
-    of_block = {name for text, _ in reading.block for name in reading.chain(text, launch.place)}
+        return LaunchReading(program, words, signature, launch, options=options)
+    known = LaunchNames(program, words, signature, launch, options=options)
+    of_block = {name for text, _ in known.block for name in known.chain(text, launch.place)}
     large = {name for name in program.own_numbers & words if (program.number(name, launch.place) or 0) >= _LARGE}
     return LaunchReading(program, words - (large - of_block), signature, launch, large - of_block)
 
 
 class _Drafting:
-    """Makes of a launch that was read what a problem file says, with so many dimensions of blocks."""
+    """Makes of a launch that was read what a problem file says."""
 
-    def __init__(self, reading: LaunchReading, dimensions: int) -> None:
+    def __init__(self, reading: LaunchReading) -> None:
         self._reading = reading
         self._program = reading.program
         self._signature = reading.signature
         self.launch = reading.launch
-        self._words = reading.words
         self._block = reading.block
         self._grid = reading.grid
         same = self._same_numbers()
         self._shapes = {name: same.in_shape(node) for name, node in reading.shapes.items()}
         self._passed = {name: same.in_scalar(node, self._shapes.values()) for name, node in reading.passed.items()}
-        self._dimensions = dimensions
         self._template = self._arguments_of_template()
         self._drafted_block = DraftedBlock(reading, self._template)
-        self._defaults = self._drafted_block.defaults(dimensions)
+        self._defaults = self._drafted_block.defaults()
 
     def _same_numbers(self) -> SameNumbers:
         reading = self._reading
@@ -165,71 +168,57 @@ class _Drafting:
         return not given or bool({str(evaluated(node, self._roots)) for _, node in self._block if node} & set(given))
 
     def drafted(self) -> DraftedLaunch:
-        template, block = self._template, self._drafted_block.made
-        keys: dict[str, list[str] | str] = {"block_size": self._drafted_block.extents} if block else {}
-        keys |= self._grid_keys(bool(block)) | self._shared()
+        """What the launch says, with the kernel's names for its sizes."""
+        reading, made = self._reading, self._drafted_block.made
+        keys: Keys = {"block_size": self._drafted_block.extents} if made else {}
+        keys = {**keys, **self._grid_keys(), **self._shared()}
         shapes = {name: self._in_numbers(node) for name, node in self._shapes.items()}
-        values, renamed = self._scalars(keys, shapes)
-        local = {name: self._in_block_names(node) for name, node in local_memory(self._reading)}
-        drawn = dict(drawn_in(self._reading))
-        multiples = {name: self._in_numbers(node) for name, node in multiples_in(self._reading).items()}
-        texts = [*_texts(keys), *shapes.values(), *map(str, values.values()), *(high for _, high in drawn.values())]
-        texts += local.values()
-        given = used_in(self._roots, texts)
-        sizes = {renamed.get(name, name): number for name, number in given.items()}
-        keys = {key: renamed_in(value, renamed) for key, value in keys.items()}
+        used = self._used(keys, shapes)
+        values = dict(self._values(used))
+        local = {name: self._in_block_names(node) for name, node in local_memory(reading)}
+        drawn = dict(drawn_in(reading))
+        multiples = {name: self._in_numbers(node) for name, node in multiples_in(reading).items()}
+        texts = [*_texts(keys), *shapes.values(), *map(str, values.values()), *local.values()]
+        sizes = used_in(self._roots, [*texts, *(high for _, high in drawn.values())])
+        tunables = (*self._drafted_block.macros, TILE)
         return DraftedLaunch(
-            self.launch.line,
-            re.sub(r"\b\d+\b", TILE, template) if TILE in block else template,
-            keys,
-            {
-                name: extents_around(number)
-                for name, number in block.items()
-                if name in (*self._drafted_block.macros, TILE)
-            },
-            self._defaults,
-            most_threads(self._reading),
-            sizes,
-            {name: str(renamed_in(text, renamed)) for name, text in shapes.items()},
-            {name: str(renamed_in(text, renamed)) if isinstance(text, str) else text for name, text in values.items()},
-            frozenset(sizes.keys() & re.findall(r"\w+", " ".join(keys.get("block_size", ())))),
-            {name: (low, str(renamed_in(high, renamed))) for name, (low, high) in drawn.items()},
-            {renamed.get(name, name): name for name in given if name in self._reading.stated},
-            frozenset(
-                name
-                for name, node in self._passed.items()
-                if isinstance(values.get(name), int | float) and fraction(node, self._roots) is None
-            ),
-            {renamed.get(n, n): str(renamed_in(by, renamed)) for n, by in multiples.items() if n in given},
-            {name: str(renamed_in(text, renamed)) for name, text in local.items()},
-            frozenset(renamed.get(name, name) for name in given if is_power(self._reading, name)),
-            frozenset(
-                name
-                for given_for, one in self._reading.arguments
-                for name, taken, _ in self._reading.memory.arrays(given_for, self.launch.place, one)
-                if isinstance(taken, Supposed)
-            ),
-            not re.search(r"[A-Za-z_]", " ".join(keys.get("problem_size", "n"))) and self._asks_device(),
-            {str(renamed_in(str(values.get(n, n)), renamed)): most for n, most in stated_bounds(self._reading).items()},
-            dict(held_before(self._reading)),
-        )
+            line=self.launch.line,
+            template=re.sub(r"\b\d+\b", TILE, self._template) if TILE in made else self._template,
+            keys=keys,
+            tunables={name: extents_around(number) for name, number in made.items() if name in tunables},
+            defaults=self._defaults,
+            most_threads=most_threads(reading),
+            sizes=sizes,
+            shapes=shapes,
+            values=values,
+            of_block=frozenset(sizes.keys() & re.findall(r"\w+", " ".join(keys.get("block_size", ())))),
+            drawn=drawn,
+            stated={name: name for name in sizes if name in reading.stated},
+            usual=frozenset(self._made_of_usual_sizes(values)),
+            multiples={name: by for name, by in multiples.items() if name in sizes},
+            local=local,
+            powers=frozenset(name for name in sizes if is_power(reading, name)),
+            supposed=frozenset(self._supposed()),
+            of_device=not re.search(r"[A-Za-z_]", " ".join(keys.get("problem_size", "n"))) and asks_device(reading),
+            most={str(values.get(name, name)): most for name, most in stated_bounds(reading).items()},
+            held=dict(held_before(reading)),
+        ).renamed(self._names_of_kernel(used))
 
-    def _asks_device(self) -> bool:
-        """Whether what CUDA tells of the device is among what the grid is made of."""
-        waiting, seen = [(self.launch.grid, self.launch.place)], set[str]()
-        while waiting:
-            text, place = waiting.pop()
-            names_in = {*re.findall(r"[A-Za-z_]\w*", text)} - seen
-            seen |= names_in
-            told = rf"\bcudaOccupancy\w+\s*\([^;]*&\s*(?:{'|'.join(names_in) or '(?!)'})\b"
-            if re.search(r"[mM]ultiProcessorCount", text) or re.search(told, self._program.code):
-                return True
-            waiting += [meaning for name in names_in if (meaning := self._program.meaning(name, place))]
-        return False
+    def _made_of_usual_sizes(self, values: Mapping[str, str | float]) -> Iterator[str]:
+        """The scalars that are numbers only since sizes from outside are taken for usual ones."""
+        for name, node in self._passed.items():
+            if isinstance(values.get(name), int | float) and fraction(node, self._roots) is None:
+                yield name
 
-    def _grid_keys(self, is_fixed: bool) -> dict[str, list[str] | str]:
-        elements: list[str] = []
-        divisors: dict[str, list[str] | str] = {}
+    def _supposed(self) -> Iterator[str]:
+        """The arrays whose memory the host does not say, but that of another of their kind."""
+        for given, parameter in self._reading.arguments:
+            arrays = self._reading.memory.arrays(given, self.launch.place, parameter)
+            yield from (name for name, taken, _ in arrays if isinstance(taken, Supposed))
+
+    def _grid_keys(self) -> Keys:
+        is_fixed = bool(self._drafted_block.made)
+        elements, divisors = list[str](), dict[str, list[str]]()
         for index, (axis, parts) in enumerate(zip(AXES, self._grid, strict=False)):
             if parts is None:
                 if index == 0:
@@ -244,7 +233,7 @@ class _Drafting:
                 divisor is None and ast.unparse(size) == "1" and index and not is_fixed
             ):
                 divisors[f"grid_div_{axis}"] = ["1" if divisor is None else self._in_block_names(divisor)]
-        while len(elements) > max(1, self._dimensions) and elements[-1] == "1":
+        while len(elements) > dimensions(self._signature) and elements[-1] == "1":
             divisors.pop(f"grid_div_{AXES[len(elements) - 1]}", None)
             elements.pop()
         return {"problem_size": elements, **divisors}
@@ -274,8 +263,8 @@ class _Drafting:
             text = re.sub(rf"\bblock_size_{axis}\b", "1" if number is None else ast.unparse(number), text)
         return said_again(text)
 
-    def _shared(self) -> dict[str, list[str] | str]:
-        if "extern" not in self._words or self.launch.shared in ("", "0"):
+    def _shared(self) -> Keys:
+        if "extern" not in self._reading.words or self.launch.shared in ("", "0"):
             return {}
         try:
             node = self._reading.expression(*self._shared_text())
@@ -293,41 +282,51 @@ class _Drafting:
         block = " * ".join(f"block_size_{axis}" for axis in AXES[: len(extents)])
         return re.sub(rf"(?<![\w.]){threads}(?![\w.])", f"max({threads}, {block})", text), place
 
-    def _scalars(
-        self, keys: Mapping[str, list[str] | str], shapes: Mapping[str, str]
-    ) -> tuple[dict[str, str | float], dict[str, str]]:
-        """The value of each scalar, and the names of sizes that scalars give them."""
+    def _used(self, keys: Keys, shapes: Mapping[str, str]) -> dict[str, int | None]:
+        """The sizes that threads and arrays are made of, or the kernel counts to."""
         used = used_in(self._roots, [*_texts(keys), *shapes.values()]) | self._reading.bounds
         if any(one.is_array and one.name not in shapes for one in self._signature.parameters):
             guessed_of = (self._passed.get(name) for name in self._sizes_of_guesses(keys))
             used |= {node.id: self._roots[node.id] for node in guessed_of if isinstance(node, ast.Name)}
-        renamed: dict[str, str] = {}
-        values: dict[str, str | float] = {}
+        return used
+
+    @cached_property
+    def _scalars(self) -> list[tuple[str, ast.expr, bool]]:
+        """Name of each scalar that can be read, what it is, and whether that is whole; last what names no size."""
+        dtypes = {name: dtype or "" for name, dtype, _ in self._reading.scalars()}
+        ordered = sorted(self._passed.items(), key=lambda one: bool(_BETWEEN_ROWS.search(one[0])))
+        return [(name, node, "int" in dtypes[name]) for name, node in ordered]
+
+    def _values(self, used: Mapping[str, int | None]) -> Iterator[tuple[str, str | float]]:
+        """The value of each scalar, as a number or over the sizes that are used."""
         others = {name: usual_number(name) if n is None else n for name, n in self._roots.items() if name not in used}
-        dtypes = {name: dtype for name, dtype, _ in self._reading.scalars()}
-        for name, node in sorted(self._passed.items(), key=lambda one: bool(_BETWEEN_ROWS.search(one[0]))):
-            dtype, own = dtypes[name], name.rpartition(".")[2]
-            whole = dtype is not None and "int" in dtype
-            is_size = isinstance(node, ast.Name) and node.id in used and whole and why_no_size(own) is None
-            if isinstance(node, ast.Name) and is_size and (own == name or own.isidentifier()):
-                renamed.setdefault(node.id, own)
+        for name, node, whole in self._scalars:
             value = with_numbers(ast.parse(self._in_numbers(node), mode="eval").body, others)
             if whole and isinstance(value, ast.Constant) and isinstance(value.value, int | float):
                 is_divided = any(isinstance(one, ast.FloorDiv) for one in ast.walk(node))
                 is_part = is_divided and None in map(self._roots.get, names(node))
                 if value.value or not is_part:  # half of the 1 that is taken for what nobody says
-                    values[name] = value.value
+                    yield name, value.value
             elif whole and names(value) <= used.keys():
-                values[name] = ast.unparse(value)
+                yield name, ast.unparse(value)
             elif not whole and (number := self._fraction(node)) is not None and math.isfinite(number):
-                values[name] = float(number)
+                yield name, float(number)
+
+    def _names_of_kernel(self, used: Mapping[str, int | None]) -> dict[str, str]:
+        """The kernel's names for sizes, by the host's: those of scalars that are passed as them."""
+        renamed: dict[str, str] = {}
+        for name, node, whole in self._scalars:
+            own = name.rpartition(".")[2]
+            is_size = whole and why_no_size(own) is None and (own == name or own.isidentifier())
+            if is_size and isinstance(node, ast.Name) and node.id in used:
+                renamed.setdefault(node.id, own)
         for name in used:
             if name not in renamed and why_no_size(name) is not None:
                 renamed[name] = f"{name}_of_host"
         taken = [one for one in renamed.values() if one in self._roots and one not in renamed]
-        return values, {old: new for old, new in renamed.items() if new not in taken}
+        return {old: new for old, new in renamed.items() if new not in taken}
 
-    def _sizes_of_guesses(self, keys: Mapping[str, list[str] | str]) -> list[str]:
+    def _sizes_of_guesses(self, keys: Keys) -> list[str]:
         """The scalars that extents may be guessed of: where the launch says the threads, those that it counts by."""
         found = size_names(self._signature)
         if "problem_size" not in keys or any(one.is_list for one in self._signature.parameters):
@@ -336,5 +335,5 @@ class _Drafting:
         return [name for name in named if not is_flag_alone(name, self._signature)]
 
 
-def _texts(keys: Mapping[str, list[str] | str]) -> list[str]:
+def _texts(keys: Keys) -> list[str]:
     return [text for value in keys.values() for text in ([value] if isinstance(value, str) else value)]

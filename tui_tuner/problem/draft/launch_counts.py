@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 
-from tui_tuner.problem.draft.drafted import DraftedLaunch
+from tui_tuner.problem.draft.drafted_launch import DraftedLaunch
 from tui_tuner.problem.draft.feasible_sizes import value_of
 from tui_tuner.problem.draft.guesses import AXES, SMALL
 from tui_tuner.problem.draft.host_memory import LIST

@@ -15,9 +15,8 @@ from tui_tuner.problem.draft.build_options import build_options, options_of_scri
 from tui_tuner.problem.draft.constants import DraftedConstant, drafted_constants
 from tui_tuner.problem.draft.device_words import header_directories, local_headers, text_of_headers
 from tui_tuner.problem.draft.draft import Draft
-from tui_tuner.problem.draft.drafted import DraftedLaunch
+from tui_tuner.problem.draft.drafted_launch import DraftedLaunch
 from tui_tuner.problem.draft.guesses import (
-    dimensions,
     extents_of,
     is_guarded,
     loops_of,
@@ -83,14 +82,13 @@ def scaffold(
     signature = understood(signature, source, code, language, name.removeprefix(signature.name))
     read = None
     if COMPILED_LANGUAGES[language].has_blocks:
-        axes = dimensions(signature)
-        read = drafted_launch(source, signature, source_path, hosts, axes, amendments.stated_too, language)
+        read = drafted_launch(source, signature, source_path, language, hosts, stated_too=amendments.stated_too)
     if read is not None and read.template and kernel in (None, signature.name):
         name = signature.name + read.template
         typed = find_kernel(source, language, name)
         if typed.parameters != signature.parameters:  # types that the template leaves open are the host's
             signature = understood(typed, source, code, language, read.template)
-            read = drafted_launch(source, signature, source_path, hosts, dimensions(signature), amendments.stated_too)
+            read = drafted_launch(source, signature, source_path, language, hosts, stated_too=amendments.stated_too)
     read = with_space(read, spaces.get(signature.name), source, language)
     _refuse_unusable(signature, source_path, code, language)
     launch = completed(read, facts)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from tui_tuner.problem.draft.drafted import DraftedLaunch
+from tui_tuner.problem.draft.drafted_launch import DraftedLaunch
 from tui_tuner.problem.expressions import ExpressionError, evaluate
 
 T = TypeVar("T")

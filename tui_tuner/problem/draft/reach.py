@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from tui_tuner.problem.c_types import dtype_of
 from tui_tuner.problem.draft.c_expressions import NotArithmetic, arithmetic
-from tui_tuner.problem.draft.drafted import DraftedLaunch
+from tui_tuner.problem.draft.drafted_launch import DraftedLaunch
 from tui_tuner.problem.draft.guesses import AXES, BEFORE_ELEMENT, as_factor, size_names, where_used
 from tui_tuner.problem.dtypes import dtype_named
 from tui_tuner.problem.signature import KernelParameter, KernelSignature

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
-from tui_tuner.problem.draft.drafted import DraftedLaunch
+from tui_tuner.problem.draft.drafted_launch import DraftedLaunch
 from tui_tuner.problem.draft.guesses import size_names
 from tui_tuner.problem.signature import KernelSignature
 

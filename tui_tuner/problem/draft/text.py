@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from tui_tuner.problem.draft.argument_text import argument_lines, moved_once
 from tui_tuner.problem.draft.device_words import header_directories
 from tui_tuner.problem.draft.draft import CHECK, Draft
-from tui_tuner.problem.draft.drafted import DraftedLaunch, TunedSpace
+from tui_tuner.problem.draft.drafted_launch import DraftedLaunch, TunedSpace
 from tui_tuner.problem.draft.guesses import (
     AXES,
     as_factor,

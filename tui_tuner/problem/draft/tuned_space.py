@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, product
 
-from tui_tuner.problem.draft.drafted import DraftedLaunch, TunedSpace
+from tui_tuner.problem.draft.drafted_launch import DraftedLaunch, TunedSpace
 from tui_tuner.problem.draft.guesses import AXES
 from tui_tuner.problem.draft.script_arithmetic import UNKNOWN
 from tui_tuner.problem.draft.script_formulas import formula, formulas

@@ -200,12 +200,3 @@ def used_in(roots: Mapping[str, int | None], texts: Sequence[str]) -> dict[str, 
     """Those of the names that stand in texts."""
     words = frozenset(re.findall(r"[A-Za-z_]\w*", " ".join(texts)))
     return {name: number for name, number in roots.items() if name in words}
-
-
-def renamed_in(value: list[str] | str, others: Mapping[str, str]) -> list[str] | str:
-    """Text with other names for some of its names."""
-
-    def text(old: str) -> str:
-        return re.sub(r"[A-Za-z_]\w*", lambda word: others.get(word[0], word[0]), old)
-
-    return text(value) if isinstance(value, str) else [text(one) for one in value]

@@ -1,13 +1,15 @@
-"""What was drafted of a launch."""
+"""What a draft says of a launch, each only as far as the host's code does."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tui_tuner.problem.languages import Value
 
+Keys = Mapping[str, list[str] | str]
+"""Of [launch], as expressions."""
 MOST_THREADS = 1024
 """Of a block."""
 
@@ -29,7 +31,7 @@ class TunedSpace:
     line: int
     tunables: Mapping[str, Sequence[Value]]
     restrictions: Sequence[str] = ()
-    keys: Mapping[str, list[str] | str] = field(default_factory=dict)
+    keys: Keys = field(default_factory=dict)
     options: Sequence[str] = ()
     left: Sequence[str] = ()
     defaults: Mapping[str, Value] = field(default_factory=dict)
@@ -65,7 +67,7 @@ class DraftedLaunch:
 
     line: int
     template: str = ""
-    keys: dict[str, list[str] | str] = field(default_factory=dict)
+    keys: Keys = field(default_factory=dict)
     tunables: dict[str, list[int]] = field(default_factory=dict)
     defaults: dict[str, int] = field(default_factory=dict)
     most_threads: int = MOST_THREADS
@@ -84,6 +86,30 @@ class DraftedLaunch:
     most: dict[str, int] = field(default_factory=dict)
     held: dict[str, str] = field(default_factory=dict)
     space: TunedSpace | None = None
+
+    def renamed(self, others: Mapping[str, str]) -> DraftedLaunch:
+        """The same with other names for some of its sizes."""
+
+        def name(old: str) -> str:
+            return others.get(old, old)
+
+        def text(old: str) -> str:
+            return re.sub(r"[A-Za-z_]\w*", lambda word: name(word[0]), old)
+
+        return replace(
+            self,
+            keys={key: text(said) if isinstance(said, str) else [*map(text, said)] for key, said in self.keys.items()},
+            sizes={name(one): number for one, number in self.sizes.items()},
+            shapes={one: text(elements) for one, elements in self.shapes.items()},
+            values={one: text(value) if isinstance(value, str) else value for one, value in self.values.items()},
+            of_block=frozenset(map(name, self.of_block)),
+            drawn={one: (low, text(high)) for one, (low, high) in self.drawn.items()},
+            stated={name(one): macro for one, macro in self.stated.items()},
+            multiples={name(one): text(by) for one, by in self.multiples.items()},
+            local={one: text(elements) for one, elements in self.local.items()},
+            powers=frozenset(map(name, self.powers)),
+            most={text(one): most for one, most in self.most.items()},
+        )
 
     def in_elements(self, threads: str) -> str:
         """A count of threads as one of elements: for the host's own block, and without a thread more than there are."""
