@@ -92,13 +92,13 @@ def _array(parameter: KernelParameter, written: Mapping[str, bool], draft: Draft
         if proposed is not None and (in_part or written[parameter.name]):
             yield from proposed.lines()
         elif in_part or written[parameter.name]:
-            held = "" if draft.launch is None else draft.launch.held.get(parameter.name, "")
+            held = draft.launch.held.get(parameter.name, "")
             fill, said = content_before(
                 held, parameter.name, draft.signature.body, _fill(parameter, draft, changed=True)
             )
             yield f'fill = "{fill}"  # {why}: its content before each launch{said}'
             yield from _marks(parameter, draft)
-    elif draft.launch is not None and parameter.name in draft.launch.drawn:
+    elif parameter.name in draft.launch.drawn:
         low, high = draft.launch.drawn[parameter.name]
         yield f'fill = "integers"\nlow = {low}\nhigh = {json.dumps(high)}  # as the host fills it'
     elif proposed is not None:
@@ -131,7 +131,7 @@ def moved_once(draft: Draft) -> str:
 
 def _local(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
     """Local memory that a launch gives: as the host has it, else two elements for each thread of a block."""
-    elements = None if draft.launch is None else draft.launch.local.get(parameter.name)
+    elements = draft.launch.local.get(parameter.name)
     said = "  # elements of a work-group, as the host has it"
     if elements is None:
         axes = AXES[: dimensions(draft.signature)]
@@ -235,8 +235,7 @@ def _bound(parameter: KernelParameter, draft: Draft) -> str | None:
     if is_taken_by_digits(parameter, draft.signature):
         return f"{2**31 - 1}  # a guess, for the kernel takes digits of it"
 
-    launch = draft.launch
-    dynamic = "" if launch is None else str(launch.keys.get("shared_memory", ""))
+    dynamic = str(draft.launch.keys.get("shared_memory", ""))
 
     def extents(array: KernelParameter) -> list[str]:
         if (shared := shared_elements(array.name, draft.signature.body, dynamic)) is not None:
@@ -249,19 +248,21 @@ def _bound(parameter: KernelParameter, draft: Draft) -> str | None:
 
 def _passed(draft: Draft, name: str) -> str | None:
     """What a number, a constant or a scalar of the kernel is, as an expression over the sizes."""
-    code, known = code_only(draft.source), {} if draft.launch is None else draft.launch.values
-    value = known.get(name, name if name in draft.sizes.timed else HostProgram(code).number(name, len(code)))
+    code = code_only(draft.source)
+    value = draft.launch.values.get(
+        name, name if name in draft.sizes.timed else HostProgram(code).number(name, len(code))
+    )
     return str(value) if isinstance(value, int | str) else None
 
 
 def _shape(parameter: KernelParameter, draft: Draft) -> tuple[list[str], str]:
     """The extents of an array, and what is said behind them."""
-    launch, found, read = draft.launch, draft.amendments.shapes.get(parameter.name), draft.read
+    launch, found = draft.launch, draft.amendments.shapes.get(parameter.name)
     width = f"{parameter.width} * " if parameter.width > 1 else ""
     if found is not None:
         return [found], "  # what the kernel as given touches, where it was run: check"
-    if launch is not None and parameter.name in launch.shapes:
-        known = read is not None and parameter.name in read.shapes
+    if parameter.name in launch.shapes:
+        known = parameter.name in draft.read.shapes
         said = "  # as the host allocates it" if known else FROM_THE_MODEL
         said = CHECK if known and parameter.name in launch.supposed else said
         return [width + as_factor(launch.shapes[parameter.name], width)], said
@@ -272,8 +273,8 @@ def _shape(parameter: KernelParameter, draft: Draft) -> tuple[list[str], str]:
         return [reached], "  # as far as the kernel's loops and guards go: check"
     elements = ""
     of_sizes = all(name in draft.sizes.timed for name in size_names(draft.signature))
-    in_blocks = launch is not None and launch.keys.get("grid_div_x") == ["1"] and of_sizes
-    if launch is not None and "problem_size" in launch.keys and not in_blocks:
+    in_blocks = launch.keys.get("grid_div_x") == ["1"] and of_sizes
+    if "problem_size" in launch.keys and not in_blocks:
         elements = " * ".join(as_factor(launch.in_elements(one), "*") for one in launch.keys["problem_size"])
     *before, last = array_shape(draft.signature, parameter, elements)
     return [*before, extent_of_parts(last, parameter, draft.signature)], CHECK
@@ -281,8 +282,8 @@ def _shape(parameter: KernelParameter, draft: Draft) -> tuple[list[str], str]:
 
 def _parts(parameter: KernelParameter, draft: Draft) -> str:
     """How many addresses a list holds: as the host has it, else as many as there are blocks in the last axis."""
-    known = {} if draft.launch is None else {**draft.launch.shapes, **draft.amendments.shapes}
-    axes = [] if draft.launch is None else draft.launch.keys.get("problem_size", ())
+    known = {**draft.launch.shapes, **draft.amendments.shapes}
+    axes = draft.launch.keys.get("problem_size", ())
     names = [name for name in size_names(draft.signature) if re.search(r"(?i)batch|count|num|lists", name)]
     return known.get(LIST.format(parameter.name)) or next(iter([*names, *axes[::-1], *size_names(draft.signature)]))
 
@@ -302,9 +303,9 @@ def _declared(parameter: KernelParameter, draft: Draft) -> list[str]:
 
 def _valued(key: str, name: str, dtype: str | None, draft: Draft) -> tuple[str, str]:
     """The value of a scalar or a member of a structure, and how sure that is."""
-    value = None if draft.launch is None else draft.launch.values.get(key)
-    if draft.launch is not None and value is not None:
-        known = draft.read is not None and key in draft.read.values
+    value = draft.launch.values.get(key)
+    if value is not None:
+        known = key in draft.read.values
         if known and key in draft.launch.usual:
             return json.dumps(value), _OF_USUAL if isinstance(value, float) else CHECK
         return json.dumps(value), "  # as the host passes it" if known else FROM_THE_MODEL

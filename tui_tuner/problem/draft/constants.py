@@ -5,12 +5,17 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from tui_tuner.problem.c_types import dtype_of, type_aliases
+from tui_tuner.problem.draft.device_words import header_directories, local_headers
 from tui_tuner.problem.draft.host_memory import HostMemory
 from tui_tuner.problem.draft.host_program import HostProgram
+from tui_tuner.problem.draft.kernel_files import text_of
 from tui_tuner.problem.dtypes import dtype_named, is_floating
+from tui_tuner.problem.host_code import device_code
+from tui_tuner.problem.model import Language
 from tui_tuner.problem.syntax import code_only, declares_constant
 
 _LEFT_UNSET = re.compile(r"(?<!extern )\b__constant__\s+[^;{}()=]*;")
@@ -51,6 +56,15 @@ def drafted_constants(source: str, headers: Sequence[str] = ()) -> list[DraftedC
                 drawn = _drawn(name, dtype, program)
                 found.append(DraftedConstant(name, dtype, width * math.prod(whole), drawn, is_of_host))
     return found
+
+
+def constants_of_kernel(code: str, file: Path, kernel: str, language: Language) -> list[DraftedConstant]:
+    """The constant memory that a host fills and that this kernel, or a function that it calls, reads."""
+    if language != "cuda":
+        return []
+    headers = [text_of(header) for header in local_headers(code, file)]
+    words = re.findall(r"\w+", code_only(device_code(code, tuple(header_directories(code, file)), kernel)))
+    return [one for one in drafted_constants(code, headers) if words.count(one.name) > 1]
 
 
 def _left_unset(code: str) -> list[str]:

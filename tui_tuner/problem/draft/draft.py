@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from tui_tuner.problem.draft.constants import DraftedConstant
@@ -25,6 +25,7 @@ class Draft:
         source: the file's text.
         read: what the host's code says of the launch.
         launch: the same, completed by what is proposed.
+        is_launched: whether either says anything of it.
         options: what the host builds the kernel with.
         reached: elements of arrays, as far as the kernel's text reaches into them.
     """
@@ -34,14 +35,15 @@ class Draft:
     language: Language
     signature: KernelSignature
     name: str
-    read: DraftedLaunch | None
-    launch: DraftedLaunch | None
+    read: DraftedLaunch
+    launch: DraftedLaunch
+    is_launched: bool
     sizes: DraftedSizes
     amendments: Amendments
     facts: ProposedFacts
-    constants: Sequence[DraftedConstant] = ()
-    options: Sequence[str] = ()
-    reached: Mapping[str, str] = field(default_factory=dict)
+    constants: Sequence[DraftedConstant]
+    options: Sequence[str]
+    reached: Mapping[str, str]
 
     def mark(self, name: str, proposed: Container[str]) -> str:
         """How sure a line is that the host's code does not say."""

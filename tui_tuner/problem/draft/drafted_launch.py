@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tui_tuner.problem.languages import Value
@@ -111,9 +111,18 @@ class DraftedLaunch:
             most={text(one): most for one, most in self.most.items()},
         )
 
+    def without_supposed(self, arrays: Collection[str]) -> DraftedLaunch:
+        """The same without the shapes of these arrays that the host does not say."""
+        said = {name: text for name, text in self.shapes.items() if name not in self.supposed or name not in arrays}
+        return replace(self, shapes=said)
+
     def in_elements(self, threads: str) -> str:
         """A count of threads as one of elements: for the host's own block, and without a thread more than there are."""
         for name, number in self.defaults.items():
             threads = re.sub(rf"\b{name}\b", str(number), threads)
         more = re.fullmatch(r"(\w+) \+ 1", threads)
         return more[1] if more and more[1] in self.sizes else threads
+
+
+NO_LAUNCH = DraftedLaunch(line=0)
+"""What a draft says of a launch of which nothing is known."""

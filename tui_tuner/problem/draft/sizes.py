@@ -10,10 +10,10 @@ from typing import Literal
 
 from tui_tuner.problem.draft.drafted_launch import DraftedLaunch
 from tui_tuner.problem.draft.feasible_sizes import keep_in_grid, make_room, value_of
-from tui_tuner.problem.draft.guesses import AXES, SMALL, is_guarded, scaled, size_names
+from tui_tuner.problem.draft.guesses import AXES, SMALL, extents_of, is_guarded, loops_of, scaled, size_names
 from tui_tuner.problem.draft.launch_counts import counted_in, elements_of, extents_in, sizes_of_toys, threads_of
 from tui_tuner.problem.draft.offsets import OF_EACH, arrays_of_offsets, divided_by
-from tui_tuner.problem.draft.small_sizes import exponents_in, few_of, is_each_with_all
+from tui_tuner.problem.draft.small_sizes import exponents_in, few_of, is_each_with_all, named_few
 from tui_tuner.problem.signature import KernelSignature
 
 Tested = Literal["", "apart", "odd", "half", "same"]
@@ -67,6 +67,9 @@ class Amendments:
     as_host: bool = False
 
 
+NO_AMENDMENTS = Amendments()
+
+
 @dataclass(frozen=True)
 class DraftedSizes:
     """Values of all sizes: for timing and for a test, and the same two for the emulator."""
@@ -78,12 +81,48 @@ class DraftedSizes:
 
 
 def drafted_sizes(
-    launch: DraftedLaunch, signature: KernelSignature, amendments: Amendments, *, has_emulator: bool = True
+    launch: DraftedLaunch, signature: KernelSignature, amendments: Amendments, *, has_emulator: bool
 ) -> DraftedSizes:
-    """Sizes for a launch that was read from the host's code, with arrays as large as running it showed.
+    """The sizes of a kernel: of its launch, where the host's code says how many threads that has, else guesses.
 
     Without an emulator a kernel is run at the sizes that are timed, and these are halved where that takes long.
     """
+    if "problem_size" in launch.keys:
+        return _sizes_of_launch(launch, signature, amendments, has_emulator)
+    arrays = [one for one in signature.parameters if one.pointer]
+    is_scalar_given = any(one.dtype for one in signature.parameters if one not in arrays)
+    if all("[" in one.type_text for one in arrays) and not is_scalar_given:
+        return DraftedSizes({}, {}, {}, {})  # no array could be another size
+    return _guessed(launch, signature, amendments, has_emulator)
+
+
+def _guessed(
+    launch: DraftedLaunch, signature: KernelSignature, amendments: Amendments, has_emulator: bool
+) -> DraftedSizes:
+    """Values for all sizes alike, but for those that the host has a number for or whose name says that they are few."""
+    extents = extents_of(signature, amendments.doublings)
+    fixed = [name for name, value in launch.values.items() if not isinstance(value, str)]
+    names = [*([name for name in size_names(signature) if name not in fixed] or ["n"]), *launch.sizes]
+    given = {name: few for name in names for few in named_few(name)}
+    given |= {name: number for name, number in launch.sizes.items() if number is not None}
+    timed, tested = extents.timed, extents.tested
+    emulated = max(16, extents.emulated >> amendments.halvings)
+    if not has_emulator:  # what takes long does so at the sizes that are timed
+        halvings = amendments.halvings + max(0, loops_of(signature) - 2)
+        timed = max(16, timed >> halvings)
+        tested = timed if amendments.tested == "same" else max(15, tested >> halvings)
+    values = (timed, tested, emulated, max(15, extents.emulated_test >> amendments.halvings))
+    found = [{name: min(value, given.get(name, value)) for name in names} for value in values]
+    if amendments.tested == "apart":
+        halved = () if is_guarded(signature) else names
+        found[1::2] = (_apart(one, given, halved) for one in found[1::2])
+    return DraftedSizes(*found)
+
+
+def _sizes_of_launch(
+    launch: DraftedLaunch, signature: KernelSignature, amendments: Amendments, has_emulator: bool
+) -> DraftedSizes:
+    """Sizes for a launch that was read from the host's code, with arrays as large as running it showed."""
     toys = set[str]() if amendments.as_host else sizes_of_toys(launch, signature)
     launch = replace(launch, shapes={**_of_fixed_grid(launch, signature), **launch.shapes, **amendments.shapes})
     if amendments.whole:
@@ -117,7 +156,7 @@ def drafted_sizes(
     if is_apart:
         few = {name for name, size in emulated.items() if size < SMALL}
         fixed = _bounds(launch) | launch.stated.keys() | launch.of_block | few
-        small, others = (apart(one, fixed, one.keys() if how == "half" else launch.powers) for one in (small, others))
+        small, others = (_apart(one, fixed, one.keys() if how == "half" else launch.powers) for one in (small, others))
     found = [_whole(launch, one) for one in (timed, others, emulated, small)]
     for one, like in zip(found, (None, timed, timed, emulated), strict=True):
         make_room(launch, one, like)
@@ -211,7 +250,7 @@ def _degree(launch: DraftedLaunch, names: Collection[str], sizes: Mapping[str, i
     return max(degree, 1 if launch.shapes else len(names))
 
 
-def apart(sizes: Mapping[str, int], fixed: Collection[str], halved: Collection[str]) -> dict[str, int]:
+def _apart(sizes: Mapping[str, int], fixed: Collection[str], halved: Collection[str]) -> dict[str, int]:
     """Sizes of which no two are alike, as far as those allow that stay as they are.
 
     Args:

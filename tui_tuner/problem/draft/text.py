@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from tui_tuner.problem.draft.argument_text import argument_lines, moved_once
 from tui_tuner.problem.draft.device_words import header_directories
@@ -14,10 +14,11 @@ from tui_tuner.problem.draft.guesses import (
     AXES,
     as_factor,
     block_values,
+    dimensions,
     most_threads,
+    size_names,
     usual_block,
 )
-from tui_tuner.problem.draft.own_launch import elements_along
 from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL
 from tui_tuner.problem.host_code import DIRECTIVE
 from tui_tuner.problem.languages import COMPILED_LANGUAGES, LANGUAGES
@@ -54,13 +55,13 @@ def lines_of(draft: Draft) -> Iterator[str]:
     yield "[sizes]  # names for the expressions below, with the values that are timed"
     for name, value in draft.sizes.timed.items():
         yield f"{name} = {value}{_said_of_size(name, value, draft)}"
-    yield from _launch(signature, draft.language) if launch is None else _launch_as_given(draft, launch)
+    yield from _launch_as_given(draft) if draft.is_launched else _launch(signature, draft.language)
     yield from argument_lines(draft)
-    if launch is not None and launch.space is not None:
+    if launch.space is not None:
         yield from _space(launch.space)
-    elif launch is not None and launch.tunables:
+    elif launch.tunables:
         yield from _macros(launch)
-    elif launch is not None and "block_size" in launch.keys:
+    elif "block_size" in launch.keys:
         yield "# The kernel's own text fixes the block, so nothing is left to tune but that text."
     elif COMPILED_LANGUAGES[draft.language].has_blocks and not _own_block_names(signature):
         yield from _tunables(signature, launch)
@@ -70,7 +71,7 @@ def lines_of(draft: Draft) -> Iterator[str]:
 
 
 def _said_of_size(name: str, value: int, draft: Draft) -> str:
-    given = None if draft.read is None else draft.read.sizes.get(name, draft.read.values.get(name))
+    given = draft.read.sizes.get(name, draft.read.values.get(name))
     if given == value:
         return "  # as the host has it"
     if isinstance(given, int) and given < value:
@@ -78,15 +79,15 @@ def _said_of_size(name: str, value: int, draft: Draft) -> str:
     return draft.mark(name, [name] if draft.facts.sizes.get(name) == value else [])
 
 
-def _launch_as_given(draft: Draft, launch: DraftedLaunch) -> Iterator[str]:
+def _launch_as_given(draft: Draft) -> Iterator[str]:
+    launch = draft.launch
     yield ""
     where = f"as the host launches it in line {launch.line}" if launch.line else "the file launches it nowhere"
     usual = "; the device says how many blocks, here a usual number is taken: check" if launch.of_device else ""
     yield f"[launch]  # {where}{usual}"
-    keys = {"problem_size": elements_along(draft.signature), **launch.keys}
-    read = {} if draft.read is None else draft.read.keys
+    keys = {"problem_size": _elements_along(draft.signature), **launch.keys}
     for key, value in keys.items():
-        yield f"{key} = {json.dumps(value)}{'' if key in read else draft.mark(key, draft.facts.keys)}"
+        yield f"{key} = {json.dumps(value)}{'' if key in draft.read.keys else draft.mark(key, draft.facts.keys)}"
 
 
 def _macros(launch: DraftedLaunch) -> Iterator[str]:
@@ -157,9 +158,30 @@ def _launch(signature: KernelSignature, language: Language) -> Iterator[str]:
     if not COMPILED_LANGUAGES[language].has_blocks:
         yield "problem_size = [1]"
         return
-    yield f"problem_size = {json.dumps(elements_along(signature))}{CHECK}"
+    yield f"problem_size = {json.dumps(_elements_along(signature))}{CHECK}"
     if _own_block_names(signature):
         yield f"block_size = {json.dumps(usual_block(signature))}{CHECK}"
+
+
+def _elements_along(signature: KernelSignature) -> list[str]:
+    """The threads along each axis: as many as the kernel's guards say of it, else one of its sizes after another.
+
+    Along an axis whose threads it tells apart and whose blocks it does not there is one block.
+    """
+    names = size_names(signature)
+    usual = [names[min(axis, len(names) - 1)] for axis in range(dimensions(signature))]
+    return [_said_along(axis, names, signature.body) or name for axis, name in enumerate(usual)]
+
+
+def _said_along(axis: int, names: Sequence[str], body: str) -> str | None:
+    blocks = rf"\bblockIdx\s*\.\s*{AXES[axis]}\b|\bget_(?:group|global)_id\s*\(\s*{axis}\s*\)"
+    if axis and not re.search(blocks, body):
+        return "1"
+    places = re.findall(rf"\b(\w+)\s*=(?!=)[^;,=]*(?:{blocks})", body)
+    guarded = "|".join(map(re.escape, places)) or "(?!)"
+    limits = rf"\b(?:{guarded})\s*(?:<|>=)\s*({'|'.join(map(re.escape, names))})\b(?!\s*[-+*/.(\[])"
+    said = {*re.findall(limits, body)}
+    return said.pop() if len(said) == 1 else None
 
 
 def _own_block_names(signature: KernelSignature) -> bool:
@@ -168,9 +190,8 @@ def _own_block_names(signature: KernelSignature) -> bool:
     return any(f"block_size_{axis}" in names for axis in AXES)
 
 
-def _tunables(signature: KernelSignature, launch: DraftedLaunch | None) -> Iterator[str]:
-    given = {} if launch is None else launch.defaults
-    most = most_threads(signature) if launch is None else min(most_threads(signature), launch.most_threads)
+def _tunables(signature: KernelSignature, launch: DraftedLaunch) -> Iterator[str]:
+    given, most = launch.defaults, min(most_threads(signature), launch.most_threads)
     values = block_values(signature)
     names = [f"block_size_{axis}" for axis in AXES[: len(values)]]
     unasked = [name for axis in AXES[len(values) :] if given.get(name := f"block_size_{axis}", 1) > 1]
@@ -202,14 +223,14 @@ def _checks(draft: Draft) -> Iterator[str]:
         yield "[[tests]]"
         yield f"sizes = {_inline(test)}  # the model's, run on the emulator"
     if COMPILED_LANGUAGES[draft.language].has_emulator:
-        if sizes.emulated_test != sizes.tested and not (draft.launch and draft.launch.stated):
+        if sizes.emulated_test != sizes.tested and not draft.launch.stated:
             yield ""
             yield "[[tests]]"
             yield f"sizes = {_inline(sizes.emulated_test)}  # the emulator's"
         yield ""
         yield "[emulator]  # smaller sizes for machines without a GPU"
         yield f"sizes = {_inline(sizes.emulated)}"
-        if draft.launch is not None and draft.launch.stated:
+        if draft.launch.stated:
             macros = {name: sizes.emulated[size] for size, name in draft.launch.stated.items()}
             yield f"macros = {_inline(macros)}  # what the source states as larger numbers"
         if sizes.emulated_test:
@@ -225,7 +246,7 @@ def _checks(draft: Draft) -> Iterator[str]:
 
 
 def _work(draft: Draft) -> Iterator[str]:
-    axes = [] if draft.launch is None else draft.launch.keys.get("problem_size", ())
+    axes = draft.launch.keys.get("problem_size", ())
     threads = " * ".join(as_factor(one, axes[1:]) for one in axes) or next(iter(draft.sizes.timed), "1")
     said = {"flops": draft.facts.flops, "bytes": draft.facts.bytes}
     hidden = "" if any(said.values()) else "# "
