@@ -35,7 +35,7 @@ class _Conditional:
         self.holds = False if self.before else None if self.before is None else holds
 
 
-def active_source(source: str, defined: Collection[str] = ()) -> str:
+def active_source(source: str, defined: Collection[str]) -> str:
     """The source without branches that a build with these macros leaves out, line for line.
 
     A name that neither these nor the source define is none, but for those of compilers: where these count, all stay.

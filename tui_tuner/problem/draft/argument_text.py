@@ -24,7 +24,6 @@ from tui_tuner.problem.draft.guesses import (
     outputs,
     size_names,
 )
-from tui_tuner.problem.draft.host_fills import content_before
 from tui_tuner.problem.draft.host_memory import LIST
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.offsets import arrays_of_offsets, divided_by, extent_of_parts
@@ -37,6 +36,7 @@ from tui_tuner.problem.syntax import code_only
 
 _OF_USUAL = "  # as the host makes it of usual sizes: check"
 _POSITIVE = "  # between 0 and 1, since negative numbers gave what is no number"
+_FILLS = {"0": "zeros", "1": "ones"}
 _USUAL_FRACTIONS = {
     r"(?i:eps(?:ilon)?|tol(?:erance)?)": "1e-5",
     r"(?i:min|low).*|.*(?:_min|Min|_low|Low)": "-2.0",
@@ -93,7 +93,7 @@ def _array(parameter: KernelParameter, written: Mapping[str, bool], draft: Draft
             yield from proposed.lines()
         elif in_part or written[parameter.name]:
             held = draft.launch.held.get(parameter.name, "")
-            fill, said = content_before(
+            fill, said = _content_before(
                 held, parameter.name, draft.signature.body, _fill(parameter, draft, changed=True)
             )
             yield f'fill = "{fill}"  # {why}: its content before each launch{said}'
@@ -111,6 +111,19 @@ def _array(parameter: KernelParameter, written: Mapping[str, bool], draft: Draft
         yield f'fill = "integers"\nhigh = {bound}: check'
     elif _fill(parameter, draft) == "uniform":
         yield f'fill = "uniform"{_POSITIVE}'
+
+
+def _content_before(held: str, name: str, body: str, usual: str) -> tuple[str, str]:
+    """The fill of an output that the kernel reads too, and what is said of the number that the host sets it to.
+
+    The host's own fill only where threads add to a place by atomic functions, so that they are still seen to: with it
+    no other kernel would be seen not to read what was there.
+    """
+    if not held:
+        return usual, ""
+    if held in _FILLS and re.search(rf"\batomic\w+\s*\(\s*(?:&\s*)?(?:\(\s*)?{re.escape(name)}\b", body):
+        return _FILLS[held], ", as the host sets it"
+    return usual, f"; the host sets it to {' '.join(held.split())}, by which no test would show that it is read"
 
 
 def moved_once(draft: Draft) -> str:

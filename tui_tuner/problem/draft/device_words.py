@@ -36,7 +36,7 @@ def local_headers(source: str, file: Path) -> list[Path]:
     return [place / name for name in names if (place := _place_of(name, around)) is not None]
 
 
-def text_of_headers(source: str, file: Path, defined: Collection[str] = ()) -> str:
+def text_of_headers(source: str, file: Path, defined: Collection[str]) -> str:
     """The code of the headers of its project that a file includes, as far as a build that defines these macros sees it.
 
     What the file defines before it includes one counts too, as in `#define USE_DOUBLE` and `#include "real.h"`.

@@ -130,7 +130,7 @@ def scaled(size: int, doublings: int) -> int:
     return size << doublings if doublings >= 0 else max(min(size, SMALL), size >> -doublings)
 
 
-def extents_of(signature: KernelSignature, doublings: int = 0) -> Extents:
+def extents_of(signature: KernelSignature, doublings: int) -> Extents:
     """Values for the sizes; no block size divides those of tests, if the kernel looks as if it could do with that.
 
     Args:

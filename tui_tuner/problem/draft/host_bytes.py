@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Callable
 
 from tui_tuner.problem.by_value import structure_bytes
 from tui_tuner.problem.c_types import dtype_of
 from tui_tuner.problem.draft.c_expressions import SIZEOF
-from tui_tuner.problem.draft.folding import factors, product
+from tui_tuner.problem.draft.folding import factors, folded, product
 from tui_tuner.problem.draft.host_objects import Taken
 from tui_tuner.problem.draft.host_program import HostProgram
-from tui_tuner.problem.draft.worked_out import scaled
+from tui_tuner.problem.draft.worked_out import finished
 from tui_tuner.problem.dtypes import dtype_named
 from tui_tuner.problem.placement import ADDRESS_BYTES
 from tui_tuner.problem.signature import KernelParameter
@@ -45,8 +46,8 @@ def in_elements(
     if sized is not None:
         dtype, width = dtype_of(_BETWEEN_WORDS.sub(" ", sized.id.removeprefix(SIZEOF)), "cuda", {})
         host = width * dtype_named(dtype).itemsize if dtype is not None and parameter.dtype is not None else element
-        return scaled(parts, host, element)
-    return scaled(parts, 1, element)
+        return _scaled(parts, host, element)
+    return _scaled(parts, 1, element)
 
 
 def _without_bytes(node: ast.expr) -> tuple[ast.Name | None, list[ast.expr]]:
@@ -60,3 +61,15 @@ def _without_bytes(node: ast.expr) -> tuple[ast.Name | None, list[ast.expr]]:
             if sized is not None:
                 return sized, [*parts[:at], ast.BinOp(product(above), ast.FloorDiv(), one.right), *parts[at + 1 :]]
     return None, parts
+
+
+def _scaled(parts: list[ast.expr], bytes_of_each: int, element: int) -> ast.expr:
+    """So many times some bytes, as elements."""
+    shared = math.gcd(bytes_of_each, element)
+    above, below = bytes_of_each // shared, element // shared
+    exact = [isinstance(part, ast.Constant) and part.value == below for part in parts]
+    for index, part in sorted(enumerate(parts), key=lambda one: not exact[one[0]]):
+        if below > 1 and isinstance(part, ast.Constant) and isinstance(part.value, int) and part.value % below == 0:
+            parts, below = [*parts[:index], ast.Constant(part.value // below), *parts[index + 1 :]], 1
+    whole = finished(product([*parts, ast.Constant(above)]))
+    return whole if below == 1 else folded(ast.BinOp(whole, ast.FloorDiv(), ast.Constant(below)))

@@ -6,11 +6,10 @@ import ast
 import re
 
 from tui_tuner.problem.draft.guesses import SMALL
-from tui_tuner.problem.draft.host_assignments import NOTHING_YET
-from tui_tuner.problem.draft.host_loops import is_summed
 from tui_tuner.problem.draft.host_members import listed
 from tui_tuner.problem.draft.host_memory import named
 from tui_tuner.problem.draft.host_program import HostProgram
+from tui_tuner.problem.draft.host_statements import NOTHING_YET, is_summed
 from tui_tuner.problem.syntax import enclosed, split_list
 
 _MOST_STEPS = 12

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tui_tuner.problem.draft.host_loops import raised
 from tui_tuner.problem.draft.host_members import put_in
+from tui_tuner.problem.draft.host_statements import raised
 from tui_tuner.problem.syntax import closing, list_at, name_in, spaces, split_list
 
 _FUNCTION = re.compile(

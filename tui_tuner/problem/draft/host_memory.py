@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import NamedTuple
 
-from tui_tuner.problem.draft.host_asserts import asserted_extents
-from tui_tuner.problem.draft.host_functions import HostFunction
-from tui_tuner.problem.draft.host_loops import appended
 from tui_tuner.problem.draft.host_members import put_in
 from tui_tuner.problem.draft.host_objects import ELEMENT, HostObjects, Supposed, Taken
 from tui_tuner.problem.draft.host_program import HostProgram
+from tui_tuner.problem.draft.host_statements import appended
 from tui_tuner.problem.signature import KernelParameter
 from tui_tuner.problem.syntax import enclosed, list_at, split_list, unwrapped
 
@@ -63,12 +60,9 @@ class HostMemory:
             rf"\bcudaMemset(?:Async)?\s*\(\s*{plain}\s*,[^;,]*,(?P<set>[^;]*)|\bcudaMemcpy(?:Async)?\s*\(\s*"
             rf"(?:{plain}\s*,[^;,]*|[^;,]*,\s*{plain}\s*),(?P<copied>[^;]*)"
         )
-        for start, end in self._spans(name, place):
-            found = list(moved.finditer(self._code, start, end))
-            if found:
-                given = split_list((found[-1]["set"] or found[-1]["copied"]).rpartition(")")[0])
-                return Supposed(given[0], found[-1].start()) if given else None
-        return None
+        found = next(self._found(moved, name, place), None)
+        given = split_list((found["set"] or found["copied"]).rpartition(")")[0]) if found else []
+        return Supposed(given[0], found.start()) if found and given else None
 
     def arrays(
         self, given: str, place: int, parameter: KernelParameter
@@ -123,12 +117,7 @@ class HostMemory:
         asked = re.fullmatch(r"(\w+)(?:\.|->)size\(\)", name)
         vectors = (self._vector(*one) for one in self.followed(asked[1], place)) if asked else ()
         of_vector = next((found[0] for found in vectors if found is not None), None)
-        asserted = self._asserted.get((self._program.function_at(place), name))
-        return of_vector or asserted or self._objects.member(name, place)
-
-    @cached_property
-    def _asserted(self) -> dict[tuple[HostFunction | None, str], Taken]:
-        return asserted_extents(self._program)
+        return of_vector or self._objects.member(name, place)
 
     def drawn(self, pointer: str, place: int) -> Drawn | None:
         """The random whole numbers that the host fills an array with; followed to the callers of a function.
@@ -156,26 +145,22 @@ class HostMemory:
                 return
             pointer, place = meaning
 
-    def _spans(self, name: str, place: int) -> list[tuple[int, int]]:
-        """Where to look for what makes a name: its function, then all, unless it is the function's own argument."""
+    def _found(self, made: re.Pattern[str], name: str, place: int) -> Iterator[re.Match[str]]:
+        """Where a name is made, the last first: in the function of a place, then anywhere, unless it is an argument."""
         function = self._program.function_at(place)
-        whole = (0, len(self._code))
-        if function is None:
-            return [whole]
-        own = (function.start, function.end)
-        return [own] if name in function.parameters else [own, whole]
+        spans = [] if function is None else [(function.start, function.end)]
+        spans += [] if function is not None and name in function.parameters else [(0, len(self._code))]
+        for start, end in spans:
+            yield from reversed(list(made.finditer(self._code, start, end)))
 
     def _allocated(self, name: str, place: int) -> Taken | None:
         taken = re.compile(rf"\bcudaMalloc(?P<how>\w*)\s*(?:<[^<>]*>)?\s*\((?=[^;]*?&\s*{re.escape(name)}\b)")
-        for start, end in self._spans(name, place):
-            found = list(taken.finditer(self._code, start, end))
-            if found:
-                opening = found[-1].end() - 1
-                given = list_at(self._code, opening)
-                if found[-1]["how"] == "Pitch" and len(given) == 4:  # rows without what a device puts between them
-                    return Taken(f"({given[2]}) * ({given[3]})", found[-1].start())
-                return Taken(given[1], found[-1].start()) if len(given) > 1 else None
-        return None
+        if (found := next(self._found(taken, name, place), None)) is None:
+            return None
+        given = list_at(self._code, found.end() - 1)
+        if found["how"] == "Pitch" and len(given) == 4:  # rows without what a device puts between them
+            return Taken(f"({given[2]}) * ({given[3]})", found.start())
+        return Taken(given[1], found.start()) if len(given) > 1 else None
 
     def _buffer(self, name: str, place: int) -> Taken | None:
         """The bytes of an OpenCL buffer, or of the vector that one is made of."""
@@ -184,39 +169,34 @@ class HostMemory:
         made = re.compile(
             rf"\b{plain}(?:\[\w+\])?\s*=(?!=)\s*(?:\([^()]*\)\s*)?{by}|\bBuffer\s+(?:[^;]*\s)?{plain}\s*(?=[({{])"
         )
-        for start, end in self._spans(name, place):
-            found = list(made.finditer(self._code, start, end))
-            if not found:
-                continue
-            opening = found[-1].end()
-            given = list_at(self._code, opening)
-            ends = [re.search(r"\bend\b", one) is not None for one in given[:3]]
-            if len(given) > 2 and any(ends):  # from the first element of a vector to its last
-                vector = re.sub(r"^.*\(\s*(\w+)\s*\)$|^(\w+)\s*\..*$", r"\1\2", given[ends.index(True)].strip())
-                return self._bytes_of_vector(vector, found[-1].start())
-            return Taken(given[2], found[-1].start()) if len(given) > 2 else None
-        return None
+        if (found := next(self._found(made, name, place), None)) is None:
+            return None
+        given = list_at(self._code, found.end())
+        ends = [re.search(r"\bend\b", one) is not None for one in given[:3]]
+        if len(given) > 2 and any(ends):  # from the first element of a vector to its last
+            vector = re.sub(r"^.*\(\s*(\w+)\s*\)$|^(\w+)\s*\..*$", r"\1\2", given[ends.index(True)].strip())
+            return self._bytes_of_vector(vector, found.start())
+        return Taken(given[2], found.start()) if len(given) > 2 else None
 
     def _by_function(self, name: str, place: int) -> Taken | None:
         """The bytes that a function takes which returns the memory, in the words of its call."""
         by = r"(?:\([^()]*\)\s*)?(?P<by>\w+)\s*(?:<(?P<types>[^<>;]*)>)?\s*\("
         made, taken = re.compile(rf"\b{re.escape(name)}\s*=(?!=)\s*{by}"), re.compile(r"\bcudaMalloc\w*\s*\(")
-        for start, end in self._spans(name, place):
-            for call in reversed(list(made.finditer(self._code, start, end))):
-                function = next((one for one in self._program.functions if one.name == call["by"]), None)
-                inside = function and taken.search(self._code, function.body, function.end)
-                if function is None or not inside:
-                    continue
-                given = list_at(self._code, call.end() - 1)
-                asked = list_at(self._code, inside.end() - 1)
-                types = zip(self._program.templates.names_of(function), split_list(call["types"] or ""), strict=False)
-                meant = {**dict(zip(function.parameters, given, strict=False)), **dict(types)}
-                if len(asked) < 2 or len(given) != len(function.parameters):
-                    continue
-                of_vector = re.match(r"(\w+)\s*(?:\.|->)\s*size\s*\(\s*\)\s*\*\s*sizeof\b", asked[1])
-                if of_vector and (vector := meant.get(of_vector[1])) is not None:
-                    return self._bytes_of_vector(named(vector), call.start())
-                return Taken(put_in(asked[1], meant), call.start())
+        for call in self._found(made, name, place):
+            function = next((one for one in self._program.functions if one.name == call["by"]), None)
+            inside = function and taken.search(self._code, function.body, function.end)
+            if function is None or not inside:
+                continue
+            given = list_at(self._code, call.end() - 1)
+            asked = list_at(self._code, inside.end() - 1)
+            types = zip(self._program.templates.names_of(function), split_list(call["types"] or ""), strict=False)
+            meant = {**dict(zip(function.parameters, given, strict=False)), **dict(types)}
+            if len(asked) < 2 or len(given) != len(function.parameters):
+                continue
+            of_vector = re.match(r"(\w+)\s*(?:\.|->)\s*size\s*\(\s*\)\s*\*\s*sizeof\b", asked[1])
+            if of_vector and (vector := meant.get(of_vector[1])) is not None:
+                return self._bytes_of_vector(named(vector), call.start())
+            return Taken(put_in(asked[1], meant), call.start())
         return None
 
     def _bytes_of_vector(self, name: str, place: int) -> Taken | None:
@@ -229,29 +209,28 @@ class HostMemory:
         """The elements of a vector, and their type: as many as it is made with, or as another has."""
         others = r"[^;()]*(?:\((?:[^;()]|\([^;()]*\))*\)[^;()]*)*?"
         declared = re.compile(rf"{_VECTOR}{others}(?<![\w.])\b{re.escape(name)}\b")
-        for start, end in self._spans(name, place):
-            for found in reversed(list(declared.finditer(self._code, start, end))):
-                behind = re.match(r"\s*([=({;])\s*", self._code[found.end() :])
-                if behind is None:
-                    continue
-                if behind[1] == ";":
-                    if (count := appended(self._code, name, found.end(), end)) is not None:
-                        return Taken(str(count), found.start()), found["type"]
-                    continue
-                opening = found.end() + behind.end(1) - 1
-                inside = (
-                    self._code[opening + 1 : self._code.find(";", opening)].partition(",")[0]
-                    if behind[1] == "="
-                    else enclosed(self._code, opening)
-                )
-                first, behind_first = [*split_list(inside), "", ""][:2]
-                part = re.fullmatch(rf"{re.escape(first)}\s*\+(.+)", behind_first) if _BEGINS.search(first) else None
-                if part is not None:  # from another's beginning on
-                    return Taken(part[1].strip(), found.start()), found["type"]
-                other = named(_BEGINS.sub("", first))
-                copied = self._vector(other, found.start(), steps - 1) if steps and other != name else None
-                elements = self._elements_given(other, found.start()) or first
-                return copied or (Taken(elements, found.start()), found["type"])
+        for found in self._found(declared, name, place):
+            behind = re.match(r"\s*([=({;])\s*", self._code[found.end() :])
+            if behind is None:
+                continue
+            if behind[1] == ";":
+                if (count := appended(self._code, name, found.end(), found.endpos)) is not None:
+                    return Taken(str(count), found.start()), found["type"]
+                continue
+            opening = found.end() + behind.end(1) - 1
+            inside = (
+                self._code[opening + 1 : self._code.find(";", opening)].partition(",")[0]
+                if behind[1] == "="
+                else enclosed(self._code, opening)
+            )
+            first, behind_first = [*split_list(inside), "", ""][:2]
+            part = re.fullmatch(rf"{re.escape(first)}\s*\+(.+)", behind_first) if _BEGINS.search(first) else None
+            if part is not None:  # from another's beginning on
+                return Taken(part[1].strip(), found.start()), found["type"]
+            other = named(_BEGINS.sub("", first))
+            copied = self._vector(other, found.start(), steps - 1) if steps and other != name else None
+            elements = self._elements_given(other, found.start()) or first
+            return copied or (Taken(elements, found.start()), found["type"])
         return None
 
     def _elements_given(self, name: str, place: int) -> str:

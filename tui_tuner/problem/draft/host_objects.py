@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -20,6 +20,11 @@ _LISTED = r"(?:[^{};]|(?<=\w)\{[^{}]*\}(?=\s*[,{]))*"
 _PATH = r"(?<![\w.>])\w+(?:\.\w+)*"
 ELEMENT = "sizeof(element)"
 """The bytes of what a tensor holds, which is what the kernel's array holds."""
+
+
+_ASSERTS = re.compile(r"\b(?P<name>assert|\w*(?:CHECK|ASSERT)\w*)\s*\(")
+_EXTENT = re.compile(r"\w+(?:\.|->)(?:size\(\d+\)|numel\(\))")
+_SIDE = r"([^=<>!&|?]+)"
 
 
 class Taken(NamedTuple):
@@ -47,6 +52,14 @@ class _Made(NamedTuple):
     place: int
 
 
+class _Alike(NamedTuple):
+    """What a function asserts to be alike, and where it does so last."""
+
+    function: HostFunction | None
+    texts: Sequence[str]
+    place: int
+
+
 class HostObjects:
     """Reads what objects are made of where the host declares them."""
 
@@ -59,6 +72,10 @@ class HostObjects:
         """The classes of the file, each with where what is in its braces begins and ends."""
         found = re.finditer(r"\b(?:class|struct)\s+(\w+)\b[^;{}()]*\{", self._code)
         return [(one[1], one.end(), closing(self._code, one.end() - 1)) for one in found]
+
+    @cached_property
+    def _asserted(self) -> dict[tuple[HostFunction | None, str], Taken]:
+        return _asserted_extents(self._program)
 
     def memory(self, name: str, place: int) -> Taken | None:
         """The bytes that an object takes, or a member of it, as in `image.data`."""
@@ -78,8 +95,10 @@ class HostObjects:
     def member(self, name: str, place: int) -> Taken | None:
         """What `image.width` or `buffer.size()` is where the object is made; None where its class does not say.
 
-        In a function of a class so are `width` and what its constructor is given.
+        In a function of a class so are `width` and what its constructor is given. Of tensors it is what is asserted.
         """
+        if (asserted := self._asserted.get((self._program.function_at(place), name))) is not None:
+            return asserted
         first, *path = re.split(r"\.|->", name)
         own = self._this(place) if first.isidentifier() and self._is_of_object(first, place) else None
         if own is not None and not path:
@@ -242,3 +261,40 @@ class HostObjects:
 
     def _body(self, function: HostFunction) -> str:
         return self._code[function.start : function.end]
+
+
+def _asserted_extents(program: HostProgram) -> dict[tuple[HostFunction | None, str], Taken]:
+    """What extents of tensors, as `x.size(0)` in a function, are: what is no extent, else the one that stands first."""
+    groups: list[_Alike] = []
+    for *sides, place in _equalities(program.code):
+        function, extents = program.function_at(place), {one for one in sides if _EXTENT.fullmatch(one)}
+        joined = [one for one in groups if one.function == function and extents & {*one.texts}]
+        texts = dict.fromkeys([*(text for one in joined for text in one.texts), *sides])
+        groups = [one for one in groups if one not in joined] + [_Alike(function, [*texts], place)]
+    return {
+        (one.function, text): Taken(said, one.place)
+        for one in groups
+        for said in [_said(one, program)]
+        for text in one.texts
+        if _EXTENT.fullmatch(text) and text != said
+    }
+
+
+def _said(alike: _Alike, program: HostProgram) -> str:
+    start, end = (0, alike.place) if alike.function is None else (alike.function.start, alike.function.end)
+    code = re.sub(r"\s", "", program.code[start:end])
+    known = [text for text in alike.texts if not _EXTENT.fullmatch(text)]
+    return known[0] if known else min(alike.texts, key=code.find)
+
+
+def _equalities(code: str) -> Iterator[tuple[str, str, int]]:
+    """The two sides of each equality that is asserted, without spaces, and where."""
+    for found in _ASSERTS.finditer(code):
+        given = list_at(code, found.end() - 1)
+        if found["name"].endswith("_EQ") and len(given) > 1:
+            yield re.sub(r"\s", "", given[0]), re.sub(r"\s", "", given[1]), found.start()
+            continue
+        for part in unwrapped(given[0]).split("&&") if given else ():
+            sides = re.fullmatch(rf"{_SIDE}=={_SIDE}", re.sub(r"\s", "", unwrapped(part.strip())))
+            if sides is not None:
+                yield sides[1], sides[2], found.start()

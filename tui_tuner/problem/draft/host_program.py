@@ -19,7 +19,6 @@ from tui_tuner.problem.draft.c_expressions import (
 )
 from tui_tuner.problem.draft.folding import folded
 from tui_tuner.problem.draft.host_answers import told_of_device
-from tui_tuner.problem.draft.host_assignments import NOTHING_YET, assignments, first_item
 from tui_tuner.problem.draft.host_functions import (
     HostFunction,
     function_at,
@@ -29,8 +28,8 @@ from tui_tuner.problem.draft.host_functions import (
     returned,
     variable_returned,
 )
-from tui_tuner.problem.draft.host_loops import halfway, raised
 from tui_tuner.problem.draft.host_members import HostMembers
+from tui_tuner.problem.draft.host_statements import NOTHING_YET, assignments, first_item, halfway, raised
 from tui_tuner.problem.draft.host_templates import HostTemplates
 from tui_tuner.problem.draft.worked_out import finished, names
 from tui_tuner.problem.host_code import DIRECTIVE
@@ -305,11 +304,6 @@ class HostProgram:
         Raises:
             NotArithmetic: it is none, or a name in it stands for nothing that is known.
         """
-        return self._resolved(text, place, known, 0)
-
-    def _resolved(self, text: str, place: int, known: Callable[[str, int], ast.expr | None], steps: int) -> ast.expr:
-        if steps > _MOST_STEPS:
-            raise NotArithmetic(text)
         node = arithmetic(self.expanded(text))
         type_given = self.templates.type_given
 

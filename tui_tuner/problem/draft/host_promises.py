@@ -13,16 +13,19 @@ from tui_tuner.problem.draft.drafted_launch import MOST_THREADS
 from tui_tuner.problem.draft.folding import is_quotient
 from tui_tuner.problem.draft.host_dimensions import axes
 from tui_tuner.problem.draft.host_objects import Taken
+from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.launch_reading import LaunchReading
 from tui_tuner.problem.draft.offsets import arrays_of_offsets
 from tui_tuner.problem.draft.opencl_launches import LOCAL
 from tui_tuner.problem.draft.worked_out import evaluated, finished, is_of_block, names, said_again
+from tui_tuner.problem.syntax import list_at
 
 _ASSERTED = re.compile(
     r"\b(?:assert|TORCH_CHECK|TORCH_INTERNAL_ASSERT|GGML_ASSERT|\w*CHECK\w*|\w*ASSERT\w*)\s*\(\s*\(?"
     r"(?P<size>[\w.]+(?:->\w+)?(?:\(\d*\))?)\s*%\s*(?P<by>\w+|\([^;%]*?\))\s*\)?\s*==\s*0"
 )
 _SHARED = re.compile(r"\b(?:__shared__|__local|local)\s+[\w\s:]+?\b\w+\s*((?:\[[^\]]+\]\s*)+);")
+_SET_BY = {"zeros": "0", "ones": "1"}
 _DECLARED = re.compile(r"(?:^|[;{}])\s*(?P<type>(?:[\w:<>]+\s+)+)(?P<names>[^;{}()]*\[[^;{}()]*)[;{]")
 _ARRAY = re.compile(r"\b(\w+)\s*\[([^][]+)\]\s*(?=[,;={]|$)")
 _DRAWN = re.compile(r"\(?\s*rand\s*\(\s*\)\s*%\s*(?P<count>\w+)\s*\)?\s*(?:\+\s*(?P<least>\d+)\s*)?")
@@ -48,6 +51,34 @@ def drawn_in(reading: LaunchReading) -> Iterator[tuple[str, tuple[int, str]]]:
                 node = reading.expression(found.number, found.place)
                 high = ast.BinOp(node, ast.Add(), ast.Constant(found.low))
                 yield parameter.name, (found.low, said_again(ast.unparse(high)))
+
+
+def held_before(reading: LaunchReading) -> Iterator[tuple[str, str]]:
+    """Arrays that the host sets to one number before the launch, by name, with that number as it writes it."""
+    for given, parameter in reading.arguments:
+        if parameter.is_array and not parameter.const:
+            names = reading.memory.followed(given, reading.launch.place)
+            found = next((one for name, place in names if (one := _all_set_to(reading.program, name, place))), None)
+            if found is not None:
+                yield parameter.name, found
+
+
+def _all_set_to(program: HostProgram, name: str, place: int) -> str | None:
+    """What all elements of an array were last set to in the function of a place, before it."""
+    start, plain = program.begin_of(place), re.escape(name)
+    cast = r"(?:\([^()]*\)\s*)?"
+    moved = re.compile(rf"\bcuda(?P<how>Memset|Memcpy)(?:Async)?\s*\(\s*{cast}{plain}\s*,\s*(?P<value>[^,;]+),")
+    made = re.compile(rf"(?<![\w.>]){plain}\s*=\s*(?:torch|at)\s*::\s*(?P<how>zeros|ones|full)(?:_like)?\s*\(")
+    found = [*moved.finditer(program.code, start, place), *made.finditer(program.code, start, place)]
+    if not found:
+        return None
+    last = max(found, key=lambda one: one.start())
+    if last["how"] in _SET_BY:
+        return _SET_BY[last["how"]]
+    if last["how"] == "full":
+        given = list_at(program.code, last.end() - 1)
+        return given[1] if len(given) > 1 else None
+    return "0" if last["how"] == "Memset" and last["value"].strip() in ("0", "0x00", "0.0f") else None
 
 
 def multiples_in(reading: LaunchReading) -> dict[str, ast.expr]:

@@ -15,14 +15,13 @@ from tui_tuner.problem.draft.c_expressions import NotArithmetic
 from tui_tuner.problem.draft.device_words import local_headers, words_of_device
 from tui_tuner.problem.draft.drafted_block import TILE, DraftedBlock
 from tui_tuner.problem.draft.drafted_launch import DraftedLaunch, Keys
-from tui_tuner.problem.draft.grid_reading import asks_device
 from tui_tuner.problem.draft.guesses import AXES, dimensions, extents_around, is_flag_alone, size_names
-from tui_tuner.problem.draft.host_fills import held_before
 from tui_tuner.problem.draft.host_launches import HostLaunch, in_cuda, is_chosen, launches
 from tui_tuner.problem.draft.host_objects import Supposed
 from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.host_promises import (
     drawn_in,
+    held_before,
     is_power,
     local_memory,
     most_threads,
@@ -199,7 +198,7 @@ class _Drafting:
             local=local,
             powers=frozenset(name for name in sizes if is_power(reading, name)),
             supposed=frozenset(self._supposed()),
-            of_device=not re.search(r"[A-Za-z_]", " ".join(keys.get("problem_size", "n"))) and asks_device(reading),
+            of_device=not re.search(r"[A-Za-z_]", " ".join(keys.get("problem_size", "n"))) and reading.asks_device(),
             most={str(values.get(name, name)): most for name, most in stated_bounds(reading).items()},
             held=dict(held_before(reading)),
         ).renamed(self._names_of_kernel(used))

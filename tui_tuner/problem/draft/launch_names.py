@@ -17,10 +17,10 @@ from tui_tuner.problem.draft.host_bytes import in_elements
 from tui_tuner.problem.draft.host_dimensions import axes, counted, element, extent_in, set_in_list
 from tui_tuner.problem.draft.host_functions import leading_to
 from tui_tuner.problem.draft.host_launches import HostLaunch
-from tui_tuner.problem.draft.host_loops import halved
 from tui_tuner.problem.draft.host_memory import HostMemory
 from tui_tuner.problem.draft.host_objects import Taken
 from tui_tuner.problem.draft.host_program import HostProgram
+from tui_tuner.problem.draft.host_statements import halved
 from tui_tuner.problem.draft.host_types import with_type_bytes
 from tui_tuner.problem.draft.worked_out import as_size, chosen, evaluated, finished, is_flag, names, no_size, readable
 from tui_tuner.problem.signature import KernelParameter, KernelSignature

@@ -9,16 +9,28 @@ from contextlib import suppress
 from functools import partial
 
 from tui_tuner.problem.draft.build_options import BuildMacro
-from tui_tuner.problem.draft.c_expressions import NotArithmetic
-from tui_tuner.problem.draft.grid_reading import grid_axes
-from tui_tuner.problem.draft.guesses import is_counted_to, usual_block
+from tui_tuner.problem.draft.c_expressions import NotArithmetic, arithmetic
+from tui_tuner.problem.draft.folding import folded
+from tui_tuner.problem.draft.guesses import AXES, is_counted_to, is_numbered_through, usual_block
+from tui_tuner.problem.draft.host_dimensions import axes
 from tui_tuner.problem.draft.host_launches import HostLaunch
-from tui_tuner.problem.draft.host_loops import is_of_some_steps
 from tui_tuner.problem.draft.host_program import HostProgram
+from tui_tuner.problem.draft.host_statements import halfway
 from tui_tuner.problem.draft.launch_names import NO_OPTIONS, LaunchNames
-from tui_tuner.problem.draft.worked_out import evaluated, names, replaced, without_number
+from tui_tuner.problem.draft.worked_out import (
+    evaluated,
+    is_of_block,
+    names,
+    quotient,
+    replaced,
+    unrounded,
+    without_factor,
+    without_number,
+)
 from tui_tuner.problem.signature import KernelSignature
 
+_COUNTS_GROUPS = re.compile(r"\bget_(?:group_id|num_groups|global_size)\b")
+"""What an OpenCL kernel says that has to do with how many work-groups there are."""
 _MANY = 4096
 """What a kernel counts to that the emulator is better given less of."""
 
@@ -44,7 +56,7 @@ class LaunchReading(LaunchNames):
     ) -> None:
         super().__init__(program, words, signature, launch, stated, options)
         self.shapes = dict(self._extents())
-        self.grid = grid_axes(self)
+        self.grid = self._axes_of_grid()
         self.passed = self._values()
         self._part_sizes()
         self.bounds = {name: self.roots[name] for name in self._counted_to()}
@@ -57,11 +69,79 @@ class LaunchReading(LaunchNames):
                 with suppress(NotArithmetic):
                     yield name, self.elements(taken, one)
 
+    def _axes_of_grid(self) -> list[tuple[ast.expr, ast.expr | None] | None]:
+        """What is divided to give the blocks along each axis, and by what; None for an axis that cannot be read."""
+        written, place = axes(self.program, self.launch.grid, self.launch.place)
+        found: list[tuple[ast.expr, ast.expr | None] | None] = []
+        for index, text in enumerate(written):
+            try:
+                above, below = self._divided(text, place, index)
+            except NotArithmetic:
+                found.append(None)
+                continue
+            of_block = inner if (inner := quotient(above)) is not None and is_of_block(inner[1]) else None
+            if of_block is not None and below is not None:  # a grid that is folded, as it would be too long
+                return [of_block]
+            found.append(of_block or (self._in_threads(above, index) if below is None else (above, below)))
+        return found
+
+    def _in_threads(self, blocks: ast.expr, index: int) -> tuple[ast.expr, ast.expr | None]:
+        """A count of blocks, as threads where the kernel numbers them through all blocks and asks for no count."""
+        text, threads = self.block[index] if index < len(self.block) else ("", None)
+        axis, body = AXES[index], self.signature.body
+        extents = [*self.chain(text, self.launch.place)]
+        counts = "gridDim" in body or any(map(is_of_block, map(ast.Name, names(blocks))))
+        if counts or not isinstance(threads, ast.Constant) or not is_numbered_through(axis, extents, body):
+            return blocks, None
+        return folded(ast.BinOp(blocks, ast.Mult(), threads)), self._as_block(threads, index)
+
+    def _divided(self, text: str, place: int, index: int) -> tuple[ast.expr, ast.expr | None]:
+        """Numerator and divisor of a count of blocks; a number that is the block's stands for the block."""
+        for name in list(self.chain(text, place)):
+            meaning = self.program.meaning(name, place)
+            if meaning is not None and name == text and name not in self.of_block:
+                with suppress(NotArithmetic):
+                    if quotient(arithmetic(self.program.expanded(meaning[0]))) is not None:
+                        text, place = meaning
+        parts = quotient(arithmetic(self.program.expanded(text)))
+        if parts is None:
+            node = self.expression(text, place)
+            return quotient(node) or (node, None)
+        above, below = (self.expression(ast.unparse(part).replace("//", "/"), place) for part in parts)
+        if (blocks := without_factor(above, below)) is not None and _COUNTS_GROUPS.search(self.signature.body):
+            return blocks, None
+        return unrounded(above, below), self._as_block(below, index)
+
+    def _as_block(self, divisor: ast.expr, index: int) -> ast.expr:
+        """The block's extent for a divisor that is that."""
+        if index >= len(self.block):
+            return divisor
+        text, own = self.block[index]
+        if isinstance(own, ast.Constant) and ast.dump(own) == ast.dump(divisor) and own.value != 1:
+            return ast.Name(f"block_size_{AXES[index]}")
+        if isinstance(divisor, ast.Name) and is_of_block(divisor):
+            is_own = self.block[AXES.index(divisor.id[-1])][0] == text
+            return ast.Name(f"block_size_{AXES[index]}") if is_own else divisor
+        return divisor
+
+    def asks_device(self) -> bool:
+        """Whether what CUDA tells of the device is among what the grid is made of."""
+        waiting, seen = [(self.launch.grid, self.launch.place)], set[str]()
+        while waiting:
+            text, place = waiting.pop()
+            new = {*re.findall(r"[A-Za-z_]\w*", text)} - seen
+            seen |= new
+            told = rf"\bcudaOccupancy\w+\s*\([^;]*&\s*(?:{'|'.join(new) or '(?!)'})\b"
+            if re.search(r"[mM]ultiProcessorCount", text) or re.search(told, self.program.code):
+                return True
+            waiting += [meaning for name in new if (meaning := self.program.meaning(name, place))]
+        return False
+
     def _values(self) -> dict[str, ast.expr]:
         """What the scalars are, as far as that can be read."""
         found: dict[str, ast.expr] = {}
         for name, dtype, given in self.scalars():
-            if dtype == "bool" and is_of_some_steps(self.program.code, self.program.meaning, given, self.launch.place):
+            if dtype == "bool" and self._is_of_some_steps(given):
                 found[name] = ast.Constant(1)
                 continue
             is_shift = re.search(rf"<<\s*{re.escape(name)}\b", self.signature.body)  # no more than its sizes allow
@@ -70,6 +150,12 @@ class LaunchReading(LaunchNames):
                 node = self.expression(*(of_loop or (given, self.launch.place)))
                 found[name] = self._same_in_extents(node, given) if of_loop else node
         return found
+
+    def _is_of_some_steps(self, given: str) -> bool:
+        """Whether what is passed holds at some steps of a loop around it alone, as in `bool save = step % 100 == 0`."""
+        text, place = self.program.followed(given, self.launch.place)
+        asked = re.search(r"[<>%!]|==", text) is not None
+        return asked and any(halfway(self.program.code, word, place) for word in re.findall(r"[A-Za-z_]\w*", text))
 
     def _same_in_extents(self, halfway: ast.expr, given: str) -> ast.expr:
         """The number halfway through a loop; where extents are made of what the loop counts, its name for both."""

@@ -5,25 +5,12 @@ from __future__ import annotations
 import ast
 import copy
 import keyword
-import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 
 from tui_tuner.problem.draft.c_expressions import SIZEOF, UNREAD, NotArithmetic, bytes_of
 from tui_tuner.problem.draft.folding import factors, folded, is_quotient, product
 from tui_tuner.problem.expressions import ExpressionError, check_expression, evaluate
-
-
-def scaled(parts: list[ast.expr], bytes_of_each: int, element: int) -> ast.expr:
-    """So many times some bytes, as elements."""
-    shared = math.gcd(bytes_of_each, element)
-    above, below = bytes_of_each // shared, element // shared
-    exact = [isinstance(part, ast.Constant) and part.value == below for part in parts]
-    for index, part in sorted(enumerate(parts), key=lambda one: not exact[one[0]]):
-        if below > 1 and isinstance(part, ast.Constant) and isinstance(part.value, int) and part.value % below == 0:
-            parts, below = [*parts[:index], ast.Constant(part.value // below), *parts[index + 1 :]], 1
-    whole = finished(product([*parts, ast.Constant(above)]))
-    return whole if below == 1 else folded(ast.BinOp(whole, ast.FloorDiv(), ast.Constant(below)))
 
 
 def finished(node: ast.expr) -> ast.expr:

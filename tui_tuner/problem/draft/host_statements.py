@@ -1,20 +1,28 @@
-"""What loops of the host make of a name: a count raised until it is enough, an exponent, one step of many.
-
-And how many elements are appended to a list, where no loop or condition says otherwise.
-"""
+"""What statements of the host make of a name: an assignment, and loops that raise, halve, go through or append."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 
-from tui_tuner.problem.syntax import closing
+from tui_tuner.problem.syntax import closing, split_list
 
 Meaning = Callable[[str, int], tuple[str, int] | None]
 """What a name was last set to before a place, and where."""
-_MOST_STEPS = 6
+NOTHING_YET = re.compile(r"\s*(?:-\s*1|0(?:\.0*)?f?)\s*")
+"""What a variable is declared with that is set to something from outside later, as by an option."""
 _HALVED = r"\s*(?:>>=\s*1|/=\s*2|=\s*{0}\s*(?:>>\s*1|/\s*2))\s*"
 _RAISED = r"(?:\+\+\s*{0}|{0}\s*(?:\+\+|\+=\s*1))\s*"
+
+
+def assignments(name: str) -> re.Pattern[str]:
+    """Where a name is set, with what stands behind it up to the end of the statement."""
+    return re.compile(rf"(?<![\w.>]){re.escape(name)}\s*=(?!=)(?P<text>[^;]*)")
+
+
+def first_item(text: str) -> str:
+    """What an assignment sets, without the declarators behind it and others that are set to the same."""
+    return re.sub(r"^(?:\s*\w+(?:(?:\[\w+\])?(?:\.|->)\w+)*\s*=(?!=))+", "", next(iter(split_list(text)), ""))
 
 
 def raised(code: str, name: str, start: int, end: int) -> str | None:
@@ -91,18 +99,6 @@ def appended(code: str, name: str, start: int, end: int) -> int | None:
         code, start, end
     )
     return found if found and not changed else None
-
-
-def is_of_some_steps(code: str, meaning: Meaning, name: str, place: int) -> bool:
-    """Whether what is passed holds at some steps of a loop around it alone, as in `bool save = step % 100 == 0`."""
-    text, where = name, place
-    for _ in range(_MOST_STEPS):
-        said = meaning(text, where) if text.isidentifier() else None
-        if said is None:
-            break
-        text, where = said
-    asked = re.search(r"[<>%!]|==", text) is not None
-    return asked and any(halfway(code, word, where) for word in re.findall(r"[A-Za-z_]\w*", text))
 
 
 def is_summed(code: str, text: str, start: int, end: int) -> bool:
