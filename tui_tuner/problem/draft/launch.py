@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
-from tui_tuner.problem.draft.build_options import BuildMacro, build_macros
+from tui_tuner.problem.draft.build_options import build_macros
 from tui_tuner.problem.draft.c_expressions import NotArithmetic
 from tui_tuner.problem.draft.device_words import local_headers, words_of_device
 from tui_tuner.problem.draft.drafted_block import TILE, DraftedBlock
@@ -29,7 +29,7 @@ from tui_tuner.problem.draft.host_promises import (
     stated_bounds,
 )
 from tui_tuner.problem.draft.host_types import deduced, open_type, with_bytes_of_arrays
-from tui_tuner.problem.draft.launch_names import NO_OPTIONS, LaunchNames
+from tui_tuner.problem.draft.launch_names import HostedKernel, LaunchNames
 from tui_tuner.problem.draft.launch_reading import LaunchReading
 from tui_tuner.problem.draft.opencl_launches import opencl_launches
 from tui_tuner.problem.draft.same_numbers import SameNumbers
@@ -80,11 +80,11 @@ def drafted_launch(
     headers = [code_only(header.read_text("utf-8", "replace")) for header in included]
     code = with_bytes_of_arrays(code_only(source) + "\n" + code_only(host))
     program = HostProgram(code, headers, source + "\n" + host)
-    words = words_of_device(source, file, signature)
     of_opencl = language == "opencl"
+    options = build_macros(program, source) if of_opencl else {}
+    hosted = HostedKernel(signature, program, words_of_device(source, file, signature), options)
     found = opencl_launches(program, signature) if of_opencl else launches(program, signature.name)
-    options = build_macros(program, source) if of_opencl else NO_OPTIONS
-    drafts = [_Drafting(_read(program, words, signature, one, stated_too, options)) for one in found]
+    drafts = [_Drafting(_read(hosted, one, stated_too)) for one in found]
     if not drafts:
         return None
     drafted = max(drafts, key=lambda draft: (is_chosen(draft.launch, program), draft.threads(), draft.fits())).drafted()
@@ -92,20 +92,14 @@ def drafted_launch(
     return replace(drafted, line=drafted.line - of_kernel) if drafted.line > of_kernel else drafted
 
 
-def _read(
-    program: HostProgram,
-    words: frozenset[str],
-    signature: KernelSignature,
-    launch: HostLaunch,
-    stated_too: bool,
-    options: Mapping[str, BuildMacro],
-) -> LaunchReading:
+def _read(kernel: HostedKernel, launch: HostLaunch, stated_too: bool) -> LaunchReading:
     if not stated_too:
-        return LaunchReading(program, words, signature, launch, options=options)
-    known = LaunchNames(program, words, signature, launch, options=options)
+        return LaunchReading(kernel, launch)
+    known, program = LaunchNames(kernel, launch), kernel.program
     of_block = {name for text, _ in known.block for name in known.chain(text, launch.place)}
-    large = {name for name in program.own_numbers & words if (program.number(name, launch.place) or 0) >= _LARGE}
-    return LaunchReading(program, words - (large - of_block), signature, launch, large - of_block)
+    own = (program.own_numbers & kernel.words) - of_block
+    large = frozenset(name for name in own if (program.number(name, launch.place) or 0) >= _LARGE)
+    return LaunchReading(replace(kernel, words=kernel.words - large, stated=large, options={}), launch)
 
 
 class _Drafting:

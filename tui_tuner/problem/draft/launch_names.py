@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
-from types import MappingProxyType
+from dataclasses import dataclass, replace
 
 from tui_tuner.problem.draft.build_options import BuildMacro
 from tui_tuner.problem.draft.c_expressions import NotArithmetic
@@ -25,20 +24,31 @@ from tui_tuner.problem.draft.host_types import with_type_bytes
 from tui_tuner.problem.draft.worked_out import as_size, chosen, evaluated, finished, is_flag, names, no_size, readable
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
 
-NO_OPTIONS: Mapping[str, BuildMacro] = MappingProxyType({})
 _MOST_ASKED = 3000
 _MOST_STEPS = 6
 _OF_LIST = re.compile(r"(\w+(?:(?:\[\d+\])?(?:\.|->)\w+)*)\[([\w+-]+)\]")
 _NAMED = re.compile(rf"{_OF_LIST.pattern}|\w+(?:(?:\[\d+\])?(?:(?:\.|->)\w+)+(?:\(\d*\))?|(?:::\w+)+)?")
 
 
+@dataclass(frozen=True)
+class HostedKernel:
+    """A kernel and the host's code around it.
+
+    Attributes:
+        words: of the device's code: a macro or constant among them cannot be another number.
+        options: macros that the host builds the kernel with, by name.
+        stated: words of the device's code that are taken for sizes nevertheless.
+    """
+
+    signature: KernelSignature
+    program: HostProgram
+    words: frozenset[str]
+    options: Mapping[str, BuildMacro]
+    stated: frozenset[str] = frozenset()
+
+
 class LaunchNames:
     """Works out text of the host over the sizes that a launch is made of.
-
-    Args:
-        words: of the device's code: a macro or constant among them cannot be another number.
-        stated: words of the device's code that are taken for sizes nevertheless.
-        options: macros that the host builds the kernel with, by name.
 
     Attributes:
         arguments: what is passed for each parameter of the kernel.
@@ -48,20 +58,11 @@ class LaunchNames:
         passed_block: names that make the block and that the kernel is passed too.
     """
 
-    def __init__(
-        self,
-        program: HostProgram,
-        words: frozenset[str],
-        signature: KernelSignature,
-        launch: HostLaunch,
-        stated: Collection[str] = (),
-        options: Mapping[str, BuildMacro] = NO_OPTIONS,
-    ) -> None:
-        self.program = program
+    def __init__(self, kernel: HostedKernel, launch: HostLaunch) -> None:
+        signature, program, options = kernel.signature, kernel.program, kernel.options
+        self.signature, self.program, self.options = signature, program, options
+        self.words, self.stated = kernel.words, kernel.stated
         self.memory = HostMemory(program)
-        self.words = words
-        self.stated, self.options = stated, options
-        self.signature = signature
         self.launch = replace(launch, arguments=tuple(program.members.passed(launch.arguments, signature.parameters)))
         self.arguments = [*zip(self.launch.arguments, signature.parameters, strict=False)]
         self.roots: dict[str, int | None] = {}
@@ -201,7 +202,7 @@ class LaunchNames:
         if name in inside and meaning and own == other is not None:  # made anew of what it was
             self.roots = before
             return self.root(name, None)
-        known = before.keys() | set(self.of_block.values()) | set(self.stated)
+        known = before.keys() | {*self.of_block.values()} | self.stated
         if inside & known or isinstance(value, ast.Name) or is_flag(value):
             return value
         number = evaluated(value, self.roots)

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 
-from tui_tuner.problem.draft.build_options import BuildMacro
 from tui_tuner.problem.draft.c_expressions import NotArithmetic, arithmetic
 from tui_tuner.problem.draft.folding import folded
 from tui_tuner.problem.draft.guesses import AXES, is_counted_to, is_numbered_through, usual_block
 from tui_tuner.problem.draft.host_dimensions import axes
 from tui_tuner.problem.draft.host_launches import HostLaunch
-from tui_tuner.problem.draft.host_program import HostProgram
 from tui_tuner.problem.draft.host_statements import halfway
-from tui_tuner.problem.draft.launch_names import NO_OPTIONS, LaunchNames
+from tui_tuner.problem.draft.launch_names import HostedKernel, LaunchNames
 from tui_tuner.problem.draft.worked_out import (
     evaluated,
     is_of_block,
@@ -27,7 +25,6 @@ from tui_tuner.problem.draft.worked_out import (
     without_factor,
     without_number,
 )
-from tui_tuner.problem.signature import KernelSignature
 
 _COUNTS_GROUPS = re.compile(r"\bget_(?:group_id|num_groups|global_size)\b")
 """What an OpenCL kernel says that has to do with how many work-groups there are."""
@@ -45,16 +42,8 @@ class LaunchReading(LaunchNames):
         bounds: roots that the kernel counts to, with the host's number where that is large; None from outside.
     """
 
-    def __init__(
-        self,
-        program: HostProgram,
-        words: frozenset[str],
-        signature: KernelSignature,
-        launch: HostLaunch,
-        stated: Collection[str] = (),
-        options: Mapping[str, BuildMacro] = NO_OPTIONS,
-    ) -> None:
-        super().__init__(program, words, signature, launch, stated, options)
+    def __init__(self, kernel: HostedKernel, launch: HostLaunch) -> None:
+        super().__init__(kernel, launch)
         self.shapes = dict(self._extents())
         self.grid = self._axes_of_grid()
         self.passed = self._values()

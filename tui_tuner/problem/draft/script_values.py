@@ -21,25 +21,6 @@ from tui_tuner.problem.draft.script_arithmetic import (
 )
 
 _DEEPEST = 32
-_MADE = frozenset(
-    (
-        "zeros",
-        "ones",
-        "empty",
-        "full",
-        "rand",
-        "randn",
-        "random",
-        "standard_normal",
-        "random_sample",
-        "normal",
-        "uniform",
-        "integers",
-        "randint",
-        "arange",
-    )
-)
-"""Functions that make an array of so many elements."""
 _ALIKE = frozenset(("zeros_like", "ones_like", "empty_like", "full_like"))
 _SAME = frozenset(
     ("ravel", "flatten", "copy", "transpose", "ascontiguousarray", "array", "asarray", "to_device", "get")
@@ -48,6 +29,12 @@ _SAME = frozenset(
 _WHOLE = frozenset(("randint", "integers", "arange"))
 _OF_SIZE = frozenset(("normal", "uniform", "randint", "integers"))
 """Those whose extents are their last argument, or `size`."""
+_OF_EXTENTS = frozenset(("rand", "randn"))
+"""Those whose extents are an argument each."""
+_MADE = frozenset(("zeros", "ones", "empty", "full", "random", "random_sample", "standard_normal")).union(
+    _WHOLE, _OF_SIZE, _OF_EXTENTS
+)
+"""Functions that make an array of so many elements."""
 _IN_C = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "/", ast.Div: "/", ast.Mod: "%"}
 
 
@@ -284,7 +271,7 @@ class ScriptValues:
         shape = words.get("size") or words.get("shape")
         if shape is None and given and (name != "arange" or len(given) == 1):
             given = [given[0].value] if isinstance(given[0], ast.Starred) else given
-            several = name in ("rand", "randn") and not isinstance(self.meant(given[0]), ast.Tuple | ast.List)
+            several = name in _OF_EXTENTS and not isinstance(self.meant(given[0]), ast.Tuple | ast.List)
             shape = ast.Tuple(given) if several else given[-1] if name in _OF_SIZE else given[0]
         extents = self.extents(shape)
         return ScriptArray(tuple(extents), element) if extents and element else None
