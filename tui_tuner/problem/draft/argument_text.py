@@ -288,7 +288,7 @@ def _shape(parameter: KernelParameter, draft: Draft) -> tuple[list[str], str]:
     of_sizes = all(name in draft.sizes.timed for name in size_names(draft.signature))
     in_blocks = launch.keys.get("grid_div_x") == ["1"] and of_sizes
     if "problem_size" in launch.keys and not in_blocks:
-        elements = " * ".join(as_factor(launch.in_elements(one), "*") for one in launch.keys["problem_size"])
+        elements = " * ".join(as_factor(launch.in_elements(one), "*") for one in launch.problem_size)
     *before, last = array_shape(draft.signature, parameter, elements)
     return [*before, extent_of_parts(last, parameter, draft.signature)], CHECK
 
@@ -296,7 +296,7 @@ def _shape(parameter: KernelParameter, draft: Draft) -> tuple[list[str], str]:
 def _parts(parameter: KernelParameter, draft: Draft) -> str:
     """How many addresses a list holds: as the host has it, else as many as there are blocks in the last axis."""
     known = {**draft.launch.shapes, **draft.amendments.shapes}
-    axes = draft.launch.keys.get("problem_size", ())
+    axes = draft.launch.problem_size
     names = [name for name in size_names(draft.signature) if re.search(r"(?i)batch|count|num|lists", name)]
     return known.get(LIST.format(parameter.name)) or next(iter([*names, *axes[::-1], *size_names(draft.signature)]))
 

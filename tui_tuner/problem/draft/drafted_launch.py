@@ -87,6 +87,11 @@ class DraftedLaunch:
     held: dict[str, str] = field(default_factory=dict)
     space: TunedSpace | None = None
 
+    @property
+    def problem_size(self) -> list[str]:
+        """The elements along each axis of the grid; none where these are not known."""
+        return [*self.keys.get("problem_size", ())]
+
     def renamed(self, others: Mapping[str, str]) -> DraftedLaunch:
         """The same with other names for some of its sizes."""
 

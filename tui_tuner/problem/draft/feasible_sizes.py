@@ -52,7 +52,7 @@ def _with_room(text: str, launch: DraftedLaunch, sizes: Mapping[str, int]) -> di
 
 def keep_in_grid(launch: DraftedLaunch, sizes: dict[str, int]) -> None:
     """Halve the largest of the sizes from outside that more blocks along y or z are made of than a grid has."""
-    for axis, text in list(zip(AXES, launch.keys.get("problem_size", ()), strict=False))[1:]:
+    for axis, text in list(zip(AXES, launch.problem_size, strict=False))[1:]:
         by = 1.0
         for divisor in launch.keys.get(f"grid_div_{axis}", [f"block_size_{axis}"]):
             by *= max(1.0, value_of(divisor, sizes | launch.defaults))
@@ -65,7 +65,7 @@ def keep_in_grid(launch: DraftedLaunch, sizes: dict[str, int]) -> None:
 
 def _counts(launch: DraftedLaunch) -> Iterator[str]:
     """What a problem file has that is to be one at least."""
-    yield from launch.keys.get("problem_size", ())
+    yield from launch.problem_size
     for key, texts in launch.keys.items():
         if key.startswith("grid_div"):
             yield from texts

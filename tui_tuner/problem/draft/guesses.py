@@ -9,11 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tui_tuner.problem.draft.c_expressions import NotArithmetic, arithmetic
-from tui_tuner.problem.draft.host_program import HostProgram
-from tui_tuner.problem.draft.host_templates import OPEN_TYPE
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
-from tui_tuner.problem.structures import enumerators
-from tui_tuner.problem.syntax import POINTER_TO_FUNCTION, code_only, split_list
 from tui_tuner.problem.tunables import why_no_size
 
 AXES = "xyz"
@@ -33,7 +29,6 @@ TOLD_APART = re.compile(r"\bthreadIdx\b|\bget_(?:global|local|group)_id\b")
 BEFORE_ELEMENT = r"(?:\(\s*(?:\w+\s+)*\w+\s*\)\s*|\w+_cast\s*<[^<>]*>\s*\(\s*|__ldg\s*\(\s*&\s*)?"
 """What may stand before an element that a name is set to."""
 _CAST = r"(?:[(&\s]|\(\s*(?:const\s+)?(?:\w+\s+)*\w+\s*\*+\s*\)|\w+_cast\s*<[^<>]*>)*"
-_TEMPLATE_ARGUMENTS = {"typename": OPEN_TYPE, "class": OPEN_TYPE, "bool": "true"}
 
 
 def dimensions(signature: KernelSignature) -> int:
@@ -312,29 +307,6 @@ def most_threads(signature: KernelSignature) -> int:
     """Threads of a block at most."""
     first = (signature.launch_bounds or "").split(",")[0].strip()
     return min(1024, int(first)) if first.isdecimal() and int(first) else 1024
-
-
-def template_arguments(signature: KernelSignature, source: str) -> str:
-    """Arguments for the template parameters that have no default, as in "<float, 16>"."""
-    code = code_only(source)
-    arguments = [_template_argument(text, code) for text in signature.template if "=" not in text]
-    return f"<{', '.join(arguments)}>" if signature.template else ""
-
-
-def _template_argument(text: str, code: str) -> str:
-    """An argument for a template parameter: the first function or enumerator that it can be, else what is usual."""
-    kind = text.split(maxsplit=1)[0]
-    if (pointer := POINTER_TO_FUNCTION.search(text)) is not None:
-        wanted = len(split_list(pointer["parameters"]))
-        functions = [one for one in HostProgram(code).functions if len(one.parameters) == wanted]
-        of_device = (one.name for one in functions if "__device__" in _head(code, one.start))
-        return next(of_device, "nullptr")
-    return next(iter(enumerators(code).get(kind, [])), _TEMPLATE_ARGUMENTS.get(kind, "16"))
-
-
-def _head(code: str, name: int) -> str:
-    """What stands before the name of a function since the last statement."""
-    return code[max(code.rfind(mark, 0, name) for mark in ";{}") + 1 : name]
 
 
 def loops_of(signature: KernelSignature) -> int:

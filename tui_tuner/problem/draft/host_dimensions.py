@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import re
 
-from tui_tuner.problem.draft.guesses import SMALL
 from tui_tuner.problem.draft.host_members import listed
 from tui_tuner.problem.draft.host_memory import named
 from tui_tuner.problem.draft.host_program import HostProgram
@@ -103,9 +101,3 @@ def _dim3(program: HostProgram, name: str, place: int) -> tuple[list[str], int] 
         axes += ["1"] * ("xyz".index(one[1]) + 1 - len(axes))
         axes["xyz".index(one[1])], there = one[2].strip(), one.start()
     return axes, there
-
-
-def extent_in(value: ast.expr) -> int | None:
-    """The number of a `dim3` that is none of the launch's, where it may be a size by itself, as of a volume."""
-    number = value.value if isinstance(value, ast.Constant) else None
-    return number if isinstance(number, int) and number >= SMALL else None

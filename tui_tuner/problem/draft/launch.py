@@ -112,18 +112,12 @@ class _Drafting:
         self.launch = reading.launch
         self._block = reading.block
         self._grid = reading.grid
-        same = self._same_numbers()
+        same = SameNumbers(reading)
         self._shapes = {name: same.in_shape(node) for name, node in reading.shapes.items()}
         self._passed = {name: same.in_scalar(node, self._shapes.values()) for name, node in reading.passed.items()}
         self._template = self._arguments_of_template()
         self._drafted_block = DraftedBlock(reading, self._template)
         self._defaults = self._drafted_block.defaults()
-
-    def _same_numbers(self) -> SameNumbers:
-        reading = self._reading
-        counted = {name for axis in self._grid if axis is not None for name in names(axis[0])}
-        of_block = [number for _, node in self._block if node is not None and (number := evaluated(node, {}))]
-        return SameNumbers(reading.roots, reading.passed, counted, (*reading.stated, *of_block))
 
     def _arguments_of_template(self) -> str:
         place = self.launch.place

@@ -19,17 +19,17 @@ LEAST_TIMED = 4096
 
 def counted_in(launch: DraftedLaunch) -> set[str]:
     """The sizes that threads are made of."""
-    return {*re.findall(r"[A-Za-z_]\w*", " ".join(launch.keys.get("problem_size", ())))}
+    return {*re.findall(r"[A-Za-z_]\w*", " ".join(launch.problem_size))}
 
 
 def extents_in(launch: DraftedLaunch) -> frozenset[str]:
     """The sizes that arrays or threads are made of."""
-    return frozenset(re.findall(r"\w+", " ".join([*launch.keys.get("problem_size", ()), *launch.shapes.values()])))
+    return frozenset(re.findall(r"\w+", " ".join([*launch.problem_size, *launch.shapes.values()])))
 
 
 def threads_of(launch: DraftedLaunch, sizes: Mapping[str, int]) -> float:
     """The threads of a launch, as far as they are counted."""
-    return math.prod(value_of(text, sizes) for text in launch.keys.get("problem_size", ()))
+    return math.prod(value_of(text, sizes) for text in launch.problem_size)
 
 
 def elements_of(launch: DraftedLaunch, sizes: Mapping[str, int]) -> float:
@@ -61,7 +61,7 @@ def sizes_of_toys(launch: DraftedLaunch, signature: KernelSignature) -> set[str]
 
 def _divided_by_blocks(launch: DraftedLaunch) -> set[str]:
     """The sizes that blocks divide along an axis, and that an array is made of."""
-    axes = zip(AXES, launch.keys.get("problem_size", ()), strict=False)
+    axes = zip(AXES, launch.problem_size, strict=False)
     divided = " ".join(text for axis, text in axes if launch.keys.get(f"grid_div_{axis}") != ["1"])
     of_arrays = {*re.findall(r"[A-Za-z_]\w*", " ".join(launch.shapes.values()))}
     return counted_in(launch) & {*re.findall(r"[A-Za-z_]\w*", divided)} & of_arrays

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 from tui_tuner.problem.draft.build_options import BuildMacro
 from tui_tuner.problem.draft.c_expressions import NotArithmetic
-from tui_tuner.problem.draft.guesses import AXES
+from tui_tuner.problem.draft.guesses import AXES, SMALL
 from tui_tuner.problem.draft.host_answers import is_of_tensor, limit_of_devices
 from tui_tuner.problem.draft.host_bytes import in_elements
-from tui_tuner.problem.draft.host_dimensions import axes, counted, element, extent_in, set_in_list
+from tui_tuner.problem.draft.host_dimensions import axes, counted, element, set_in_list
 from tui_tuner.problem.draft.host_functions import leading_to
 from tui_tuner.problem.draft.host_launches import HostLaunch
 from tui_tuner.problem.draft.host_memory import HostMemory
@@ -170,8 +170,10 @@ class LaunchNames:
             return None
         index = AXES.index(member[2])
         value = self.node(written[index], there) if index < len(written) else ast.Constant(1)
-        number = None if member[1] in self._launched else extent_in(value)
-        return value if number is None else self.root(name, number)
+        match value:
+            case ast.Constant(value=int(number)) if number >= SMALL and member[1] not in self._launched:
+                return self.root(name, number)  # a size by itself, as of a volume
+        return value
 
     def _told(self, name: str) -> ast.expr | None:
         """What devices say of themselves by a name, or a loop of the host of exponents."""

@@ -14,7 +14,6 @@ from tui_tuner.problem.draft.constants import constants_of_kernel
 from tui_tuner.problem.draft.device_words import text_of_headers
 from tui_tuner.problem.draft.draft import Draft
 from tui_tuner.problem.draft.drafted_launch import NO_LAUNCH, DraftedLaunch, TunedSpace
-from tui_tuner.problem.draft.guesses import template_arguments
 from tui_tuner.problem.draft.host_script import host_in_c
 from tui_tuner.problem.draft.kernel_files import known_language, source_of, text_of
 from tui_tuner.problem.draft.launch import drafted_launch
@@ -24,7 +23,7 @@ from tui_tuner.problem.draft.refusals import refuse_unusable
 from tui_tuner.problem.draft.sizes import NO_AMENDMENTS, Amendments, drafted_sizes
 from tui_tuner.problem.draft.text import lines_of
 from tui_tuner.problem.draft.tuned_space import with_space
-from tui_tuner.problem.draft.understood import understood
+from tui_tuner.problem.draft.understood import template_arguments, understood
 from tui_tuner.problem.languages import COMPILED_LANGUAGES
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import KernelSignature, find_kernel, find_kernels

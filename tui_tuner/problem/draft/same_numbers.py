@@ -3,38 +3,31 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
-from tui_tuner.problem.draft.worked_out import names, replaced
+from tui_tuner.problem.draft.launch_reading import LaunchReading
+from tui_tuner.problem.draft.worked_out import evaluated, names, replaced
 
 _LARGE = 64
 """What is written twice from here on is hardly so by chance."""
 
 
 class SameNumbers:
-    """Finds the size that stands for a number, where there is only one.
+    """Finds the size that stands for a number, where there is only one and nothing else is that number."""
 
-    Args:
-        roots: names that are sizes, with the host's number.
-        passed: what the scalars are.
-        counted: names that the grid is made of.
-        fixed: names that stand for nothing else, and numbers that are none of a size.
-    """
-
-    def __init__(
-        self,
-        roots: Mapping[str, int | None],
-        passed: Mapping[str, ast.expr],
-        counted: Collection[str],
-        fixed: Collection[str | int],
-    ) -> None:
-        self._roots, self._fixed = roots, fixed
-        self._passed = {node.id for node in passed.values() if isinstance(node, ast.Name)} & roots.keys()
-        self._counted = {*counted} & roots.keys()
+    def __init__(self, reading: LaunchReading) -> None:
+        self._roots = reading.roots
+        self._passed = {
+            node.id for node in reading.passed.values() if isinstance(node, ast.Name)
+        } & reading.roots.keys()
+        counted = {name for axis in reading.grid if axis is not None for name in names(axis[0])}
+        self._counted = counted & reading.roots.keys()
+        of_block = [number for _, node in reading.block if node is not None and (number := evaluated(node, {}))]
+        self._fixed: set[str | int] = {*reading.stated, *of_block}
 
     def in_shape(self, node: ast.expr) -> ast.expr:
         """An extent by the sizes that the kernel is passed, as far as it is made of others with numbers of theirs."""
-        others = names(node) & self._roots.keys() - self._passed - self._counted - {*self._fixed}
+        others = names(node) & self._roots.keys() - self._passed - self._counted - self._fixed
         found = {name: self._one_of(self._passed, self._roots[name]) for name in others}
         return replaced(node, {name: ast.Name(other) for name, other in found.items() if other})
 

@@ -126,7 +126,7 @@ def _sizes_of_launch(
     toys = set[str]() if amendments.as_host else sizes_of_toys(launch, signature)
     launch = replace(launch, shapes={**_of_fixed_grid(launch, signature), **launch.shapes, **amendments.shapes})
     if amendments.whole:
-        axes = launch.keys.get("problem_size", ())
+        axes = launch.problem_size
         by = str(_WHOLE_BLOCKS[min(len(axes), 2)])
         launch = replace(
             launch, multiples={**dict.fromkeys([one for one in axes if one in launch.sizes], by), **launch.multiples}
@@ -221,7 +221,7 @@ def _usual(launch: DraftedLaunch, signature: KernelSignature, toys: Collection[s
 
 def _rows_within(launch: DraftedLaunch, guessed: Collection[str], signature: KernelSignature) -> list[str]:
     """The sizes by which the kernel divides what counts all elements, as in `row = i / columns`, to tell rows apart."""
-    counted = launch.keys.get("problem_size", ())
+    counted = launch.problem_size
     if len(counted) != 1 or counted[0] not in guessed:
         return []
     divisors = re.findall(r"[/%]\s*([A-Za-z_]\w*)\b", signature.body)
@@ -244,7 +244,7 @@ def _divided(launch: DraftedLaunch, guessed: Collection[str], signature: KernelS
 def _degree(launch: DraftedLaunch, names: Collection[str], sizes: Mapping[str, int]) -> int:
     """With which power of these sizes the arrays grow, and the threads: 2 for a matrix, 1 for several vectors."""
     few, many = ({**sizes, **dict.fromkeys(names, size)} for size in (2**10, 2**11))
-    texts = [*launch.shapes.values(), "*".join(f"({text})" for text in launch.keys.get("problem_size", ()))]
+    texts = [*launch.shapes.values(), "*".join(f"({text})" for text in launch.problem_size)]
     growth = [value_of(text, many) / max(1.0, value_of(text, few)) for text in texts if text]
     degree = max((round(math.log2(one)) for one in growth if one > 1), default=1)
     return max(degree, 1 if launch.shapes else len(names))
@@ -305,7 +305,7 @@ def _halved(launch: DraftedLaunch, sizes: dict[str, int], but: Collection[str] =
     however few there are: within one block others may be right that are not where there are several.
     """
     others = sizes.keys() - launch.of_block - set(but)
-    along = zip(launch.keys.get("problem_size", ()), _blocks(launch, sizes), strict=False)
+    along = zip(launch.problem_size, _blocks(launch, sizes), strict=False)
     taken = {name: by for name, (by, _) in along if name in others}
     divided = {name for name, by in taken.items() if sizes[name] < 4 * by and by > 1}
     rows = {name for name, by in taken.items() if by <= 1}
@@ -332,7 +332,7 @@ def _blocks(launch: DraftedLaunch, sizes: Mapping[str, int]) -> list[tuple[float
 
 def _started(launch: DraftedLaunch, sizes: Mapping[str, int]) -> float:
     """Threads of all blocks where there are many for each that is counted, as where a block has a row; else these."""
-    counted = len(launch.keys.get("problem_size", ()))
+    counted = len(launch.problem_size)
     more = (extent / (by if place < counted else 1) for place, (by, extent) in enumerate(_blocks(launch, sizes)))
     return threads_of(launch, sizes) * max(1.0, math.prod(more))
 

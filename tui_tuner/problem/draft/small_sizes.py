@@ -60,7 +60,7 @@ def few_of(launch: DraftedLaunch, signature: KernelSignature, names: Collection[
 
 def _counted(launch: DraftedLaunch) -> list[str]:
     """What the threads and the elements of arrays are counted by."""
-    return [*launch.keys.get("problem_size", ()), *launch.shapes.values()]
+    return [*launch.problem_size, *launch.shapes.values()]
 
 
 def is_each_with_all(name: str, launch: DraftedLaunch, signature: KernelSignature) -> bool:
@@ -70,7 +70,7 @@ def is_each_with_all(name: str, launch: DraftedLaunch, signature: KernelSignatur
     counted = (
         rf"\bfor\s*\([^;]*\b(\w+)\s*=\s*0\s*;\s*\1\s*<\s*(?:{limits})\s*;\s*(?:\+\+\s*\1|\1\s*\+\+|\1\s*\+=\s*1)\s*\)"
     )
-    is_of_threads = launch.keys.get("problem_size") == [name] and launch.keys.get("grid_div_x") != ["1"]
+    is_of_threads = launch.problem_size == [name] and launch.keys.get("grid_div_x") != ["1"]
     return is_of_threads and re.search(counted, signature.body) is not None
 
 

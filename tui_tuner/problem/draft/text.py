@@ -246,7 +246,7 @@ def _checks(draft: Draft) -> Iterator[str]:
 
 
 def _work(draft: Draft) -> Iterator[str]:
-    axes = draft.launch.keys.get("problem_size", ())
+    axes = draft.launch.problem_size
     threads = " * ".join(as_factor(one, axes[1:]) for one in axes) or next(iter(draft.sizes.timed), "1")
     said = {"flops": draft.facts.flops, "bytes": draft.facts.bytes}
     hidden = "" if any(said.values()) else "# "

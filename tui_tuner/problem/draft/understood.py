@@ -14,12 +14,14 @@ from tui_tuner.problem.by_value import fields_of
 from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words
 from tui_tuner.problem.draft.guesses import outputs
 from tui_tuner.problem.draft.host_program import HostProgram
+from tui_tuner.problem.draft.host_templates import OPEN_TYPE
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import KernelParameter, KernelSignature, pointed_array
-from tui_tuner.problem.structures import structures
-from tui_tuner.problem.syntax import code_only, list_at, name_in, split_list
+from tui_tuner.problem.structures import enumerators, structures
+from tui_tuner.problem.syntax import POINTER_TO_FUNCTION, code_only, list_at, name_in, split_list
 
 _MOST_CALLS = 4
+_TEMPLATE_ARGUMENTS = {"typename": OPEN_TYPE, "class": OPEN_TYPE, "bool": "true"}
 _POINTED = r"(?:const\s+)?([A-Za-z_](?:[\w ]*\w)?)\s*\*\s*(?:__restrict(?:__)?\s*)?"
 
 
@@ -180,3 +182,26 @@ def _with_bits(signature: KernelSignature, code: str) -> KernelSignature:
         return replace(parameter, dtype="int32", width=words, members=None)
 
     return replace(signature, parameters=tuple(map(bits, signature.parameters)))
+
+
+def template_arguments(signature: KernelSignature, source: str) -> str:
+    """Arguments for the template parameters that have no default, as in "<float, 16>"."""
+    code = code_only(source)
+    arguments = [_template_argument(text, code) for text in signature.template if "=" not in text]
+    return f"<{', '.join(arguments)}>" if signature.template else ""
+
+
+def _template_argument(text: str, code: str) -> str:
+    """An argument for a template parameter: the first function or enumerator that it can be, else what is usual."""
+    kind = text.split(maxsplit=1)[0]
+    if (pointer := POINTER_TO_FUNCTION.search(text)) is not None:
+        wanted = len(split_list(pointer["parameters"]))
+        functions = [one for one in HostProgram(code).functions if len(one.parameters) == wanted]
+        of_device = (one.name for one in functions if "__device__" in _head(code, one.start))
+        return next(of_device, "nullptr")
+    return next(iter(enumerators(code).get(kind, [])), _TEMPLATE_ARGUMENTS.get(kind, "16"))
+
+
+def _head(code: str, name: int) -> str:
+    """What stands before the name of a function since the last statement."""
+    return code[max(code.rfind(mark, 0, name) for mark in ";{}") + 1 : name]
