@@ -20,7 +20,7 @@ from tui_tuner.errors import ProblemError, SettingsError
 from tui_tuner.evaluate.given_fault import GivenFault, GivenFaultKind
 from tui_tuner.evaluate.trials import TrialResult
 from tui_tuner.llm import Chunk, Stop, Usage
-from tui_tuner.problem.draft.sizes import Amendments
+from tui_tuner.problem.draft.amendments import Amendments
 from tui_tuner.problem.load import problem_in_text
 from tui_tuner.session.run_directory import create, open_run
 from tui_tuner.session_options import SessionOptions

@@ -184,7 +184,7 @@ def test_a_reference_gives_all_parts_or_what_they_come_to(tmp_path: Path) -> Non
             ('dtype = "float32"\nshape = [16]', 'dtype = "float32"\naddresses = true\nshape = [4, 4]'),
             "'y' is no output",
         ),
-        (('compare = "sum"', 'compare = "mean"'), "mean"),
+        (('compare = "sum"', 'compare = "mean"'), "input should be 'sum', 'min', 'max' or 'sorted'"),
     ],
 )
 def test_what_cannot_be_compared_so_is_refused(tmp_path: Path, change: tuple[str, str], message: str) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tui_tuner.problem.draft.amendments import NO_AMENDMENTS, Amendments
 from tui_tuner.problem.draft.problem_file import scaffold
-from tui_tuner.problem.draft.sizes import NO_AMENDMENTS, Amendments
 from tui_tuner.problem.load import load_problem
 from tui_tuner.problem.model import Problem
 

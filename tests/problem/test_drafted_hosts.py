@@ -12,9 +12,9 @@ from tui_tuner.app.named import check_kernel, problem_of
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.by_value import alignment_of, layout
 from tui_tuner.problem.c_types import dtype_of, type_aliases
-from tui_tuner.problem.draft.kernel_files import ranked_kernels
+from tui_tuner.problem.draft.amendments import Amendments
+from tui_tuner.problem.draft.kernel.files import ranked_kernels
 from tui_tuner.problem.draft.problem_file import scaffold
-from tui_tuner.problem.draft.sizes import Amendments
 from tui_tuner.problem.load import load_problem
 
 SCALED = "float *to, const float *from, int n"

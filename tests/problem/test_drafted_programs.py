@@ -4,10 +4,10 @@ import pytest
 
 from tests.problem.examples import drafted
 from tui_tuner.errors import ProblemError
-from tui_tuner.problem.draft.c_expressions import arithmetic
-from tui_tuner.problem.draft.order import in_any_order
+from tui_tuner.problem.draft.arithmetic.c_expressions import arithmetic
+from tui_tuner.problem.draft.kernel.order import in_any_order
+from tui_tuner.problem.draft.kernel.reach import elements_reached
 from tui_tuner.problem.draft.problem_file import scaffold
-from tui_tuner.problem.draft.reach import elements_reached
 from tui_tuner.problem.signature import find_kernel
 from tui_tuner.problem.syntax import with_macros
 

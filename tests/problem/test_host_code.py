@@ -8,10 +8,10 @@ import pytest
 
 from tui_tuner.app.assumptions import assumptions
 from tui_tuner.app.named import problem_of
-from tui_tuner.problem.draft.c_expressions import UNREAD, NotArithmetic, arithmetic
+from tui_tuner.problem.draft.arithmetic.c_expressions import UNREAD, NotArithmetic, arithmetic
 from tui_tuner.problem.draft.constants import constants_of_host, drafted_constants
-from tui_tuner.problem.draft.device_words import header_directories
-from tui_tuner.problem.draft.launch import drafted_launch
+from tui_tuner.problem.draft.kernel.device_words import header_directories
+from tui_tuner.problem.draft.launch.drafting import drafted_launch
 from tui_tuner.problem.headers import missing_headers, without_climbing
 from tui_tuner.problem.host_code import device_code
 from tui_tuner.problem.signature import find_kernel

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tui_tuner.errors import ProblemError
+from tui_tuner.problem.draft.amendments import Amendments
 from tui_tuner.problem.draft.problem_file import scaffold
-from tui_tuner.problem.draft.sizes import Amendments
 from tui_tuner.problem.load import load_problem
 
 SCALE = """\

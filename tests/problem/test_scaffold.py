@@ -6,7 +6,7 @@ import pytest
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.conditionals import active_source
-from tui_tuner.problem.draft.kernel_files import ranked_kernels
+from tui_tuner.problem.draft.kernel.files import ranked_kernels
 from tui_tuner.problem.draft.problem_file import scaffold
 from tui_tuner.problem.load import load_problem
 

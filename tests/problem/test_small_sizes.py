@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.problem.examples import drafted
-from tui_tuner.problem.draft.sizes import Amendments
+from tui_tuner.problem.draft.amendments import Amendments
 from tui_tuner.problem.expressions import evaluate
 
 ONE = "int i = blockIdx.x * blockDim.x + threadIdx.x;"

@@ -23,9 +23,9 @@ from tui_tuner.evaluate.given import with_name_of
 from tui_tuner.evaluate.given_fault import GivenFault, GivenFaultKind
 from tui_tuner.evaluate.trials import TrialResult, Trials
 from tui_tuner.format import time_words
-from tui_tuner.problem.draft.kernel_files import text_of
+from tui_tuner.problem.draft.amendments import NO_AMENDMENTS, Amendments, Tested
+from tui_tuner.problem.draft.kernel.files import text_of
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts
-from tui_tuner.problem.draft.sizes import NO_AMENDMENTS, Amendments, Tested
 from tui_tuner.problem.headers import missing_headers
 from tui_tuner.problem.inputs import array_bytes
 from tui_tuner.problem.load import Written

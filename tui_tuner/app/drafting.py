@@ -24,9 +24,9 @@ from tui_tuner.llm.prices import worst_cost
 from tui_tuner.llm.streams import complete
 from tui_tuner.llm.structured import NoUsableReply
 from tui_tuner.problem.candidate import geometry
-from tui_tuner.problem.draft.kernel_files import ranked_kernels, text_of
-from tui_tuner.problem.draft.launch_counts import LEAST_TIMED
+from tui_tuner.problem.draft.kernel.files import ranked_kernels, text_of
 from tui_tuner.problem.draft.problem_file import scaffold
+from tui_tuner.problem.draft.sizes.counts import LEAST_TIMED
 from tui_tuner.problem.inputs import shape_of
 from tui_tuner.problem.languages import COMPILED, COMPILED_LANGUAGES
 from tui_tuner.problem.load import Written, problem_in_text

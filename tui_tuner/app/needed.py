@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from tui_tuner.evaluate.given_fault import GivenFault, GivenFaultKind
 from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words
+from tui_tuner.problem.draft.amendments import Amendments
 from tui_tuner.problem.draft.constants import constants_of_host
-from tui_tuner.problem.draft.draft import CHECK
-from tui_tuner.problem.draft.guesses import is_written, times_written
-from tui_tuner.problem.draft.sizes import Amendments
+from tui_tuner.problem.draft.kernel.guesses import is_written, times_written
+from tui_tuner.problem.draft.text.draft import CHECK
 from tui_tuner.problem.dtypes import dtype_named, is_floating
 from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.headers import is_of_host_library

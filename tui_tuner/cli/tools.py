@@ -52,7 +52,7 @@ async def init(chosen: argparse.Namespace) -> int:
     from tui_tuner.app.drafting import confirmed, drafted, unconfirmed
     from tui_tuner.app.first_draft import off_the_loop, taken_out
     from tui_tuner.app.named import check_kernel
-    from tui_tuner.problem.draft.kernel_files import file_of_kernels
+    from tui_tuner.problem.draft.kernel.files import file_of_kernels
     from tui_tuner.settings import load_settings
     from tui_tuner.subjects import split_name
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tui_tuner.problem.c_types import dtype_of, type_aliases
-from tui_tuner.problem.draft.device_words import header_directories, local_headers
-from tui_tuner.problem.draft.host_memory import HostMemory
-from tui_tuner.problem.draft.host_program import HostProgram
-from tui_tuner.problem.draft.kernel_files import text_of
+from tui_tuner.problem.draft.host.memory import HostMemory
+from tui_tuner.problem.draft.host.program import HostProgram
+from tui_tuner.problem.draft.kernel.device_words import header_directories, local_headers
+from tui_tuner.problem.draft.kernel.files import text_of
 from tui_tuner.problem.dtypes import dtype_named, is_floating
 from tui_tuner.problem.host_code import device_code
 from tui_tuner.problem.model import Language

@@ -9,21 +9,22 @@ from pathlib import Path
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.conditionals import active_source
-from tui_tuner.problem.draft.build_options import BuildOptions, build_options, options_of_scripts
+from tui_tuner.problem.draft.amendments import NO_AMENDMENTS, Amendments
 from tui_tuner.problem.draft.constants import constants_of_kernel
-from tui_tuner.problem.draft.device_words import text_of_headers
-from tui_tuner.problem.draft.draft import Draft
 from tui_tuner.problem.draft.drafted_launch import NO_LAUNCH, DraftedLaunch, TunedSpace
-from tui_tuner.problem.draft.host_script import host_in_c
-from tui_tuner.problem.draft.kernel_files import known_language, source_of, text_of
-from tui_tuner.problem.draft.launch import drafted_launch
+from tui_tuner.problem.draft.host.build_options import BuildOptions, build_options, options_of_scripts
+from tui_tuner.problem.draft.kernel.device_words import text_of_headers
+from tui_tuner.problem.draft.kernel.files import known_language, source_of, text_of
+from tui_tuner.problem.draft.kernel.reach import reached_by
+from tui_tuner.problem.draft.kernel.refusals import refuse_unusable
+from tui_tuner.problem.draft.kernel.understood import template_arguments, understood
+from tui_tuner.problem.draft.launch.drafting import drafted_launch
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts, completed
-from tui_tuner.problem.draft.reach import reached_by
-from tui_tuner.problem.draft.refusals import refuse_unusable
-from tui_tuner.problem.draft.sizes import NO_AMENDMENTS, Amendments, drafted_sizes
-from tui_tuner.problem.draft.text import lines_of
-from tui_tuner.problem.draft.tuned_space import with_space
-from tui_tuner.problem.draft.understood import template_arguments, understood
+from tui_tuner.problem.draft.script.in_c import host_in_c
+from tui_tuner.problem.draft.script.tuned_space import with_space
+from tui_tuner.problem.draft.sizes.drafted import drafted_sizes
+from tui_tuner.problem.draft.text.draft import Draft
+from tui_tuner.problem.draft.text.lines import lines_of
 from tui_tuner.problem.languages import COMPILED_LANGUAGES
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import KernelSignature, find_kernel, find_kernels

@@ -1,0 +1,1 @@
+"""Arithmetic as C writes it, as the expressions of a problem file."""

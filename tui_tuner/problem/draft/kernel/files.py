@@ -1,0 +1,90 @@
+"""Files that kernels stand in: in which language, their text, which of their kernels does most."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tui_tuner.errors import ProblemError
+from tui_tuner.problem.draft.kernel.device_words import local_headers
+from tui_tuner.problem.draft.kernel.guesses import work_of
+from tui_tuner.problem.host_code import refuse_text
+from tui_tuner.problem.languages import LANGUAGES
+from tui_tuner.problem.model import Language
+from tui_tuner.problem.signature import find_kernels
+from tui_tuner.problem.syntax import MOST_BYTES, code_only
+
+_HEADERS = (".cuh", ".h", ".hpp", ".inl")
+
+
+def ranked_kernels(source_path: Path) -> list[str]:
+    """The kernels of a file, those first that seem to do the most work; those launched in a single block come last."""
+    language = language_of(source_path)
+    if language is None:
+        return []
+    source = source_of(source_path)
+    code = code_only(source)
+
+    def is_small(name: str) -> bool:
+        grids = re.findall(rf"\b{re.escape(name)}\s*(?:<[^<>]*>)?\s*<<<\s*(?:dim3\s*\(\s*)?(\w+)", code)
+        return bool(grids) and set(grids) == {"1"}
+
+    found = sorted(find_kernels(source, language), key=lambda one: (is_small(one.name), -work_of(one)))
+    return [one.name for one in found]
+
+
+def language_of(file: Path) -> Language | None:
+    """The language that a file's ending says; CUDA for a header too."""
+    return "cuda" if file.suffix in _HEADERS else LANGUAGES.get(file.suffix)
+
+
+def known_language(file: Path) -> Language:
+    """The language that a file's ending says.
+
+    Raises:
+        ProblemError: it says none, or another than the file is in; with what to do.
+    """
+    refuse_text(file)
+    if (language := language_of(file)) is not None:
+        return language
+    if file.suffix == ".py":
+        raise ProblemError(f"{file} needs no problem file", hint=f"kernels in Python are tuned by: tuner-tui {file}")
+    raise ProblemError(f"the ending of {file} says no language", hint=f"known endings: {', '.join(LANGUAGES)}")
+
+
+def file_of_kernels(file: Path) -> Path:
+    """The file, or the first header beside it that it includes and that has kernels, where it has none itself."""
+    if language_of(file) != "cuda" or not file.is_file() or ranked_kernels(file):
+        return file
+    headers = [one for one in local_headers(text_of(file), file) if one.suffix in _HEADERS]
+    return next((one for one in headers if ranked_kernels(one)), file)
+
+
+def source_of(file: Path) -> str:
+    """The text of a kernel's file.
+
+    Raises:
+        ProblemError: it cannot be read, is no UTF-8, or longer than what is built.
+    """
+    source = text_of(file)
+    if len(source.encode()) > MOST_BYTES:
+        message = f"the source is longer than {MOST_BYTES // 1024} KiB, which is not built"
+        raise ProblemError(message, hint="take out of it what this kernel does not need", file=file)
+    return source
+
+
+def text_of(file: Path, instead: str = "give a kernel's file") -> str:
+    """The text of a source file.
+
+    Raises:
+        ProblemError: it cannot be read, or is no UTF-8.
+    """
+    try:
+        return file.read_text("utf-8-sig")
+    except OSError as error:
+        raise ProblemError(f"{file} cannot be read: {error.strerror}", hint=instead) from None
+    except UnicodeDecodeError:
+        if b"\0" in file.read_bytes():
+            raise ProblemError("this is no text, but a binary file", hint=instead, file=file) from None
+        hint = f"save it as UTF-8, as by: iconv -f latin1 -t utf-8 {file.name}"
+        raise ProblemError("this is not UTF-8 text", hint=hint, file=file) from None

@@ -1,0 +1,320 @@
+"""What a kernel's signature and body let guess: its outputs, its dimensions, extents that suit it."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tui_tuner.problem.draft.arithmetic.c_expressions import NotArithmetic, arithmetic
+from tui_tuner.problem.signature import KernelParameter, KernelSignature
+from tui_tuner.problem.tunables import why_no_size
+
+AXES = "xyz"
+_BLOCK_VALUES = {
+    1: [[32, 64, 128, 256, 512, 1024]],
+    2: [[16, 32, 64, 128], [1, 2, 4, 8, 16]],
+    3: [[8, 16, 32, 64], [1, 2, 4, 8], [1, 2, 4]],
+}
+_USUAL_BLOCK = {1: [256], 2: [16, 16], 3: [8, 8, 4]}
+_EXTENT = {1: 2**20, 2: 1024, 3: 128}
+_LESS_FOR_TESTS = {1: 7, 2: 24, 3: 28}
+_EMULATED_EXTENT = {1: 2**14, 2: 128, 3: 24}
+SMALL = 32
+"""A size below is no extent, or cannot be halved."""
+TOLD_APART = re.compile(r"\bthreadIdx\b|\bget_(?:global|local|group)_id\b")
+"""What a kernel says whose threads do different things."""
+BEFORE_ELEMENT = r"(?:\(\s*(?:\w+\s+)*\w+\s*\)\s*|\w+_cast\s*<[^<>]*>\s*\(\s*|__ldg\s*\(\s*&\s*)?"
+"""What may stand before an element that a name is set to."""
+_CAST = r"(?:[(&\s]|\(\s*(?:const\s+)?(?:\w+\s+)*\w+\s*\*+\s*\)|\w+_cast\s*<[^<>]*>)*"
+
+
+def dimensions(signature: KernelSignature) -> int:
+    """How many dimensions of threads or blocks the kernel asks for, 1 to 3."""
+    calls = re.findall(r"\bget_(?:global_id|local_id|group_id|num_groups|\w+_size)\s*\(\s*([012])\s*\)", signature.body)
+    members = re.findall(r"\b(?:threadIdx|blockIdx)\s*\.\s*([xyz])\b", signature.body)
+    return 1 + max([int(axis) for axis in calls] + [AXES.index(axis) for axis in members], default=0)
+
+
+def block_dimensions(signature: KernelSignature) -> int:
+    """How many dimensions of a block the kernel tells threads apart in, 1 to 3; those of its grid where it does not."""
+    told = re.findall(r"\bthreadIdx\s*\.\s*([xyz])\b|\bthread_index\s*\(\s*\)\s*\.\s*([xyz])", signature.body)
+    return 1 + max(AXES.index(one or other) for one, other in told) if told else dimensions(signature)
+
+
+def size_names(signature: KernelSignature) -> list[str]:
+    """The integer scalars that may be sizes; `n` where there is none."""
+    names = [
+        p.name
+        for p in signature.parameters
+        if not p.pointer and p.dtype is not None and p.dtype.strip("u") in ("int32", "int64")
+    ]
+    return [name for name in names if name and why_no_size(name) is None] or ["n"]
+
+
+def array_shape(signature: KernelSignature, parameter: KernelParameter, elements: str) -> list[str]:
+    """An array of as many elements, else over the sizes, with one extent for each dimension or size, three at most.
+
+    Args:
+        elements: as an expression; empty where that is not known.
+    """
+    names = size_names(signature)
+    axes = _degree(parameter, signature) if len(names) == 1 else _array_axes(signature)
+    return [elements] if elements else [names[min(axis, len(names) - 1)] for axis in range(axes)]
+
+
+def as_factor(text: str, behind: object) -> str:
+    """An expression as a factor of another, if there is one."""
+    return f"({text})" if behind and re.search(r"[-+]|//| if ", text) else text
+
+
+def _array_axes(signature: KernelSignature) -> int:
+    if len(size_names(signature)) == 1:
+        arrays = [one for one in signature.parameters if one.is_array]
+        return min(3, max((_degree(one, signature) + one.is_list for one in arrays), default=1))
+    return min(3, max(dimensions(signature), 2))
+
+
+def _degree(parameter: KernelParameter, signature: KernelSignature) -> int:
+    """With which power of the only size an array grows, 3 at most: 2 for `a[i * n + j]`, also by a name.
+
+    It is no less than the dimensions of threads.
+    """
+    size, body = size_names(signature)[0], signature.body
+    indices = re.findall(rf"\b{re.escape(parameter.name or '?')}\s*\[([^][]*)\]", body)
+    named = [word for index in indices for word in re.findall(r"[A-Za-z_]\w*", index)]
+    indices += [text for word in dict.fromkeys(named) for text in re.findall(rf"\b{word}\s*=(?!=)([^;,]*)", body)]
+    declared = re.findall(rf"\[[^\]]*\b{size}\b[^\]]*\]", parameter.type_text)
+    return min(3, max([dimensions(signature), len(declared), *(_power(index, size) for index in indices)]))
+
+
+def _power(text: str, size: str) -> int:
+    """With which power of a size an index grows that is made of it and of names that go up to it; 1 for any other."""
+
+    def powers(node: ast.expr) -> tuple[int, int]:
+        """That of the size itself, and whether another name is there, by which it is multiplied."""
+        match node:
+            case ast.Name(id=name):
+                return (1, 0) if name == size else (0, 1)
+            case ast.BinOp(left=left, op=ast.Mult(), right=right):
+                (one, named), (other, named_too) = powers(left), powers(right)
+                return one + other, named | named_too
+            case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
+                return max(powers(left), powers(right), key=sum)
+        return 0, 0
+
+    try:
+        return max(1, sum(powers(arithmetic(text))))
+    except NotArithmetic:
+        return 1
+
+
+class Extents(NamedTuple):
+    """A value for every size: for timing and for a test, and the same two for the emulator."""
+
+    timed: int
+    tested: int
+    emulated: int
+    emulated_test: int
+
+
+def scaled(size: int, doublings: int) -> int:
+    """A size doubled so often, or halved, but not until it says nothing."""
+    return size << doublings if doublings >= 0 else max(min(size, SMALL), size >> -doublings)
+
+
+def extents_of(signature: KernelSignature, doublings: int) -> Extents:
+    """Values for the sizes; no block size divides those of tests, if the kernel looks as if it could do with that.
+
+    Args:
+        doublings: how often what is timed is doubled; below zero, halved.
+    """
+    axes = _array_axes(signature)
+    timed, emulated = scaled(_EXTENT[axes], doublings), _EMULATED_EXTENT[axes]
+    if not is_guarded(signature):
+        return Extents(timed, timed // 2, emulated, emulated // 2)
+    return Extents(timed, timed - _LESS_FOR_TESTS[axes], emulated, emulated * 3 // 4 - 1)
+
+
+def is_guarded(signature: KernelSignature) -> bool:
+    """Whether the kernel looks as if it could do with sizes that no block divides."""
+    return (
+        re.search(r"\bif\b|\bwhile\b|\bfor\s*\([^;]*;\s*\w+\s*<[\s(]*\w+[\s)]*;\s*\w+\s*\+=", signature.body)
+        is not None
+    )
+
+
+def outputs(signature: KernelSignature) -> dict[str, bool]:
+    """The arrays that the kernel seems to write, and whether it seems to read them too."""
+    arrays = [p.name for p in signature.parameters if p.is_array and not p.const]
+    writable = [name for name in arrays if not counts_blocks(name, signature)]
+    counted = {name: _writes(name, signature.body) for name in writable}
+    written = [name for name in writable if sum(counted[name])] or writable
+    mentions = {name: _mentions(name, signature.body) for name in written}
+    return {name: bool(sum(counted[name])) and mentions[name] > counted[name][0] for name in written}
+
+
+def _mentions(name: str, body: str) -> int:
+    """How often the text names an array, or a pointer into it, but for where it asks whether there is one."""
+    aliases = _aliases(name, body)
+    return _named(name, body) - len(aliases) + sum(_named(one, body) - 1 for one in aliases)
+
+
+def _named(name: str, body: str) -> int:
+    return len(re.findall(rf"(?<!\.)(?<!->)\b{re.escape(name)}\b", where_used(name, body)))
+
+
+def where_used(name: str, body: str) -> str:
+    """The text without the places where it only asks whether there is an array of this name."""
+    plain = re.escape(name)
+    asked = rf"\b{plain}\s*[!=]=\s*(?:nullptr|NULL|0)\b|(?:\bif\s*\(|&&|\|\|)\s*!?\s*{plain}\s*(?=\)|&&|\|\|)"
+    return re.sub(asked, " (", body)
+
+
+def is_written(name: str, signature: KernelSignature) -> bool:
+    """Whether the kernel's own text writes an array, in whatever way."""
+    return times_written(name, signature) > 0
+
+
+def times_written(name: str, signature: KernelSignature) -> int:
+    """How often the kernel's own text writes an array, in whatever way."""
+    return sum(_writes(name, signature.body))
+
+
+def _element(name: str) -> str:
+    """The pattern of an element of an array, in a text."""
+    return rf"\b{re.escape(name or '?')}\s*\[(?:[^][;]|\[[^][;]*\])*\]"
+
+
+def is_crossed(name: str, signature: KernelSignature) -> bool:
+    """Whether the text names elements of an array at several places, as its own and those of a row that all read."""
+    return len({re.sub(r"\s", "", one) for one in re.findall(_element(name), signature.body)}) > 1
+
+
+def is_asked_alone(name: str, signature: KernelSignature) -> bool:
+    """Whether the kernel only asks whether elements of an array are zero, as in `if (!solid[i]) return;`."""
+    return _is_asked(_element(name), name, signature.body)
+
+
+def is_flag_alone(name: str, signature: KernelSignature) -> bool:
+    """Whether the kernel only asks whether a scalar is zero, or one, as in `y = inverse ? 1 / x : x;`."""
+    plain = rf"\b{re.escape(name)}\b"
+    return _is_asked(rf"{plain}(?:\s*[!=]=\s*(?:[01]|true|false)\b)?", name, signature.body)
+
+
+def is_counted_to(name: str, body: str) -> bool:
+    """Whether a kernel counts to a scalar, or by rows of it, unless its name says how far it goes at once."""
+    plain = re.escape(name)
+    counted = rf"\bfor\s*\([^;]*;[^;]*[<>][^;]*\b{plain}\b|\*\s*{plain}\b|\b{plain}\s*\*"
+    is_step = re.search("stride|step|dilation|pad", name, re.IGNORECASE)
+    return is_step is None and re.search(counted, body) is not None
+
+
+def is_numbered_through(axis: str, extents: Sequence[str], body: str) -> bool:
+    """Whether a kernel numbers its threads along an axis through all blocks, by the block's extent or names for it."""
+    extent = "|".join([rf"blockDim\s*\.\s*{axis}", *map(re.escape, extents)])
+    place = rf"\bblockIdx\s*\.\s*{axis}\b"
+    number = rf"{place}\s*\*\s*(?:\w+\s*\()?\s*(?:{extent})\b|\b(?:{extent})\s*\*\s*{place}"
+    return re.search(number, body) is not None
+
+
+def _is_asked(asked: str, name: str, body: str) -> bool:
+    """Whether all that a text says of a name is what it asks."""
+    questions = rf"(?:\b(?:if|while)\s*\(|&&|\|\||!)\s*\(?\s*{asked}\s*\)?\s*(?=\)|&&|\|\|)|!\s*{asked}|{asked}\s*\?"
+    found = len(re.findall(questions, body))
+    return found > 0 and found == len(re.findall(rf"\b{re.escape(name or '?')}\b", body))
+
+
+def is_taken_by_digits(array: KernelParameter, signature: KernelSignature) -> bool:
+    """Whether the kernel shifts whole numbers of an array by as much as it is told, as a sort by digits does."""
+    if (array.dtype or "").removeprefix("u") not in ("int32", "int64"):
+        return False
+    body, element = signature.body, _element(array.name)
+    held = re.findall(rf"\b(\w+)\s*=(?!=)\s*{element}\s*;", body)
+    digits = "|".join((element, *(rf"\b{one}\b" for one in held)))
+    return re.search(rf"(?:{digits})[\s)]*>>[\s(]*[A-Za-z_]", body) is not None
+
+
+def marks_of(array: KernelParameter, signature: KernelSignature) -> set[str] | None:
+    """The names that elements must equal, or not, where the kernel also asks which are below 0; None where it does not.
+
+    As `now` in `if (level[i] != now) return; if (level[j] < 0) level[j] = now + 1;`.
+    """
+    element, body = _element(array.name), signature.body
+    asked = rf"{element}\s*(?:<\s*0|>=\s*0|[!=]=\s*-\s*1)\b|\batomicCAS\s*\(\s*&\s*{element}\s*,\s*-\s*1\b"
+    if array.dtype not in ("int32", "int64") or re.search(asked, body) is None:
+        return None
+    return set(re.findall(rf"{element}\s*[!=]=\s*([A-Za-z_]\w*)\b(?!\s*[\[(.-])", body))
+
+
+def counts_blocks(name: str, signature: KernelSignature) -> bool:
+    """Whether blocks count in an array, and the last one sets it back to zero, as `atomicInc(done, gridDim.x - 1)`."""
+    counts = re.search(rf"\batomicInc\s*\(\s*&?\s*{re.escape(name or '?')}\b[^;]*\bgridDim\b", signature.body)
+    return counts is not None and _writes(name, signature.body)[0] == 0
+
+
+def _aliases(name: str, body: str) -> list[str]:
+    """The pointers that a text sets to an array, or to a place in it."""
+    return re.findall(rf"\*\s*(?:const\s+|__restrict__\s+)*(\w+)\s*=\s*{_CAST}{re.escape(name)}\b", body)
+
+
+def _writes(name: str, body: str) -> tuple[int, int]:
+    """How often an array is assigned to, and how often changed in place or passed by address."""
+    if not name:
+        return 0, 0
+    cast, aliases = _CAST, _aliases(name, body)
+    referred = re.findall(rf"&\s*(\w+)\s*=\s*{re.escape(name)}\s*\[", body)
+    declared = rf"\*[^*;=]*=\s*(?:{cast}{re.escape(name)}\b(?!\s*\[)|[(\s]*&[(\s]*{re.escape(name)}\s*\[)"
+    body = re.sub(declared, "", body)  # where the aliases are
+    body = re.sub(rf"&\s*\w+\s*=\s*{re.escape(name)}\s*\[", "", body)
+    own = "|".join(map(re.escape, [name, *aliases]))
+    index = r"\[(?:[^][;=]|\[[^][;=]*\])*\]"
+    whole = "".join(rf"|\b{re.escape(one)}\b" for one in referred)
+    element = (
+        rf"(?:\b(?:{own})(?:\s*{index})+|\*\s*(?:{own})\b|\*\s*\(\s*(?:{own})\b[^;=]*\)|\b(?:{own})(?=\s*->){whole})"
+        rf"(?:\s*(?:\.|->)\s*\w+(?:\s*{index})*)*\s*"
+    )
+    stored = len(re.findall(rf"\bstore_matrix_sync\s*\(\s*(?:{own})\b", body))
+    atomic = rf"\batom(?:ic)?\w*\s*\(\s*(?:{own})\b"
+    changed = rf"{element}(?:[-+*/%&|^]=|<<=|>>=|\+\+|--)|(?<!&)&[\s(]*{re.escape(name)}\b|{atomic}"
+    return stored + len(re.findall(rf"{element}=(?!=)", body)), len(re.findall(changed, body))
+
+
+def block_values(signature: KernelSignature) -> list[list[int]]:
+    """Values of the block size along each axis that `__launch_bounds__` allows."""
+    most = most_threads(signature)
+    return [[v for v in values if v <= most] or [1] for values in _BLOCK_VALUES[block_dimensions(signature)]]
+
+
+def extents_around(value: int) -> list[int]:
+    """The value, with halves and doubles of it that can be a block's extent."""
+    near = {value // 4, value // 2, value, value * 2}
+    return sorted(extent for extent in near if 1 <= extent <= 1024)
+
+
+def usual_block(signature: KernelSignature) -> list[int]:
+    """The block to start from."""
+    usual, values = _USUAL_BLOCK[block_dimensions(signature)], block_values(signature)
+    allowed = all(start in choice for start, choice in zip(usual, values, strict=True))
+    if not allowed or math.prod(usual) > most_threads(signature):
+        return [choice[0] for choice in values]
+    return usual
+
+
+def most_threads(signature: KernelSignature) -> int:
+    """Threads of a block at most."""
+    first = (signature.launch_bounds or "").split(",")[0].strip()
+    return min(1024, int(first)) if first.isdecimal() and int(first) else 1024
+
+
+def loops_of(signature: KernelSignature) -> int:
+    """How many loops a kernel has, within each other or not, but for those over the threads of the grid."""
+    over_grid = r"\bfor\s*\([^;]*;[^;]*;[^;)]*\+=[^;)]*\bgridDim\b"
+    return len(re.findall(r"\b(?:for|while)\b", signature.body)) - len(re.findall(over_grid, signature.body))
+
+
+def work_of(signature: KernelSignature) -> int:
+    """How much a kernel seems to do: loops first, then what it says."""
+    return 1000 * loops_of(signature) + len(re.findall(r"\w+", signature.body))

@@ -1,0 +1,313 @@
+"""How far a kernel's text reaches into an array, where loops and guards say how far each index goes."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
+
+from tui_tuner.problem.c_types import dtype_of
+from tui_tuner.problem.draft.arithmetic.c_expressions import NotArithmetic, arithmetic
+from tui_tuner.problem.draft.drafted_launch import DraftedLaunch
+from tui_tuner.problem.draft.kernel.guesses import AXES, BEFORE_ELEMENT, as_factor, size_names, where_used
+from tui_tuner.problem.dtypes import dtype_named
+from tui_tuner.problem.signature import KernelParameter, KernelSignature
+
+Sum = Counter[tuple[str, ...]]
+"""Products of names, by their sorted factors, and how often each is added."""
+_MOST_STEPS = 8
+_INSIDE = r"(?:[^][;]|\[(?:[^][;]|\[[^][;]*\])*\])*"
+_INDEX = rf"\[{_INSIDE}\]"
+_SAID = "said_place"
+
+
+class _Unbounded(Exception):
+    """Nothing says how far it goes."""
+
+
+def reached_by(signature: KernelSignature, launch: DraftedLaunch | None) -> dict[str, str]:
+    """The elements of those arrays over several sizes that the kernel's own text says the extents of."""
+    keys = {} if launch is None else launch.keys
+    given = {} if launch is None else launch.values
+    names = size_names(signature)
+    sizes = names if launch is None else [name for name in names if given.get(name) == name]
+    elements = enumerate(keys.get("problem_size", ()))
+    blocks = [text if keys.get(f"grid_div_{AXES[axis]}") == ["1"] else "" for axis, text in elements]
+    others = () if launch is None else launch.sizes.keys() - {*sizes}
+    has_several = len(sizes) > 1 or (sizes and others)
+    arrays = [one.name for one in signature.parameters if one.is_array]
+    found = {name: elements_reached(signature, name, sizes, blocks) for name in arrays if has_several}
+    pointers = [one.name for one in signature.parameters if one.is_array and "[" not in one.type_text]
+    first = {name: "1" for name in pointers if _is_first_alone(name, signature)}
+    return {name: text for name, text in found.items() if text} | first
+
+
+def _is_first_alone(name: str, signature: KernelSignature) -> bool:
+    """Whether the kernel touches the first element of an array alone, as in `*sum = s` and `atomicAdd(sum, s)`."""
+    plain, body = re.escape(name or "?"), where_used(name, signature.body)
+    first = rf"\*\s*{plain}\b(?!\s*(?:\[|\+\+|--|->))|\b{plain}\s*\[\s*0\s*\]|\batom\w*\s*\(\s*{plain}\s*,"
+    found = len(re.findall(first, body))
+    return found > 0 and found == len(re.findall(rf"\b{plain}\b", body))
+
+
+def elements_reached(signature: KernelSignature, array: str, sizes: Collection[str], blocks: Sequence[str]) -> str:
+    """The least number of elements that holds all of what a kernel touches of an array; empty where it is not said.
+
+    Args:
+        sizes: names that stand for sizes.
+        blocks: of the grid along each axis, as expressions over the sizes; empty where the axis is not known.
+    """
+    body = re.sub(rf"\b{re.escape(array)}\s*\?", " ", where_used(array, signature.body))
+    reading = _Reading(body, frozenset(sizes), blocks)
+    try:
+        found = [_plus(reading.most(index), 1) for index in reading.indices(array)]
+        largest = [one for one in found if all(one[key] >= other[key] for other in found for key in {**one, **other})]
+        return _text(largest[0]) if largest else ""
+    except (_Unbounded, NotArithmetic, RecursionError):
+        return ""
+
+
+def places_said(
+    name: str,
+    signature: KernelSignature,
+    extents: Callable[[KernelParameter], Sequence[str]],
+    scalar: Callable[[str], str | None],
+) -> str | None:
+    """How many places of the first array there are that is read where an element of another says; None where none is.
+
+    As x is by columns in `x[columns[i]]`, and a table by its rows in `table[ids[i] * width + j]`, also by a name that
+    stands for the element alone, as in `int c = columns[i]; if (c >= 0) sum += x[c];`, or for what is made of it.
+
+    Args:
+        extents: of an array, as expressions over the sizes; none where they are not to be believed.
+        scalar: what the kernel knows by a name or a number, as such an expression.
+    """
+    for array, factors in _read_where_said(name, signature):
+        elements = extents(array)
+        names = re.findall(r"[A-Za-z_]\w*", " ".join(factors))
+        if elements and not any(re.search(rf"\b{one}\s*=(?!=)", signature.body) for one in names):
+            parts = _parts(elements, [scalar(one) for one in factors])
+            if parts is not None:
+                return parts
+    return None
+
+
+def _read_where_said(name: str, signature: KernelSignature) -> Iterator[tuple[KernelParameter, tuple[str, ...]]]:
+    """The arrays that are read where elements of another say, and what these are multiplied by there."""
+    body, element = signature.body, rf"\b{re.escape(name)}\s*{_INDEX}"
+    held = re.findall(rf"\b(\w+)\s*=(?!=)\s*{BEFORE_ELEMENT}{element}[\s)]*;", body)
+    alone = [one for one in held if len(re.findall(rf"\b{one}\s*(?:[-+*/|&^]|<<|>>)?=(?!=)", body)) == 1]
+    said = re.compile("|".join([element, *(rf"(?<![.>])\b{word}\b" for word in alone)]))
+    made = {one: f"({text})" for one, text in _set_once(body).items() if one not in alone and said.search(text)}
+    for one in (*signature.parameters, *_shared(body)):
+        if not one.is_array or one.name in ("", name):
+            continue
+        plain = re.escape(one.name)
+        inside, behind = rf"\b{plain}\s*\[({_INSIDE})\]", rf"\b{plain}\s*\+((?:[^][;,()]|\([^()]*\)|{_INDEX})*)"
+        for text in (*re.findall(inside, body), *re.findall(behind, body)):
+            whole = re.sub(r"(?<![.>])\b[A-Za-z_]\w*\b(?!\s*\[)", lambda word: made.get(word[0], word[0]), text)
+            factors = _factors(said.sub(f" {_SAID} ", whole))
+            if factors is not None:
+                yield one, factors
+
+
+_SHARED = re.compile(r"\b__shared__\s+(?:volatile\s+)?(?P<type>[\w ]+?)\s+(?P<name>\w+)\s*\[(?P<extent>[^][]*)\]\s*;")
+
+
+def _shared(body: str) -> Iterator[KernelParameter]:
+    """The arrays of one extent that a block shares, as if a launch gave them."""
+    for found in _SHARED.finditer(body):
+        yield KernelParameter(found["name"], found["type"], pointer=True, const=False, dtype=None)
+
+
+def shared_elements(name: str, body: str, dynamic: str) -> str | None:
+    """How many elements an array has that a block shares, as the text or the launch says; None for other arrays.
+
+    Args:
+        dynamic: the bytes of dynamic shared memory, as an expression.
+    """
+    found = next((one for one in _SHARED.finditer(body) if one["name"] == name), None)
+    if found is None or found["extent"].strip():
+        return None if found is None else found["extent"].strip()
+    dtype, _ = dtype_of(found["type"], "cuda", {})
+    nbytes = dtype_named(dtype or "float32").itemsize
+    return dynamic.removesuffix(f" * {nbytes}") if dynamic.endswith(f" * {nbytes}") else f"({dynamic or 0}) // {nbytes}"
+
+
+def _set_once(body: str) -> dict[str, str]:
+    """The names that a text sets once and never changes, with what it sets them to."""
+    found = re.findall(r"(?<![\w.>])([A-Za-z_]\w*)\s*=(?!=)\s*([^;]*);", body)
+    changed = Counter(re.findall(r"(?<![\w.>])([A-Za-z_]\w*)\s*(?:[-+*/|&^]|<<|>>)?=(?!=)", body))
+    return {name: text for name, text in found if changed[name] == 1}
+
+
+def _factors(index: str) -> tuple[str, ...] | None:
+    """What the element is multiplied by that says an index; None where nothing says that it alone leads so far."""
+    try:
+        return _multiplied(arithmetic(index))
+    except (NotArithmetic, RecursionError):
+        return None
+
+
+def _multiplied(node: ast.expr) -> tuple[str, ...] | None:
+    match node:
+        case ast.Name(id=name) if name == _SAID:
+            return ()
+        case ast.BinOp(left=left, op=ast.Add() | ast.Mult() as op, right=right):
+            by_left, by_right = _multiplied(left), _multiplied(right)
+            factors, other = (by_right, left) if by_left is None else (by_left, right)
+            names = {one.id for one in ast.walk(other) if isinstance(one, ast.Name)}
+            if factors is None or _SAID in names:
+                return None
+            if isinstance(op, ast.Mult):
+                return (*factors, ast.unparse(other))
+            if isinstance(other, ast.BinOp) and isinstance(other.op, ast.Mod) and ast.unparse(other.right) in factors:
+                return factors  # what remains of that is less
+            is_more = {word for one in factors for word in re.findall(r"[A-Za-z_]\w*", one)} & names
+            return None if is_more or (names and not factors and by_left is None) else factors
+    return None
+
+
+def _parts(extents: Sequence[str], factors: Sequence[str | None]) -> str | None:
+    """How many parts of so many elements an array has, as an expression; None where one of the factors is not known."""
+    are_products = all(re.fullmatch(r"[\w *]+", one) for one in extents)
+    elements = " * ".join(extents).split(" * ") if are_products else [*extents]
+    divisors = list[str]()
+    for factor in factors:
+        if factor is None:
+            return None
+        if factor in elements:
+            elements.remove(factor)
+        else:
+            divisors.append(factor if re.fullmatch(r"\w+", factor) else f"({factor})")
+    text = " * ".join(as_factor(one, elements[1:] or divisors) for one in elements or ["1"])
+    return " // ".join([text, *divisors])
+
+
+class _Reading:
+    """Reads one kernel's text."""
+
+    def __init__(self, body: str, sizes: frozenset[str], blocks: Sequence[str]) -> None:
+        self._body, self._sizes = body, sizes
+        self._blocks = {f"blockIdx.{axis}": text for axis, text in zip("xyz", blocks, strict=False) if text}
+
+    def indices(self, array: str) -> Iterator[ast.expr]:
+        """What the array is indexed with, by its name or that of a pointer into it.
+
+        Raises:
+            _Unbounded: it is used in another way too.
+        """
+        plain, inside = re.escape(array), r"\s*\[((?:[^][;]|\[[^][;]*\])*)\]"
+        moved = re.findall(rf"\*\s*(?:const\s+|__restrict__\s+)*(\w+)\s*=\s*{plain}\s*\+\s*([^;,]+);", self._body)
+        own = re.findall(rf"\b{plain}{inside}", self._body)
+        if len(own) + len(moved) != len(re.findall(rf"(?<!\.)\b{plain}\b", self._body)) or not (own or moved):
+            raise _Unbounded(array)
+        yield from map(arithmetic, own)
+        for name, text in moved:
+            found = re.findall(rf"\b{name}{inside}", self._body)
+            if len(found) + 1 != len(re.findall(rf"\b{name}\b", self._body)):
+                raise _Unbounded(name)
+            yield from (ast.BinOp(arithmetic(text), ast.Add(), arithmetic(one)) for one in found)
+
+    def most(self, node: ast.expr, steps: int = _MOST_STEPS) -> Sum:
+        """The largest number that it comes to, of indices that are never below zero."""
+        if steps == 0:
+            raise _Unbounded(ast.unparse(node))
+        match node:
+            case ast.Constant(value=int() as number):
+                return Sum({(): number})
+            case ast.Name(id=name):
+                return Sum({(name,): 1}) if name in self._sizes else self._most_of_name(name, steps)
+            case ast.BinOp(left=left, op=ast.Add(), right=right):
+                return _added(self.most(left, steps), self.most(right, steps))
+            case ast.BinOp(left=left, op=ast.Sub(), right=right) if self._is_sum_of_sizes(right):
+                return _added(self.most(left, steps), _times(self.most(right, steps), Sum({(): -1})))
+            case ast.BinOp(left=left, op=ast.Mult(), right=right):
+                return _times(self.most(left, steps), self.most(right, steps))
+            case ast.Call(func=ast.Name(id="min"), args=parts):
+                return self._most_of_least(parts, steps)
+            case ast.BinOp(op=ast.FloorDiv() | ast.Mod()):
+                return self._most_of_division(node, steps)
+        raise _Unbounded(ast.unparse(node))
+
+    def _most_of_division(self, node: ast.BinOp, steps: int) -> Sum:
+        if not self._is_size(node.right):
+            raise _Unbounded(ast.unparse(node))
+        if isinstance(node.op, ast.Mod):
+            return _plus(self.most(node.right, steps), -1)
+        if self._is_size(node.left):
+            return Sum({(f"({ast.unparse(node)})",): 1})
+        return _plus(_parts_of(_plus(self.most(node.left, steps), 1), ast.unparse(node.right)), -1)
+
+    def _most_of_least(self, parts: Sequence[ast.expr], steps: int) -> Sum:
+        """What the least of several comes to at most: as much as one of which that is said."""
+        for one in parts:
+            with suppress(_Unbounded):
+                return self.most(one, steps)
+        raise _Unbounded
+
+    def _is_sum_of_sizes(self, node: ast.expr) -> bool:
+        """Whether what a number comes to is said, and not only how large it may be."""
+        match node:
+            case ast.Name(id=name):
+                return name in self._sizes
+            case ast.BinOp(left=left, op=ast.Add() | ast.Mult(), right=right):
+                return self._is_sum_of_sizes(left) and self._is_sum_of_sizes(right)
+        return isinstance(node, ast.Constant)
+
+    def _is_size(self, node: ast.expr) -> bool:
+        return all(one.id in self._sizes for one in ast.walk(node) if isinstance(one, ast.Name))
+
+    def _most_of_name(self, name: str, steps: int) -> Sum:
+        if name in self._blocks:
+            blocks = self._blocks[name]  # as the host has it, whatever the kernel calls so
+            return _plus(_Reading("", frozenset(re.findall(r"[A-Za-z_]\w*", blocks)), ()).most(arithmetic(blocks)), -1)
+        plain = re.escape(name)
+        counted = rf"\bfor\s*\([^;]*\b{plain}\s*=[^;]*;\s*{plain}\s*(<=?)\s*([^;<>=&|]+);"
+        guarded = rf"\bif\s*\((?:[^;{{}}]*(?:&&|\|\|)\s*)?\(?\s*{plain}\s*(<|>=)\s*([\w.* ]+)\)*\s*(?:\)|&&|\|\|)"
+        for limits in (re.findall(counted, self._body), re.findall(guarded, self._body)):
+            if limits:
+                if len(set(limits)) > 1:
+                    raise _Unbounded(name)
+                ((how, limit),) = {*limits}
+                return _plus(self.most(arithmetic(limit), steps - 1), 0 if how == "<=" else -1)
+        said = re.findall(rf"\b{plain}\s*=(?!=)\s*([^;]*);", self._body)
+        if len(said) != 1 or re.search(rf"\b{plain}\s*(?:[-+*/]=|\+\+)|\+\+\s*{plain}\b", self._body):
+            raise _Unbounded(name)
+        return self.most(arithmetic(said[0]), steps - 1)
+
+
+def _added(one: Sum, other: Sum) -> Sum:
+    return Sum({key: one[key] + other[key] for key in {**one, **other} if one[key] + other[key]})
+
+
+def _plus(one: Sum, number: int) -> Sum:
+    return _added(one, Sum({(): number}))
+
+
+def _times(one: Sum, other: Sum) -> Sum:
+    found = Sum()
+    for factors, times in one.items():
+        for others, more in other.items():
+            found[tuple(sorted((*factors, *others)))] += times * more
+    return Sum({key: times for key, times in found.items() if times})
+
+
+def _parts_of(terms: Sum, size: str) -> Sum:
+    """How many parts of a size it takes: what is multiplied by it without it, else what is rounded up."""
+    whole = all(size in factors for factors in terms)
+    without = Sum()
+    for factors, times in terms.items() if whole else ():
+        place = factors.index(size)
+        without[factors[:place] + factors[place + 1 :]] += times
+    return without if whole else Sum({(f"ceil_div({_text(terms)}, {size})",): 1})
+
+
+def _text(terms: Sum) -> str:
+    """As an expression; of one that may be below zero, or is none, the text is no extent."""
+    if not terms or any(times < 0 for times in terms.values()):
+        raise _Unbounded
+    texts = (" * ".join([*([str(times)] if times > 1 or not key else []), *key]) for key, times in terms.items())
+    return " + ".join(texts)

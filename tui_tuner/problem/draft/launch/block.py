@@ -1,0 +1,166 @@
+"""The block of a draft: what of it a macro or a number of the template makes, what is fixed, what can be tuned."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections.abc import Sequence
+
+from tui_tuner.problem.draft.arithmetic.folding import factors
+from tui_tuner.problem.draft.arithmetic.worked_out import evaluated, names
+from tui_tuner.problem.draft.drafted_launch import MOST_THREADS
+from tui_tuner.problem.draft.kernel.device_words import is_warp
+from tui_tuner.problem.draft.kernel.guesses import AXES, TOLD_APART, dimensions, is_written
+from tui_tuner.problem.draft.launch.reading import LaunchReading
+from tui_tuner.problem.syntax import name_in
+
+_ASKS = re.compile(r"\bblockDim\b|\bblock_?(?:size|dim)\w*|\b(?:num_threads|size|dim_threads|group_dim|num_tiles)\s*\(")
+"""What a kernel that may have other blocks says: their extent, or that of a group of CUDA's."""
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_ASSIGNED = re.compile(r"\b([A-Za-z_]\w*)\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)(?=((?:[^;{}(),]|\((?:[^()]|\([^()]*\))*\))*))")
+"""A variable and what it is made, or made more by."""
+_OWN_SHARED = re.compile(r"(?<!\bextern )__shared__")
+"""Shared memory of a size that the kernel's text gives, as one made for its block."""
+TILE = "block_size_x"
+"""Takes the place of a number in the template's arguments that makes the block."""
+
+
+class DraftedBlock:
+    """The block of a launch that was read, of a kernel with these template arguments.
+
+    Attributes:
+        macros: those of the file that make the block and that the kernel reads: each becomes a tunable.
+        tile: the only number among the template's arguments, where the block is made of it; else 0.
+        made: what fixes the block, by name; nothing where it can be tuned as it is.
+        extents: the text of each axis then.
+    """
+
+    def __init__(self, reading: LaunchReading, template: str) -> None:
+        self._reading = reading
+        self._program, self._signature = reading.program, reading.signature
+        self._block, self._words = reading.block, reading.words
+        self._place = reading.launch.place
+        self._body = reading.program.without_macros(self._signature.body)
+        is_fixed = self._is_counted_by()
+        self.macros = [] if is_fixed else self._tunable_macros()
+        self.tile = 0 if is_fixed else self._number_of(template)
+        self.made, self.extents = self._fixed(template, is_fixed)
+
+    def _is_counted_by(self) -> bool:
+        """Whether an output has elements for each block, of a share of the data that is as long as the block.
+
+        With other blocks it is another output. The share is where the host counts the elements by the block, and where
+        what a block looks at begins at its number times its extent.
+        """
+        return any(
+            is_written(one.name, self._signature)
+            for one in self._signature.parameters
+            if self._is_counted_in_blocks(one.name) or (self._is_of_block(one.name) and self._begins_at_its_extent())
+        )
+
+    def _is_of_block(self, name: str) -> bool:
+        index = re.search(rf"\b{re.escape(name)}\s*\[([^][;]*\bblockIdx\b[^][;]*)\]\s*=(?!=)", self._signature.body)
+        return index is not None and not self._of_threads().intersection(_NAME.findall(index[1]))
+
+    def _of_threads(self) -> set[str]:
+        """What differs from thread to thread of a block: its number, and variables that it goes into."""
+        found, more = set[str](), {"threadIdx"}
+        while not more <= found:
+            found |= more
+            more = {name for name, text in _ASSIGNED.findall(self._signature.body) if found & {*_NAME.findall(text)}}
+        return found
+
+    def _is_counted_in_blocks(self, name: str) -> bool:
+        """Whether the host takes memory for so many blocks, and not for whole blocks of elements."""
+        node = self._reading.shapes.get(name)
+        if node is None or "blockIdx" not in self._signature.body:
+            return False
+        whole = {one.id for one in factors(node) if isinstance(one, ast.Name)}
+        return any(one.startswith("block_size_") and one not in whole for one in names(node))
+
+    def _begins_at_its_extent(self) -> bool:
+        own = [one for text, _ in self._block for one in self._reading.chain(text, self._place)]
+        extent = rf"\b(?:{'|'.join(['blockDim', *map(re.escape, own)])})\b"
+        place, between = r"\bblockIdx\b", r"[^;,{}]*\*[^;,{}]*"
+        return re.search(rf"{place}{between}{extent}|{extent}{between}{place}", self._signature.body) is not None
+
+    def macro_of(self, text: str) -> str | None:
+        """The macro that an extent of the block is."""
+        return next((one for one in self._reading.chain(text, self._place) if one in self.macros), None)
+
+    def _tunable_macros(self) -> list[str]:
+        last = [chain[-1] for text, _ in self._block if (chain := [*self._reading.chain(text, self._place)])]
+        known = (self._program.own_numbers | self._reading.options.keys()) & self._words & {*last}
+        fixed = {one for one in known if is_warp(one, self._program.number(one, self._place), self._words)}
+        fixed |= self._extents_of_arrays() & known
+        return [name for name in last if name in known - fixed]
+
+    def _extents_of_arrays(self) -> frozenset[str]:
+        """The names that the host takes memory by: an array has as many elements with any other block."""
+        arrays = [given for given, one in self._reading.arguments if one.pointer]
+        return self._reading.memory.names_of(arrays, self._place)
+
+    def _number_of(self, template: str) -> int:
+        given = re.findall(r"\b\d+\b", template)
+        extents = [evaluated(node, {}) for _, node in self._block if node is not None]
+        return int(given[0]) if len(given) == 1 and int(given[0]) in extents and TILE not in self._words else 0
+
+    def _fixed(self, template: str, is_fixed: bool) -> tuple[dict[str, int], list[str]]:
+        numbers = [evaluated(node, {}) if node is not None else None for _, node in self._block]
+        if self.macros:
+            named = [(self.macro_of(text), number or 1) for (text, _), number in zip(self._block, numbers, strict=True)]
+            return {name: number for name, number in named if name}, [name or str(number) for name, number in named]
+        if self.tile:
+            return {TILE: self.tile}, [TILE if number == self.tile else str(number or 1) for number in numbers]
+        literal = re.findall(r"\b\d+\b", template)
+        of_sizes = {axis for axis, (_, node) in zip(AXES, self._block, strict=False) if node and names(node)}
+        asked = re.findall(r"\bblockDim\s*\.\s*([xyz])", self._signature.body)
+        sized = [node for _, node in self._block if isinstance(node, ast.Name)] or of_sizes.difference(asked)
+        if literal and not is_fixed and self._template_makes_block(literal):
+            extents = [literal[0] if number is None else str(number) for number in numbers]
+            return {literal[0]: int(literal[0])}, extents
+        if is_fixed or sized or self._is_read() or self._signature.work_group is not None:
+            texts = [ast.unparse(node) if node is not None else "" for _, node in self._block]
+            return ({"": 1}, texts) if all(texts) else ({}, [])
+        return {}, []
+
+    def _template_makes_block(self, literal: Sequence[str]) -> bool:
+        """Whether the block may have to do with the numbers of the template: not where the kernel asks for its own."""
+        body = self._signature.body
+        own = {name_in(one) for one in self._signature.template}
+        if not own & {*_NAME.findall(body)} and "threadIdx" in body:
+            return False
+        extents = [evaluated(node, {}) or 1 for _, node in self._block if node is not None]
+        made = {str(number) for number in (*extents, math.prod(extents))} & {*literal}
+        given = {*_NAME.findall(self._reading.launch.template)}
+        named = given & {*_NAME.findall(" ".join(text for text, _ in self._block))}
+        told, asked = ({*re.findall(rf"\b{name}\s*\.\s*([xyz])\b", body)} for name in ("threadIdx", "blockDim"))
+        return bool(made or named or _OWN_SHARED.search(body)) or not told <= asked
+
+    def _is_read(self) -> bool:
+        """Whether the kernel has no threads to tell apart, or reads, or is passed, a constant that makes the block."""
+        if not TOLD_APART.search(self._body) or self._reading.passed_block or self._is_written_out():
+            return True
+        words = re.findall(r"(?<![\w.>])[A-Za-z_]\w*\b(?!\s*::)", " ".join(text for text, _ in self._block))
+        known = [name for word in words for name in self._reading.chain(word, self._place)]
+        return any(n in self._words and not self._program.is_of_host(n, self._place) for n in known)
+
+    def _is_written_out(self) -> bool:
+        """Whether the kernel tells the threads of a block apart and nowhere asks how many there are."""
+        called = (one for one in self._program.functions if re.search(rf"\b{one.name}\s*\(", self._signature.body))
+        texts = [self._body, *(self._program.code[one.start : one.end] for one in called)]
+        return "threadIdx" in texts[0] and not any(_ASKS.search(self._program.without_macros(text)) for text in texts)
+
+    def defaults(self) -> dict[str, int]:
+        """The host's own block, where it is tunable, along the axes that the kernel asks for, or more."""
+        found: dict[str, int] = {}
+        if not self.macros and self.tile:
+            return {TILE: self.tile}
+        for axis, (text, node) in zip(AXES, self._block, strict=False):
+            number = None if node is None else evaluated(node, {})
+            name = self.macro_of(text) or f"block_size_{axis}"
+            is_counted = self.macros or AXES.index(axis) < dimensions(self._signature) or number != 1
+            if number is not None and 1 <= number <= MOST_THREADS and is_counted:
+                found[name] = number
+        return {name: number for name, number in found.items() if not self.macros or name in self.macros}

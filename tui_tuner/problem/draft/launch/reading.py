@@ -1,0 +1,206 @@
+"""A launch as the host writes it, read for what it comes to over the sizes that it is made of."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from functools import partial
+
+from tui_tuner.problem.draft.arithmetic.c_expressions import NotArithmetic, arithmetic
+from tui_tuner.problem.draft.arithmetic.folding import folded
+from tui_tuner.problem.draft.arithmetic.worked_out import (
+    evaluated,
+    is_of_block,
+    names,
+    quotient,
+    replaced,
+    unrounded,
+    without_factor,
+    without_number,
+)
+from tui_tuner.problem.draft.host.dimensions import axes
+from tui_tuner.problem.draft.host.launches import HostLaunch
+from tui_tuner.problem.draft.host.statements import halfway
+from tui_tuner.problem.draft.kernel.guesses import AXES, is_counted_to, is_numbered_through, usual_block
+from tui_tuner.problem.draft.launch.names import HostedKernel, LaunchNames
+
+_COUNTS_GROUPS = re.compile(r"\bget_(?:group_id|num_groups|global_size)\b")
+"""What an OpenCL kernel says that has to do with how many work-groups there are."""
+_MANY = 4096
+"""What a kernel counts to that the emulator is better given less of."""
+
+
+class LaunchReading(LaunchNames):
+    """Reads one launch of a kernel: what its grid, its block, its arrays and its scalars come to.
+
+    Attributes:
+        shapes: elements of the arrays that the host takes memory for.
+        grid: what is divided to give the blocks along each axis, and by what; None for an axis that cannot be read.
+        passed: what the scalars are, as far as that can be read.
+        bounds: roots that the kernel counts to, with the host's number where that is large; None from outside.
+    """
+
+    def __init__(self, kernel: HostedKernel, launch: HostLaunch) -> None:
+        super().__init__(kernel, launch)
+        self.shapes = dict(self._extents())
+        self.grid = self._axes_of_grid()
+        self.passed = self._values()
+        self._part_sizes()
+        self.bounds = {name: self.roots[name] for name in self._counted_to()}
+        self._suppose_block()
+
+    def _extents(self) -> Iterator[tuple[str, ast.expr]]:
+        """The elements of each array, where the memory that the host takes is so many of them."""
+        for given, parameter in self.arguments:
+            for name, taken, one in self.memory.arrays(given, self.launch.place, parameter):
+                with suppress(NotArithmetic):
+                    yield name, self.elements(taken, one)
+
+    def _axes_of_grid(self) -> list[tuple[ast.expr, ast.expr | None] | None]:
+        """What is divided to give the blocks along each axis, and by what; None for an axis that cannot be read."""
+        written, place = axes(self.program, self.launch.grid, self.launch.place)
+        found: list[tuple[ast.expr, ast.expr | None] | None] = []
+        for index, text in enumerate(written):
+            try:
+                above, below = self._divided(text, place, index)
+            except NotArithmetic:
+                found.append(None)
+                continue
+            of_block = inner if (inner := quotient(above)) is not None and is_of_block(inner[1]) else None
+            if of_block is not None and below is not None:  # a grid that is folded, as it would be too long
+                return [of_block]
+            found.append(of_block or (self._in_threads(above, index) if below is None else (above, below)))
+        return found
+
+    def _in_threads(self, blocks: ast.expr, index: int) -> tuple[ast.expr, ast.expr | None]:
+        """A count of blocks, as threads where the kernel numbers them through all blocks and asks for no count."""
+        text, threads = self.block[index] if index < len(self.block) else ("", None)
+        axis, body = AXES[index], self.signature.body
+        extents = [*self.chain(text, self.launch.place)]
+        counts = "gridDim" in body or any(map(is_of_block, map(ast.Name, names(blocks))))
+        if counts or not isinstance(threads, ast.Constant) or not is_numbered_through(axis, extents, body):
+            return blocks, None
+        return folded(ast.BinOp(blocks, ast.Mult(), threads)), self._as_block(threads, index)
+
+    def _divided(self, text: str, place: int, index: int) -> tuple[ast.expr, ast.expr | None]:
+        """Numerator and divisor of a count of blocks; a number that is the block's stands for the block."""
+        for name in list(self.chain(text, place)):
+            meaning = self.program.meaning(name, place)
+            if meaning is not None and name == text and name not in self.of_block:
+                with suppress(NotArithmetic):
+                    if quotient(arithmetic(self.program.expanded(meaning[0]))) is not None:
+                        text, place = meaning
+        parts = quotient(arithmetic(self.program.expanded(text)))
+        if parts is None:
+            node = self.expression(text, place)
+            return quotient(node) or (node, None)
+        above, below = (self.expression(ast.unparse(part).replace("//", "/"), place) for part in parts)
+        if (blocks := without_factor(above, below)) is not None and _COUNTS_GROUPS.search(self.signature.body):
+            return blocks, None
+        return unrounded(above, below), self._as_block(below, index)
+
+    def _as_block(self, divisor: ast.expr, index: int) -> ast.expr:
+        """The block's extent for a divisor that is that."""
+        if index >= len(self.block):
+            return divisor
+        text, own = self.block[index]
+        if isinstance(own, ast.Constant) and ast.dump(own) == ast.dump(divisor) and own.value != 1:
+            return ast.Name(f"block_size_{AXES[index]}")
+        if isinstance(divisor, ast.Name) and is_of_block(divisor):
+            is_own = self.block[AXES.index(divisor.id[-1])][0] == text
+            return ast.Name(f"block_size_{AXES[index]}") if is_own else divisor
+        return divisor
+
+    def asks_device(self) -> bool:
+        """Whether what CUDA tells of the device is among what the grid is made of."""
+        waiting, seen = [(self.launch.grid, self.launch.place)], set[str]()
+        while waiting:
+            text, place = waiting.pop()
+            new = {*re.findall(r"[A-Za-z_]\w*", text)} - seen
+            seen |= new
+            told = rf"\bcudaOccupancy\w+\s*\([^;]*&\s*(?:{'|'.join(new) or '(?!)'})\b"
+            if re.search(r"[mM]ultiProcessorCount", text) or re.search(told, self.program.code):
+                return True
+            waiting += [meaning for name in new if (meaning := self.program.meaning(name, place))]
+        return False
+
+    def _values(self) -> dict[str, ast.expr]:
+        """What the scalars are, as far as that can be read."""
+        found: dict[str, ast.expr] = {}
+        for name, dtype, given in self.scalars():
+            if dtype == "bool" and self._is_of_some_steps(given):
+                found[name] = ast.Constant(1)
+                continue
+            is_shift = re.search(rf"<<\s*{re.escape(name)}\b", self.signature.body)  # no more than its sizes allow
+            of_loop = None if is_shift else self.program.halfway(given, self.launch.place)
+            with suppress(NotArithmetic):
+                node = self.expression(*(of_loop or (given, self.launch.place)))
+                found[name] = self._same_in_extents(node, given) if of_loop else node
+        return found
+
+    def _is_of_some_steps(self, given: str) -> bool:
+        """Whether what is passed holds at some steps of a loop around it alone, as in `bool save = step % 100 == 0`."""
+        text, place = self.program.followed(given, self.launch.place)
+        asked = re.search(r"[<>%!]|==", text) is not None
+        return asked and any(halfway(self.program.code, word, place) for word in re.findall(r"[A-Za-z_]\w*", text))
+
+    def _same_in_extents(self, halfway: ast.expr, given: str) -> ast.expr:
+        """The number halfway through a loop; where extents are made of what the loop counts, its name for both."""
+        said = [*self.shapes.values(), *(axis[0] for axis in self.grid if axis is not None)]
+        used, number = {name for node in said for name in names(node)}, evaluated(halfway, self.roots)
+        counted = next((one for one in self.chain(given, self.launch.place) if one in used), None)
+        if counted is None or not number:
+            return halfway
+        self.roots[counted] = number
+        return ast.Name(counted)
+
+    def _part_sizes(self) -> None:
+        """Let a size be what it is made of, where a part of that stands by itself too."""
+        of_grid = [one for axis in self.grid if axis is not None for one in axis if one is not None]
+        made = {name: value for name, (value, _) in self._made.items()}
+        others = _made_of_others(made, [*self.shapes.values(), *self.passed.values(), *of_grid])
+        for name, value in others.items():
+            self.roots.pop(name, None)
+            self.roots |= {one: self._made[name][1].get(one) for one in names(value) - self.roots.keys()}
+        put = partial(replaced, others=others)
+        self.shapes = {one: put(node) for one, node in self.shapes.items()}
+        self.passed = {one: put(node) for one, node in self.passed.items()}
+        self.grid = [axis and (put(axis[0]), axis[1] and put(axis[1])) for axis in self.grid]
+
+    def _counted_to(self) -> Iterator[str]:
+        """The sizes of scalars that the kernel counts to, where they are large, or come from outside."""
+        for name, node in self.passed.items():
+            size = without_number(node)
+            number = self.roots.get(size.id, 0) if isinstance(size, ast.Name) else 0
+            is_large = number is None or number >= _MANY
+            if isinstance(size, ast.Name) and is_large and is_counted_to(name, self.signature.body):
+                yield size.id
+
+    def _suppose_block(self) -> None:
+        """Let threads of which the host says no number, and that the kernel is passed too, be a usual number of them.
+
+        The block is that then, and stays: with another one the kernel would count by what it has not.
+        """
+        usual = usual_block(self.signature)
+        for index, (text, node) in enumerate(self.block[: len(usual)]):
+            if node is None and {*self.chain(text, self.launch.place)} & {*self.launch.arguments}:
+                self.block[index] = (text, ast.Constant(usual[index]))
+                self.passed_block |= {text}
+
+
+def _made_of_others(made: Mapping[str, ast.expr], nodes: Iterable[ast.expr]) -> dict[str, ast.expr]:
+    """The sizes of which a part stands by itself too, as w beside `size = w * h`, with what they are made of.
+
+    Args:
+        made: what sizes were set to.
+        nodes: what grid, arrays and scalars come to.
+    """
+    found: dict[str, ast.expr] = {}
+    used = {one for node in nodes for one in names(node)}
+    for name, value in made.items():
+        if name in used and names(value) & used - {name}:
+            found = {one: replaced(node, {name: value}) for one, node in found.items()} | {name: value}
+            used = (used - {name}) | names(value)
+    return found

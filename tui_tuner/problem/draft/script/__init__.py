@@ -1,0 +1,1 @@
+"""Hosts in Python, which are read as the C that does the same."""

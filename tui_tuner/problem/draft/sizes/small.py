@@ -1,0 +1,111 @@
+"""Sizes that are small numbers: what their names, the host's arithmetic and the kernel's text say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+
+from tui_tuner.problem.draft.drafted_launch import DraftedLaunch
+from tui_tuner.problem.draft.kernel.guesses import size_names
+from tui_tuner.problem.signature import KernelSignature
+
+_FILTER, _STEP = 9, 1
+"""What is taken for the extent of a filter, which no array is as long as, and for how far it goes at once."""
+_EXPONENT = 10
+_COLOURS, _CHOSEN = 3, 8
+"""What is taken for how many colours a pixel has; for how many of the largest or the nearest there are."""
+_STATED = 1024
+"""What the text says that a size is no larger than is what is taken for it up to here."""
+_OF_A_FILTER = r"(?:width|height|depth|rows?|cols?|columns?|size|dim|length|len|w|h)"
+_BY_NAME = {
+    rf"(?:filter|mask|kernel|conv|window|win|stencil|pool|k)_?{_OF_A_FILTER}|k_?size|window": _FILTER,
+    r"(?:max|min)_?rad(?:ius)?": _FILTER // 2,
+    r"(?:.*_)?radius|(?:filter|mask|kernel|conv|window|stencil|k)_?(?:radius|r)": _FILTER // 2,
+    r"(?:.*_)?(?:dilation|pad(?:ding)?)(?:_?[xyhwd])?": _STEP,
+    r"(?:.*_)?labels?(?:_id)?|zero_?points?(?:_?\w+)?|(?:.*_)?shift": 3,
+    r"top_?k|(?:max_?)?(?:num_?|n_?|k_?)?neighbou?rs?|knn": _CHOSEN,
+    r"group_?size": 16,
+}
+"""Names of sizes that are a few: kernels have room for no more, or they are no extents at all."""
+_OF_COLOURS = re.compile(r"(?:n_?|num_?)?(?:channels?|components?|comps?|bands?)|ch|nch", re.IGNORECASE)
+"""Names of how many colours a pixel has; without a host they may be what threads are counted by."""
+_OF_STEPS = re.compile(r"(?:.*_)?(?:stride|step)(?:_?[xyhwd])?", re.IGNORECASE)
+"""Names of how far a filter goes at once where there is one; else of how far rows lie apart."""
+_SLID = re.compile(
+    r"\b(?P<whole>[A-Za-z_]\w*)\s*-\s*(?:(?P<dilation>\w+)\s*\*\s*\(\s*)?(?P<filter>[A-Za-z_]\w*)\s*(?:-\s*1\s*\)\s*-\s*1\s*)?"
+    r"(?:\)\s*//?\s*(?P<step>[A-Za-z_]\w*)\s*)?\+\s*\d+\b"
+)
+"""How many places a filter has, as `n - k + 1` and `(n + 2 * p - d * (k - 1) - 1) // s + 1`."""
+_PADDED = re.compile(r"\+\s*2\s*\*\s*(\w+)\s*-\s*\w+\s*\)\s*//?")
+_BEGINS = re.compile(r"offset|first|start|begin|origin", re.IGNORECASE)
+_OF_THE_LARGEST = re.compile(r"top_?k|knn|nearest|neighbou?r|select", re.IGNORECASE)
+
+
+def few_of(launch: DraftedLaunch, signature: KernelSignature, names: Collection[str]) -> dict[str, int]:
+    """Those of the sizes that are small numbers, with what is taken for them: no more than the text allows."""
+    found = {name: value for name in names for value in named_few(name)}
+    found |= {name: _COLOURS for name in names if _OF_COLOURS.fullmatch(name)}
+    found = {**{one: value for one, value in _slid(launch, signature) if one in names}, **found}
+    found |= {one: _FILTER // 2 for one in names if re.search(rf"\bfor\s*\([^;]*=\s*-\s*{one}\s*;", signature.body)}
+    chosen = (one for one in names if one in ("k", "K") and one not in found and _is_few(one, launch, signature))
+    found |= dict.fromkeys(chosen, _CHOSEN)
+    divided = " ".join(_counted(launch))
+    steps = [name for name in names if _OF_STEPS.fullmatch(name)]
+    is_slid = _STEP in found.values()
+    found |= {name: _STEP for name in steps if is_slid or re.search(rf"//.*\b{name}\b", divided)}
+    found |= dict.fromkeys(exponents_in(launch) & {*names}, _EXPONENT)
+    stated = {name: most for name, most in launch.most.items() if name in names and most <= _STATED}
+    return found | {name: min(most, found.get(name, most)) for name, most in stated.items()}
+
+
+def _counted(launch: DraftedLaunch) -> list[str]:
+    """What the threads and the elements of arrays are counted by."""
+    return [*launch.problem_size, *launch.shapes.values()]
+
+
+def is_each_with_all(name: str, launch: DraftedLaunch, signature: KernelSignature) -> bool:
+    """Whether there are as many threads as this size, and each goes through as many elements one by one."""
+    passed = [own for own, text in launch.values.items() if text == name and own.isidentifier()]
+    limits = "|".join(passed) or "(?!)"
+    counted = (
+        rf"\bfor\s*\([^;]*\b(\w+)\s*=\s*0\s*;\s*\1\s*<\s*(?:{limits})\s*;\s*(?:\+\+\s*\1|\1\s*\+\+|\1\s*\+=\s*1)\s*\)"
+    )
+    is_of_threads = launch.problem_size == [name] and launch.keys.get("grid_div_x") != ["1"]
+    return is_of_threads and re.search(counted, signature.body) is not None
+
+
+def named_few(name: str) -> list[int]:
+    """What a name alone says that a size is; nothing where it may be any."""
+    return [value for words, value in _BY_NAME.items() if re.fullmatch(words, name, re.IGNORECASE)][:1]
+
+
+def usual_number(name: str) -> int:
+    """What is taken for a scalar that comes from outside and no array is made of: 0 for where something begins."""
+    return 0 if _BEGINS.search(name) else next(iter(named_few(name)), 1)
+
+
+def exponents_in(launch: DraftedLaunch) -> set[str]:
+    """The sizes of which nothing is known but that something is as large as two to their power."""
+    said = [*launch.keys.values(), *launch.shapes.values(), *launch.values.values()]
+    found = re.findall(r"\b2 \*\* (\w+)", " ".join(map(str, said)))
+    return {name for name in found if launch.sizes.get(name, 0) is None}
+
+
+def _slid(launch: DraftedLaunch, signature: KernelSignature) -> Iterator[tuple[str, int]]:
+    """Sizes of a filter, of its steps and of what is added around an array, by how many places it has there."""
+    sizes = {*launch.sizes, *size_names(signature)}
+    for text in [*_counted(launch), signature.body]:
+        for one in (found for found in _SLID.finditer(text) if found["whole"] in sizes):
+            yield one["filter"], _FILTER
+            yield from ((name, _STEP) for name in (one["dilation"], one["step"]) if name)
+        yield from ((name, _STEP) for name in _PADDED.findall(text) if name in sizes)
+
+
+def _is_few(name: str, launch: DraftedLaunch, signature: KernelSignature) -> bool:
+    """Whether a `k` is how many are chosen, or how far away: no rows are as long, and it is none of m, n and k."""
+    if _OF_THE_LARGEST.search(signature.name):
+        return True
+    sizes = {one.lower() for one in size_names(signature)}
+    said = " ".join([*_counted(launch), signature.body])
+    is_factor = re.search(rf"\*\s*\(?\s*{name}\b|\b{name}\s*\)?\s*\*", said)
+    return is_factor is None and not {"m", "n"} <= sizes

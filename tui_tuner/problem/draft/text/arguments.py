@@ -1,0 +1,337 @@
+"""The arguments in the text of a first problem file: shapes, values, fills, each with how sure it is."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from tui_tuner.problem.by_value import Field, structure_bytes
+from tui_tuner.problem.draft.host.memory import LIST
+from tui_tuner.problem.draft.host.program import HostProgram
+from tui_tuner.problem.draft.kernel.guesses import (
+    AXES,
+    array_shape,
+    as_factor,
+    counts_blocks,
+    dimensions,
+    is_asked_alone,
+    is_crossed,
+    is_taken_by_digits,
+    is_written,
+    marks_of,
+    outputs,
+    size_names,
+)
+from tui_tuner.problem.draft.kernel.offsets import arrays_of_offsets, divided_by, extent_of_parts
+from tui_tuner.problem.draft.kernel.order import said_where
+from tui_tuner.problem.draft.kernel.reach import places_said, shared_elements
+from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL
+from tui_tuner.problem.draft.text.draft import CHECK, Draft
+from tui_tuner.problem.dtypes import dtype_named, is_floating
+from tui_tuner.problem.signature import KernelParameter
+from tui_tuner.problem.syntax import code_only
+
+_OF_USUAL = "  # as the host makes it of usual sizes: check"
+_POSITIVE = "  # between 0 and 1, since negative numbers gave what is no number"
+_FILLS = {"0": "zeros", "1": "ones"}
+_USUAL_FRACTIONS = {
+    r"(?i:eps(?:ilon)?|tol(?:erance)?)": "1e-5",
+    r"(?i:min|low).*|.*(?:_min|Min|_low|Low)": "-2.0",
+    r"(?i:max|high).*|.*(?:_max|Max|_high|High)": "2.0",
+}
+"""What is taken for a scalar of such a name; most of the numbers that arrays are filled with lie between the bounds."""
+
+
+def argument_lines(draft: Draft) -> Iterator[str]:
+    """The tables of the arguments, without the ends of lines."""
+    yield from _arguments(draft)
+    yield from _constants(draft)
+
+
+def _arguments(draft: Draft) -> Iterator[str]:
+    written = _written(draft)
+    for position, parameter in enumerate(draft.signature.parameters, 1):
+        yield ""
+        behind = f", which {parameter.behind} points to" if parameter.behind else ""
+        yield f"[[arguments]]  # {parameter.type_text}{behind}"
+        yield f'name = "{parameter.name or f"argument_{position}"}"'
+        if parameter.members is None:
+            yield f'dtype = "{parameter.dtype or "float32"}"{"" if parameter.dtype else CHECK}'
+        if parameter.members is not None and parameter.pointer:
+            yield from _structures(parameter, parameter.members, draft)
+        elif parameter.members is not None:
+            yield from _members(parameter, draft)
+        elif parameter.local:
+            yield from _local(parameter, draft)
+        elif parameter.pointer:
+            yield from _array(parameter, written, draft)
+        else:
+            value, said = _valued(parameter.name, parameter.name, parameter.dtype, draft)
+            yield f"value = {value}{said}"
+
+
+def _array(parameter: KernelParameter, written: Mapping[str, bool], draft: Draft) -> Iterator[str]:
+    extents, said = _shape(parameter, draft)
+    counted = [_parts(parameter, draft)] if parameter.is_list else []
+    yield f"shape = {json.dumps([*counted, *extents])}{said}"
+    yield from ["addresses = true  # a list of the addresses of so many arrays"] * len(counted)
+    proposed = draft.facts.fills.get(parameter.name)
+    if counts_blocks(parameter.name, draft.signature):
+        yield 'fill = "zeros"  # blocks count in it, and the last one sets it back: no output'
+    elif parameter.name in written and not parameter.const:
+        certain = is_written(parameter.name, draft.signature)
+        said = "  # the text writes it" if certain else draft.mark(parameter.name, draft.facts.outputs)
+        yield f"output = true{said}"
+        if parameter.name in draft.amendments.one_value:
+            yield "one_value = true  # at these inputs, as a status does: check"
+        in_part = parameter.name in draft.amendments.filled
+        why = "the kernel writes it in part" if in_part else "the kernel seems to read it too"
+        if proposed is not None and (in_part or written[parameter.name]):
+            yield from proposed.lines()
+        elif in_part or written[parameter.name]:
+            held = draft.launch.held.get(parameter.name, "")
+            fill, said = _content_before(
+                held, parameter.name, draft.signature.body, _fill(parameter, draft, changed=True)
+            )
+            yield f'fill = "{fill}"  # {why}: its content before each launch{said}'
+            yield from _marks(parameter, draft)
+    elif parameter.name in draft.launch.drawn:
+        low, high = draft.launch.drawn[parameter.name]
+        yield f'fill = "integers"\nlow = {low}\nhigh = {json.dumps(high)}  # as the host fills it'
+    elif proposed is not None:
+        yield from proposed.lines()
+    elif parameter.name in arrays_of_offsets(draft.signature):
+        yield from _offsets(parameter, draft)
+    elif parameter.name in said_where(draft.signature):
+        yield 'fill = "arange"  # a guess, for the kernel writes where it says, and each place once: check'
+    elif _fill(parameter, draft) == "integers" and (bound := _bound(parameter, draft)) is not None:
+        yield f'fill = "integers"\nhigh = {bound}: check'
+    elif _fill(parameter, draft) == "uniform":
+        yield f'fill = "uniform"{_POSITIVE}'
+
+
+def _content_before(held: str, name: str, body: str, usual: str) -> tuple[str, str]:
+    """The fill of an output that the kernel reads too, and what is said of the number that the host sets it to.
+
+    The host's own fill only where threads add to a place by atomic functions, so that they are still seen to: with it
+    no other kernel would be seen not to read what was there.
+    """
+    if not held:
+        return usual, ""
+    if held in _FILLS and re.search(rf"\batomic\w+\s*\(\s*(?:&\s*)?(?:\(\s*)?{re.escape(name)}\b", body):
+        return _FILLS[held], ", as the host sets it"
+    return usual, f"; the host sets it to {' '.join(held.split())}, by which no test would show that it is read"
+
+
+def moved_once(draft: Draft) -> str:
+    """The bytes of all arrays together as an expression, twice those of what is written over what was read."""
+    written, found = _written(draft), dict[str, int]()
+    for one in draft.signature.parameters:
+        if not one.is_array:
+            continue
+        extents = [*([_parts(one, draft)] if one.is_list else []), *_shape(one, draft)[0]]
+        in_bytes = one.members is not None and one.name in draft.amendments.shapes
+        of_structures = 1 if in_bytes else structure_bytes(one.members or ())
+        each = of_structures if one.members else dtype_named(one.dtype or "float32").itemsize
+        elements = " * ".join(as_factor(extent, "*") for extent in extents)
+        times = 2 if one.name in written and (written[one.name] or one.name in draft.amendments.filled) else 1
+        found[elements] = found.get(elements, 0) + each * times
+    return " + ".join(re.sub(r" \* 1$", "", f"{number} * {one}") for one, number in found.items()) or "1"
+
+
+def _local(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
+    """Local memory that a launch gives: as the host has it, else two elements for each thread of a block."""
+    elements = draft.launch.local.get(parameter.name)
+    said = "  # elements of a work-group, as the host has it"
+    if elements is None:
+        axes = AXES[: dimensions(draft.signature)]
+        elements, said = " * ".join(["2", *(f"block_size_{axis}" for axis in axes)]), CHECK
+    width = f"{parameter.width} * " if parameter.width > 1 else ""
+    yield f"local = {json.dumps(width + as_factor(elements, width))}{said}"
+
+
+def _members(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
+    yield 'dtype = "struct"'
+    if not parameter.members:
+        yield "members = []  # by value; it has functions alone"
+        return
+    yield "members = [  # by value, in the order of its declaration"
+    for member in parameter.members:
+        if member.pointee:
+            behind = f"{parameter.name}.{member.name}"
+            array = next(one.name for one in draft.signature.parameters if one.behind == behind)
+            yield f'    {{ name = "{member.name}", dtype = "{member.dtype}", value = "{array}" }},'
+            continue
+        names = [f"{member.name}[{index}]" for index in range(member.count)] if member.count else [member.name]
+        said = [_valued(f"{parameter.name}.{name}", name, member.dtype, draft) for name in names]
+        values = ", ".join(value for value, _ in said)
+        keys = f'name = "{member.name}", dtype = "{member.dtype}", value = {f"[{values}]" if member.count else values}'
+        more = f", alignment = {member.alignment}" if member.alignment else ""
+        yield f"    {{ {keys}{more} }},{max((mark for _, mark in said), key=len)}"
+    yield "]"
+
+
+def _structures(parameter: KernelParameter, members: Sequence[Field], draft: Draft) -> Iterator[str]:
+    """An array of structures of several types, as bytes: each member with the fill that an array of it would have."""
+    extents, said = _shape(parameter, draft)
+    is_known = parameter.name in draft.amendments.shapes
+    yield 'dtype = "uint8"  # the bytes of structures'
+    yield f"shape = {json.dumps(extents if is_known else [*extents, structure_bytes(members)])}{said}"
+    if parameter.name in _written(draft) and not parameter.const:
+        certain = is_written(parameter.name, draft.signature)
+        yield f"output = true{'  # the text writes it' if certain else draft.mark(parameter.name, draft.facts.outputs)}"
+    yield "members = [  # of each, in the order of its declaration"
+    for one in members:
+        keys = f'name = "{one.name}", dtype = "{one.dtype}"'
+        keys += f", count = {one.count}" if one.count else ""
+        keys += f", alignment = {one.alignment}" if one.alignment else ""
+        fill = _fill(replace(parameter, dtype=one.dtype), draft)
+        yield f'    {{ {keys}, fill = "{fill}" }},{CHECK}'
+    yield "]"
+
+
+def _constants(draft: Draft) -> Iterator[str]:
+    for one in draft.constants:
+        yield ""
+        who = "the host" if one.is_of_host else "a host elsewhere"
+        yield f"[[arguments]]  # constant memory that {who} fills"
+        yield f'name = "{one.name}"'
+        yield f'dtype = "{one.dtype}"'
+        yield f"shape = [{one.elements}]  # as it is declared"
+        yield "constant = true"
+        if one.drawn is not None:
+            yield f'fill = "integers"\nlow = {one.drawn[0]}\nhigh = {one.drawn[1]}  # as the host fills it'
+        elif draft.amendments.positive and is_floating(dtype_named(one.dtype)):
+            yield f'fill = "uniform"{_POSITIVE}'
+
+
+def _written(draft: Draft) -> dict[str, bool]:
+    """The arrays that are outputs, and whether the kernel seems to read them too.
+
+    What the text writes is one for certain; where it writes none itself, what is proposed is.
+    """
+    read = {one: reads for one, reads in outputs(draft.signature).items() if one not in draft.amendments.unwritten}
+    writable = {one.name for one in draft.signature.parameters if one.is_array and not one.const}
+    proposed = {name: name in draft.facts.fills for name in sorted(draft.facts.outputs & writable)}
+    certain = {name: reads for name, reads in read.items() if is_written(name, draft.signature)}
+    return {**proposed, **certain} or read
+
+
+def _offsets(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
+    """The fill of where something begins and ends: of parts of an array, where the kernel goes through these."""
+    mark = "  # a guess, for the kernel reads where something begins and ends: check"
+    divided = divided_by(parameter.name, draft.signature)
+    among = next((one for one in draft.signature.parameters if one.name in divided), None)
+    if among is None:
+        yield f'fill = "arange"{mark}'
+        return
+    extents, _ = _shape(among, draft)
+    yield 'fill = "offsets"'
+    yield f"high = {json.dumps(' * '.join(as_factor(one, extents[1:]) for one in extents))}{mark}"
+
+
+def _marks(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
+    """The range of numbers of which the kernel asks which are below 0, and which are those that it is passed."""
+    marks = marks_of(parameter, draft.signature)
+    if marks is not None:
+        passed = [int(value) for one in marks if (value := _passed(draft, one) or "").isdecimal()]
+        yield f"low = -1\nhigh = {max(passed, default=1) + 2}  # a guess, for the kernel asks which are below 0: check"
+
+
+def _bound(parameter: KernelParameter, draft: Draft) -> str | None:
+    """What whole numbers that the kernel reads are below, and why; None where nothing says so."""
+    if is_asked_alone(parameter.name, draft.signature):
+        return "2  # a guess, for the kernel only asks whether it is zero"
+    if is_taken_by_digits(parameter, draft.signature):
+        return f"{2**31 - 1}  # a guess, for the kernel takes digits of it"
+
+    dynamic = str(draft.launch.keys.get("shared_memory", ""))
+
+    def extents(array: KernelParameter) -> list[str]:
+        if (shared := shared_elements(array.name, draft.signature.body, dynamic)) is not None:
+            return [one for one in [_passed(draft, shared)] if one is not None]
+        return [] if array.width > 1 or array.name in draft.amendments.shapes else _shape(array, draft)[0]
+
+    places = places_said(parameter.name, draft.signature, extents, partial(_passed, draft))
+    return None if places is None else f"{json.dumps(places)}  # a guess, for it says where the kernel reads"
+
+
+def _passed(draft: Draft, name: str) -> str | None:
+    """What a number, a constant or a scalar of the kernel is, as an expression over the sizes."""
+    code = code_only(draft.source)
+    value = draft.launch.values.get(
+        name, name if name in draft.sizes.timed else HostProgram(code).number(name, len(code))
+    )
+    return str(value) if isinstance(value, int | str) else None
+
+
+def _shape(parameter: KernelParameter, draft: Draft) -> tuple[list[str], str]:
+    """The extents of an array, and what is said behind them."""
+    launch, found = draft.launch, draft.amendments.shapes.get(parameter.name)
+    width = f"{parameter.width} * " if parameter.width > 1 else ""
+    if found is not None:
+        return [found], "  # what the kernel as given touches, where it was run: check"
+    if parameter.name in launch.shapes:
+        known = parameter.name in draft.read.shapes
+        said = "  # as the host allocates it" if known else FROM_THE_MODEL
+        said = CHECK if known and parameter.name in launch.supposed else said
+        return [width + as_factor(launch.shapes[parameter.name], width)], said
+    if declared := _declared(parameter, draft):
+        return declared, "  # as it is declared"
+    if parameter.name in draft.reached:
+        reached = width + as_factor(draft.reached[parameter.name], width)
+        return [reached], "  # as far as the kernel's loops and guards go: check"
+    elements = ""
+    of_sizes = all(name in draft.sizes.timed for name in size_names(draft.signature))
+    in_blocks = launch.keys.get("grid_div_x") == ["1"] and of_sizes
+    if "problem_size" in launch.keys and not in_blocks:
+        elements = " * ".join(as_factor(launch.in_elements(one), "*") for one in launch.problem_size)
+    *before, last = array_shape(draft.signature, parameter, elements)
+    return [*before, extent_of_parts(last, parameter, draft.signature)], CHECK
+
+
+def _parts(parameter: KernelParameter, draft: Draft) -> str:
+    """How many addresses a list holds: as the host has it, else as many as there are blocks in the last axis."""
+    known = {**draft.launch.shapes, **draft.amendments.shapes}
+    axes = draft.launch.problem_size
+    names = [name for name in size_names(draft.signature) if re.search(r"(?i)batch|count|num|lists", name)]
+    return known.get(LIST.format(parameter.name)) or next(iter([*names, *axes[::-1], *size_names(draft.signature)]))
+
+
+def _declared(parameter: KernelParameter, draft: Draft) -> list[str]:
+    """The extents that a parameter is declared with, as in `double a[N][N]`; nothing where one is not known."""
+    code = code_only(draft.source)
+    program, found = HostProgram(code), []
+    for text in re.findall(r"\[([^\]]*)\]", parameter.type_text):
+        number = program.number(text, len(code)) if text.strip() else None
+        names = {*re.findall(r"[A-Za-z_]\w*", text)}
+        if number is None and not (names and names <= draft.sizes.timed.keys()):
+            return []
+        found.append(" ".join(text.split()) if number is None else str(number))
+    return found
+
+
+def _valued(key: str, name: str, dtype: str | None, draft: Draft) -> tuple[str, str]:
+    """The value of a scalar or a member of a structure, and how sure that is."""
+    value = draft.launch.values.get(key)
+    if value is not None:
+        known = key in draft.read.values
+        if known and key in draft.launch.usual:
+            return json.dumps(value), _OF_USUAL if isinstance(value, float) else CHECK
+        return json.dumps(value), "  # as the host passes it" if known else FROM_THE_MODEL
+    is_float = dtype is None or is_floating(dtype_named(dtype))
+    is_of_vector = "." in key and name in ("x", "y", "z", "w")  # the w of a colour is no width
+    if name in draft.sizes.timed and not (is_float and is_of_vector):
+        return f'"{name}"', ""
+    usual = next((number for words, number in _USUAL_FRACTIONS.items() if re.fullmatch(words, name)), "1.5")
+    return usual if is_float else "1", CHECK
+
+
+def _fill(parameter: KernelParameter, draft: Draft, *, changed: bool = False) -> str:
+    if parameter.dtype is not None and not is_floating(dtype_named(parameter.dtype)):
+        return "integers"
+    crossed = changed and is_crossed(parameter.name, draft.signature)  # lengths of ways are never negative
+    return "uniform" if crossed or draft.amendments.positive else "normal"
