@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tui_tuner.problem.signature import identifiers, strip_definitions
+from tui_tuner.problem.syntax import identifiers, strip_definitions
 
 SOURCE = """\
 // tile_x is only mentioned here

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_tuner.problem.signature import identifiers, strip_definitions
+from tui_tuner.problem.syntax import identifiers, strip_definitions
 from tui_tuner.strategies.rewriting.rewrite import conflicts, rename_identifiers, rename_in_expression, renames
 
 

@@ -12,9 +12,9 @@ from typing import TypeVar
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.draft.amendments import NO_AMENDMENTS, Amendments
+from tui_tuner.problem.draft.kernel.misplaced import kernel_in_script
 from tui_tuner.problem.draft.problem_file import scaffold
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts
-from tui_tuner.problem.host_code import kernel_in_script
 from tui_tuner.problem.load import Written, problem_in_text
 from tui_tuner.problem.toml_file import read_text
 from tui_tuner.resources import write_whole

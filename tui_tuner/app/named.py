@@ -14,7 +14,7 @@ from tui_tuner.evaluate.devices.choose import recorded_file
 from tui_tuner.evaluate.recorded.problem import problem_beside, problem_of_recording
 from tui_tuner.evaluate.recorded.reading import check_file, is_cache_name, read_recording
 from tui_tuner.problem.draft.kernel.files import file_of_kernels, known_language
-from tui_tuner.problem.host_code import refuse_text
+from tui_tuner.problem.draft.kernel.misplaced import refuse_text
 from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.problem.load import Written, written_in_file
 from tui_tuner.problem.model import Problem

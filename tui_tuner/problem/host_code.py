@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 import re
-import warnings
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
-from tui_tuner.errors import ProblemError
 from tui_tuner.problem.headers import INCLUDE, is_header, is_missing, is_of_host_library, without_climbing
-from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.problem.structures import enumerators
-from tui_tuner.problem.syntax import code_only, spaces
-from tui_tuner.problem.toml_file import read_text
+from tui_tuner.problem.syntax import closing, code_only, spaces
 
 DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\r?\n|[^\n])*", re.MULTILINE)
 """A line of the preprocessor's, with those that continue it."""
@@ -30,10 +24,11 @@ _OF_THE_DEVICE = re.compile(
     r"\b(?:__global__|__device__|__constant__|__shared__|__managed__|constexpr|typedef|using|static_assert)\b"
 )
 _PROTOTYPE = re.compile(r"(?:extern\s*\"[^\"]*\"\s*)?(?:[\w:<>,\[\]]+[\s*&]+)+[\w:]+\s*\([^{}]*\)\s*(?:const\s*)?")
-_KERNEL = re.compile(
+KERNEL = re.compile(
     r"(?:template\s*<[^{}()<>]*>\s*)?(?:extern\s*\"[^\"]*\"\s*|static\s+)*__global__(?:\s+\w+(?:\s*\([^()]*\))?)*?"
     r"\s+(?P<name>\w+)\s*\([^(){};]*\)\s*\{"
 )
+"""The head of a kernel of CUDA."""
 _WORD, _ENDS = re.compile(r"\w+"), re.compile(r"\s*;")
 _CLASS = re.compile(r"(?:template\s*<[^{}()<>]*>\s*)?\b(?:struct|class)\s+(?P<name>\w+)[^;{}()=]*\{")
 _OF_OPENCV = "typedef unsigned char uchar; namespace cv {}"
@@ -52,17 +47,6 @@ _DECLARED = re.compile(
 """What gives a name in a header: a macro, a function, a type, a variable."""
 _LAUNCH = re.compile(r"<\s?<\s?<|\b(?:cuda|hip)Launch(?:Cooperative)?Kernel(?:GGL)?\b")
 _RUNTIME = re.compile(r"\b(?:cuda|hip)(?:Event|Malloc|Free|Memcpy|Memset|Stream|Device|Create|Destroy|Get|Set)\w*\s*\(")
-_IN_PYTHON = re.compile(
-    r"\b__global__\s[^;{}()]*?\b(?P<name>\w+)\s*\("
-    r"|\b(?:__)?kernel\s[^;{}]{0,300}?\bvoid\s+(?P<opencl>\w+)\s*\("
-)
-_NUMBA = re.compile(
-    r"^[ \t]*@(?:numba\.)?cuda\.jit\b[^\n]*\n(?:[ \t]*@[^\n]*\n)*[ \t]*def\s+(?P<name>\w+)", re.MULTILINE
-)
-_NAMED_FILE = re.compile(r"""["'](?P<file>[\w./-]+\.(?:cu|cl|c|cc|cpp))["']""")
-_OF_PYTHON = re.compile(r"^\s*(?:import|from)\s+(?:triton|helion)\b", re.MULTILINE)
-_SAYS_LAUNCH = re.compile(r"\btune_kernel\(|\bpyopencl\b")
-_HIP = re.compile(r"#[ \t]*include[ \t]*[<\"]hip/|\bhip[A-Z]\w+\s*\(")
 _MARK = re.compile(r"[{};]")
 _MAIN = re.compile(r"\bmain\s*\(")
 
@@ -111,7 +95,7 @@ def _unnamed_classes(code: str) -> Iterator[tuple[int, int]]:
     """Where classes with functions of the host begin and end that nothing else names, as one of a program's options."""
     words = Counter(_WORD.findall(code))
     for found in _CLASS.finditer(code):
-        end = _closing_brace(code, found.end() - 1)
+        end = closing(code, found.end() - 1)
         own = code[found.start() : end]
         if "(" not in own or _OF_THE_DEVICE.search(own) or not _ENDS.match(code, end):
             continue
@@ -134,10 +118,10 @@ def _aliases_of(left_out: Collection[str], code: str) -> Iterator[tuple[int, int
 
 def _other_kernels(code: str, kernel: str) -> Iterator[tuple[int, int]]:
     """Where kernels begin and end that are not the one, and that nothing else names."""
-    for found in _KERNEL.finditer(code):
+    for found in KERNEL.finditer(code):
         name = found["name"]
         if name != kernel and len(re.findall(rf"\b{name}\b", code)) == 1:
-            yield found.start(), _closing_brace(code, found.end() - 1)
+            yield found.start(), closing(code, found.end() - 1)
 
 
 def _without_idle_macros(code: str) -> str:
@@ -192,7 +176,7 @@ def _host_parts(code: str) -> Iterator[tuple[int, int]]:
         if mark.group() != "{" or _CONTAINER.fullmatch(code[start:index].strip()):
             start = index = mark.end()
             continue
-        end = _closing_brace(code, index)
+        end = closing(code, index)
         if _is_host_function(code[start:index]) or _is_class_of_host(code[start:index], code[index:end]):
             yield _begin(code, start), end
             start = end
@@ -203,15 +187,6 @@ def _host_parts(code: str) -> Iterator[tuple[int, int]]:
 
 def _begin(code: str, start: int) -> int:
     return start + len(code[start:]) - len(code[start:].lstrip())
-
-
-def _closing_brace(code: str, opening: int) -> int:
-    depth = 0
-    for brace in re.compile(r"[{}]").finditer(code, opening):
-        depth += 1 if brace.group() == "{" else -1
-        if depth == 0:
-            return brace.end()
-    return len(code)
 
 
 def _is_function(head: str) -> bool:
@@ -235,99 +210,3 @@ def _is_class_of_host(head: str, body: str) -> bool:
 def _is_prototype(statement: str) -> bool:
     statement = _TEMPLATE.sub("", statement.strip())
     return not _OF_THE_DEVICE.search(statement) and bool(_PROTOTYPE.fullmatch(statement)) and "=" not in statement
-
-
-def refuse_text(file: Path) -> None:
-    """Refuse a file whose kernel is in another language than its ending says.
-
-    That is CUDA's or OpenCL's text in Python, as for `cupy.RawKernel`, PyOpenCL or kernel_tuner, a script that names
-    the kernel's file, Numba, CUDA in a file of C++, and HIP.
-
-    Raises:
-        ProblemError: it is such a file; with what to do.
-    """
-    if file.suffix == ".py":
-        _refuse_script(file, read_text(file))
-        return
-    is_other = LANGUAGES.get(file.suffix) == "c" or file.suffix == ".hip"
-    if not is_other or file.with_suffix(".toml").exists():
-        return
-    text, own = read_text(file), file.with_suffix(".cu")
-    kernel = _KERNEL.search(code_only(text))
-    if kernel is None or _OF_PYTHON.search(text):
-        return
-    name, run = kernel["name"], f"and run: tuner-tui {own}"
-    if _HIP.search(text):
-        message = f"{name}() is HIP, which no device here runs"
-        hint = f"write it as CUDA into {own.name}, with threadIdx.x, cudaMalloc() and <<<grid, block>>>, {run}"
-    else:
-        message, hint = f"{name}() is CUDA in a file of C or C++", f"name it {own.name}, {run}"
-    raise _refused(message, hint, file, text, text.rfind("__global__", 0, kernel.start("name")))
-
-
-class KernelInScript(NamedTuple):
-    """The text of a Python script that holds kernels of a GPU.
-
-    Attributes:
-        ending: that a file of it has.
-        says_launch: whether the script says how they are launched, in words that are read.
-    """
-
-    text: str
-    ending: str
-    says_launch: bool
-
-
-def parsed_script(text: str) -> ast.Module:
-    """A script's tree, empty where it is none; what Python would warn of is nothing to whoever tunes a kernel."""
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ast.Module([], [])
-
-
-def kernel_in_script(script: str) -> KernelInScript | None:
-    """The only text of a script with kernels; None where there is none, or more than one, or it is put together."""
-    nodes = [] if _OF_PYTHON.search(script) else [*ast.walk(parsed_script(script))]
-    parts = {
-        id(part)
-        for one in nodes
-        if isinstance(one, ast.JoinedStr | ast.BinOp | ast.Attribute)
-        for part in ast.walk(one)
-    }
-    texts = [one.value for one in nodes if isinstance(one, ast.Constant) and isinstance(one.value, str)]
-    found = {one: kernel for one in texts if (kernel := _IN_PYTHON.search(one)) is not None}
-    whole = {one.value for one in nodes if isinstance(one, ast.Constant) and id(one) not in parts}
-    if len(found) != 1 or not found.keys() <= whole:
-        return None
-    [(text, kernel)] = found.items()
-    return KernelInScript(text, ".cu" if kernel["name"] else ".cl", _SAYS_LAUNCH.search(script) is not None)
-
-
-def _refuse_script(file: Path, text: str) -> None:
-    if _OF_PYTHON.search(text):
-        return
-    if (kernel := _IN_PYTHON.search(text)) is not None:
-        title, ending = ("CUDA", ".cu") if kernel["name"] else ("OpenCL", ".cl")
-        own = file.with_suffix(ending)
-        host = f" --host {file}" if _SAYS_LAUNCH.search(text) else ""
-        hint = f"write that text into {own.name}, and run: tuner-tui {own}{host}"
-        if kernel_in_script(text) is not None:
-            hint = f"tuner-tui init {file} writes it into {own.name}, and its problem file; then: tuner-tui {own}"
-        raise _refused(
-            f"{kernel['name'] or kernel['opencl']}() is {title} in a text of Python", hint, file, text, kernel.start()
-        )
-    if (kernel := _NUMBA.search(text)) is not None:
-        hint = f"write it as CUDA into {file.with_suffix('.cu').name}"
-        raise _refused(
-            f"{kernel['name']}() is Numba, which nothing here builds", hint, file, text, kernel.start("name")
-        )
-    for named in _NAMED_FILE.finditer(text):
-        if (kernel_file := file.parent / named["file"]).is_file():
-            hint = f"tuner-tui {kernel_file} --host {file}"
-            raise _refused(f"the kernel of this script is in {named['file']}", hint, file, text, named.start())
-
-
-def _refused(message: str, hint: str, file: Path, text: str, place: int) -> ProblemError:
-    return ProblemError(message, hint=hint, file=file, line=text.count("\n", 0, place) + 1)

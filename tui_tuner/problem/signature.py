@@ -23,26 +23,12 @@ from tui_tuner.problem.syntax import (
     declared_name,
     functions,
     held_before,
-    identifiers,
     name_in,
     parameters_of,
     parse_code,
     split_list,
-    strip_definitions,
 )
 from tui_tuner.text import nearest
-
-__all__ = [
-    "KernelParameter",
-    "KernelSignature",
-    "find_kernel",
-    "find_kernels",
-    "identifiers",
-    "in_namespaces",
-    "same_signature",
-    "strip_definitions",
-]
-
 
 _OF_ATTRIBUTES = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+(__attribute__[ \t]*\(\([^\n]*\)\))[ \t]*$", re.MULTILINE

@@ -13,7 +13,8 @@ from tui_tuner.llm.streams import split_thinking
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.contradiction import without_tautologies
 from tui_tuner.problem.model import Expression, Problem
-from tui_tuner.problem.signature import find_kernel, identifiers, strip_definitions
+from tui_tuner.problem.signature import find_kernel
+from tui_tuner.problem.syntax import identifiers, strip_definitions
 from tui_tuner.prompts import render
 from tui_tuner.strategies.base import Effects, FaultyReply, ReplyType, ask_and_read
 from tui_tuner.strategies.rewriting import situation

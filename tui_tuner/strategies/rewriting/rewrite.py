@@ -14,8 +14,8 @@ from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.contradiction import without_tautologies
 from tui_tuner.problem.expressions import ExpressionError, names_in, respelt
 from tui_tuner.problem.model import Configuration, Expression, Launch, Problem, Value
-from tui_tuner.problem.signature import KernelSignature, find_kernel, identifiers, strip_definitions
-from tui_tuner.problem.syntax import code_only
+from tui_tuner.problem.signature import KernelSignature, find_kernel
+from tui_tuner.problem.syntax import code_only, identifiers, strip_definitions
 
 _WITH_AXIS = re.compile(r"(.*[^_])(?:_([xyzXYZ])|(?<=[a-z0-9])([XYZ]))")
 _BLOCK_SIZE = "blocksize"

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from tui_tuner.problem.draft.host.members import put_in
-from tui_tuner.problem.draft.host.objects import ELEMENT, HostObjects, Supposed, Taken
+from tui_tuner.problem.draft.host.objects import ELEMENT, HostObjects, Supposed, Taken, allocated
 from tui_tuner.problem.draft.host.program import HostProgram
 from tui_tuner.problem.draft.host.statements import appended
 from tui_tuner.problem.signature import KernelParameter
@@ -157,10 +157,8 @@ class HostMemory:
         taken = re.compile(rf"\bcudaMalloc(?P<how>\w*)\s*(?:<[^<>]*>)?\s*\((?=[^;]*?&\s*{re.escape(name)}\b)")
         if (found := next(self._found(taken, name, place), None)) is None:
             return None
-        given = list_at(self._code, found.end() - 1)
-        if found["how"] == "Pitch" and len(given) == 4:  # rows without what a device puts between them
-            return Taken(f"({given[2]}) * ({given[3]})", found.start())
-        return Taken(given[1], found.start()) if len(given) > 1 else None
+        _, nbytes = allocated(found)
+        return Taken(nbytes, found.start()) if nbytes else None
 
     def _buffer(self, name: str, place: int) -> Taken | None:
         """The bytes of an OpenCL buffer, or of the vector that one is made of."""

@@ -38,6 +38,14 @@ class Supposed(Taken):
     """Memory of which the host does not say how much it is: as much as the one other of its kind, or as it copies."""
 
 
+def allocated(call: re.Match[str]) -> tuple[str, str]:
+    """What a call of `cudaMalloc`, or of another of its kind, is given for a pointer and for its bytes."""
+    given = list_at(call.string, call.end() - 1)
+    if call["how"] == "Pitch" and len(given) == 4:  # rows without what a device puts between them
+        return given[0], f"({given[2]}) * ({given[3]})"
+    return (given[0], given[1]) if len(given) > 1 else ("", "")
+
+
 class _Made(NamedTuple):
     """An object's class, what its parameters and members stand for, and where it is made.
 
@@ -85,11 +93,9 @@ class HostObjects:
             return self._of_tensor(name, place)
         own = re.compile(rf"&[\s(]*(?:this\s*->\s*)?{member}" if member else "&")
         for call in _TAKES.finditer(made.body):
-            given = list_at(made.body, call.end() - 1)
-            if len(given) > 1 and own.search(given[0]):
-                is_pitched = call["how"] == "Pitch" and len(given) == 4
-                text = f"({given[2]}) * ({given[3]})" if is_pitched else given[1]
-                return Taken(put_in(text, made.meant), made.place)
+            pointer, nbytes = allocated(call)
+            if nbytes and own.search(pointer):
+                return Taken(put_in(nbytes, made.meant), made.place)
         return None
 
     def member(self, name: str, place: int) -> Taken | None:

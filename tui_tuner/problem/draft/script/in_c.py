@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from tui_tuner.problem.draft.drafted_launch import TunedSpace
+from tui_tuner.problem.draft.kernel.misplaced import parsed_script
 from tui_tuner.problem.draft.script.arithmetic import UNKNOWN
 from tui_tuner.problem.draft.script.formulas import as_lambda
 from tui_tuner.problem.draft.script.tuned_space import tuned_space
 from tui_tuner.problem.draft.script.values import ScriptArray, ScriptValues, called
-from tui_tuner.problem.host_code import parsed_script
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import find_kernels
 

@@ -95,25 +95,14 @@ def _sizes_of_launch(
         launch = replace(
             launch, multiples={**dict.fromkeys([one for one in axes if one in launch.sizes], by), **launch.multiples}
         )
-    emulated, guessed = _usual(launch, signature, toys)
+    usual, guessed = _usual(launch, signature, toys)
     for _ in range(0 if has_emulator else amendments.halvings):
-        _halved(launch, emulated)
-    timed = {name: scaled(size, amendments.doublings) if name in guessed else size for name, size in emulated.items()}
-    while _is_large(launch, emulated, _EMULATED_THREADS, _EMULATED_ELEMENTS):
-        fits = elements_of(launch, emulated) <= _EMULATED_ELEMENTS
-        uncounted = emulated.keys() - counted_in(launch) if fits else set[str]()
-        if not (_halved(launch, emulated, uncounted) or _halved(launch, emulated)):
-            break
-    for name in (one for one in guessed if is_each_with_all(one, launch, signature)):
-        emulated[name] = min(emulated[name], _EMULATED_WITH_ALL)
-    for _ in range(amendments.halvings):
-        _halved(launch, emulated)
-    for rows, elements in _divided(launch, guessed, signature).items():
-        emulated[rows] = max(1, min(emulated[rows], emulated[elements] // OF_EACH))
-        emulated[elements] = min(emulated[elements], OF_EACH * emulated[rows])
-    usual: Tested = "odd" if is_guarded(signature) else "half"
+        _halved(launch, usual)
+    timed = {name: scaled(size, amendments.doublings) if name in guessed else size for name, size in usual.items()}
+    emulated = _emulated(launch, signature, usual, guessed, amendments.halvings)
+    odd_or_half: Tested = "odd" if is_guarded(signature) else "half"
     is_apart = amendments.tested == "apart"
-    how = usual if is_apart else amendments.tested or usual
+    how = odd_or_half if is_apart else amendments.tested or odd_or_half
     small = _tested(launch, emulated, how)
     is_scaled = has_emulator and how != "same"
     others = _enlarged(launch, small, emulated, timed) if is_scaled else _tested(launch, timed, how)
@@ -125,6 +114,30 @@ def _sizes_of_launch(
     for one, like in zip(found, (None, timed, timed, emulated), strict=True):
         make_room(launch, one, like)
     return DraftedSizes(*found)
+
+
+def _emulated(
+    launch: DraftedLaunch,
+    signature: KernelSignature,
+    usual: Mapping[str, int],
+    guessed: Collection[str],
+    halvings: int,
+) -> dict[str, int]:
+    """Sizes that the emulator can do in a while."""
+    emulated = dict(usual)
+    while _is_large(launch, emulated, _EMULATED_THREADS, _EMULATED_ELEMENTS):
+        fits = elements_of(launch, emulated) <= _EMULATED_ELEMENTS
+        uncounted = emulated.keys() - counted_in(launch) if fits else set[str]()
+        if not (_halved(launch, emulated, uncounted) or _halved(launch, emulated)):
+            break
+    for name in (one for one in guessed if is_each_with_all(one, launch, signature)):
+        emulated[name] = min(emulated[name], _EMULATED_WITH_ALL)
+    for _ in range(halvings):
+        _halved(launch, emulated)
+    for rows, elements in _divided(launch, guessed, signature).items():
+        emulated[rows] = max(1, min(emulated[rows], emulated[elements] // OF_EACH))
+        emulated[elements] = min(emulated[elements], OF_EACH * emulated[rows])
+    return emulated
 
 
 def _of_fixed_grid(launch: DraftedLaunch, signature: KernelSignature) -> dict[str, str]:
