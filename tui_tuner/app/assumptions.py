@@ -66,6 +66,8 @@ def assumptions(written: Written, another: str = "") -> Iterator[str]:
         arrays = [one for one in problem.arguments if one.shape is not None and one.output is chosen]
         shapes = {one.name: f" {one.dtype}[{', '.join(map(str, one.shape or []))}]" for one in arrays}
         told.append((title, "shape", shapes))
+    compared = {one.name: f" by {one.compare}" for one in problem.arguments if one.compare}
+    told.append(("compared", "compare", compared))
     plain = {one.name: f" = {one.value}" for one in problem.arguments if one.value is not None}
     told.append(("scalars", "value", plain))
     told.append(("local", "local", {one.name: f" {one.dtype}[{one.local}]" for one in problem.arguments if one.local}))

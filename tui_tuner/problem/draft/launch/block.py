@@ -11,15 +11,21 @@ from tui_tuner.problem.draft.arithmetic.folding import factors
 from tui_tuner.problem.draft.arithmetic.worked_out import evaluated, names
 from tui_tuner.problem.draft.drafted_launch import MOST_THREADS
 from tui_tuner.problem.draft.kernel.device_words import is_warp
-from tui_tuner.problem.draft.kernel.guesses import AXES, TOLD_APART, dimensions, is_written
+from tui_tuner.problem.draft.kernel.guesses import (
+    AXES,
+    TOLD_APART,
+    block_values,
+    dimensions,
+    extents_around,
+    is_written,
+)
+from tui_tuner.problem.draft.kernel.parts import is_of_block, parts_of
 from tui_tuner.problem.draft.launch.reading import LaunchReading
 from tui_tuner.problem.syntax import name_in
 
 _ASKS = re.compile(r"\bblockDim\b|\bblock_?(?:size|dim)\w*|\b(?:num_threads|size|dim_threads|group_dim|num_tiles)\s*\(")
 """What a kernel that may have other blocks says: their extent, or that of a group of CUDA's."""
 _NAME = re.compile(r"[A-Za-z_]\w*")
-_ASSIGNED = re.compile(r"\b([A-Za-z_]\w*)\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)(?=((?:[^;{}(),]|\((?:[^()]|\([^()]*\))*\))*))")
-"""A variable and what it is made, or made more by."""
 _OWN_SHARED = re.compile(r"(?<!\bextern )__shared__")
 """Shared memory of a size that the kernel's text gives, as one made for its block."""
 TILE = "block_size_x"
@@ -42,7 +48,7 @@ class DraftedBlock:
         self._block, self._words = reading.block, reading.words
         self._place = reading.launch.place
         self._body = reading.program.without_macros(self._signature.body)
-        is_fixed = self._is_counted_by()
+        is_fixed = self._is_counted_by() and not parts_of(self._signature, reading.program.code)
         self.macros = [] if is_fixed else self._tunable_macros()
         self.tile = 0 if is_fixed else self._number_of(template)
         self.made, self.extents = self._fixed(template, is_fixed)
@@ -56,20 +62,9 @@ class DraftedBlock:
         return any(
             is_written(one.name, self._signature)
             for one in self._signature.parameters
-            if self._is_counted_in_blocks(one.name) or (self._is_of_block(one.name) and self._begins_at_its_extent())
+            if self._is_counted_in_blocks(one.name)
+            or (is_of_block(one.name, self._signature.body) and self._begins_at_its_extent())
         )
-
-    def _is_of_block(self, name: str) -> bool:
-        index = re.search(rf"\b{re.escape(name)}\s*\[([^][;]*\bblockIdx\b[^][;]*)\]\s*=(?!=)", self._signature.body)
-        return index is not None and not self._of_threads().intersection(_NAME.findall(index[1]))
-
-    def _of_threads(self) -> set[str]:
-        """What differs from thread to thread of a block: its number, and variables that it goes into."""
-        found, more = set[str](), {"threadIdx"}
-        while not more <= found:
-            found |= more
-            more = {name for name, text in _ASSIGNED.findall(self._signature.body) if found & {*_NAME.findall(text)}}
-        return found
 
     def _is_counted_in_blocks(self, name: str) -> bool:
         """Whether the host takes memory for so many blocks, and not for whole blocks of elements."""
@@ -84,6 +79,17 @@ class DraftedBlock:
         extent = rf"\b(?:{'|'.join(['blockDim', *map(re.escape, own)])})\b"
         place, between = r"\bblockIdx\b", r"[^;,{}]*\*[^;,{}]*"
         return re.search(rf"{place}{between}{extent}|{extent}{between}{place}", self._signature.body) is not None
+
+    def least(self) -> dict[str, int]:
+        """The smallest extent that a draft tries along each axis, by the name of the block's tunable there."""
+        given = self.defaults()
+        tried = [min(one) for one in block_values(self._signature)]
+        found = {f"block_size_{axis}": number for axis, number in zip(AXES, tried, strict=False)}
+        for axis, (text, _) in zip(AXES, self._block, strict=False):
+            name = self.macro_of(text) or (TILE if self.tile and axis == "x" else "")
+            if name in given:
+                found[f"block_size_{axis}"] = min(extents_around(given[name]))
+        return found
 
     def macro_of(self, text: str) -> str | None:
         """The macro that an extent of the block is."""

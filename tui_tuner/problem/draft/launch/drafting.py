@@ -28,6 +28,7 @@ from tui_tuner.problem.draft.host.program import HostProgram
 from tui_tuner.problem.draft.host.types import deduced, open_type, with_bytes_of_arrays
 from tui_tuner.problem.draft.kernel.device_words import local_headers, words_of_device
 from tui_tuner.problem.draft.kernel.guesses import AXES, dimensions, extents_around, is_flag_alone, size_names
+from tui_tuner.problem.draft.kernel.parts import parts_of
 from tui_tuner.problem.draft.launch.block import TILE, DraftedBlock
 from tui_tuner.problem.draft.launch.names import HostedKernel, LaunchNames
 from tui_tuner.problem.draft.launch.promises import (
@@ -159,7 +160,9 @@ class _Drafting:
         reading, made = self._reading, self._drafted_block.made
         keys: Keys = {"block_size": self._drafted_block.extents} if made else {}
         keys = {**keys, **self._grid_keys(), **self._shared()}
-        shapes = {name: self._in_numbers(node) for name, node in self._shapes.items()}
+        parts = {} if "" in made else parts_of(self._signature, self._program.code)
+        in_numbers = {name: self._in_least if name in parts else self._in_numbers for name in self._shapes}
+        shapes = {name: in_numbers[name](node) for name, node in self._shapes.items()}
         used = self._used(keys, shapes)
         values = dict(self._values(used))
         local = {name: self._in_block_names(node) for name, node in local_memory(reading)}
@@ -248,6 +251,13 @@ class _Drafting:
         text = ast.unparse(node)
         for axis, (_, number) in zip(AXES, self._block, strict=False):
             text = re.sub(rf"\bblock_size_{axis}\b", "1" if number is None else ast.unparse(number), text)
+        return said_again(text)
+
+    def _in_least(self, node: ast.expr) -> str:
+        """An expression with the smallest extents of the block that are tried: as many blocks as there may be."""
+        text = ast.unparse(node)
+        for name, number in self._drafted_block.least().items():
+            text = re.sub(rf"\b{name}\b", str(number), text)
         return said_again(text)
 
     def _shared(self) -> Keys:

@@ -85,6 +85,9 @@ def _array(parameter: KernelParameter, written: Mapping[str, bool], draft: Draft
         certain = is_written(parameter.name, draft.signature)
         said = "  # the text writes it" if certain else draft.mark(parameter.name, draft.facts.outputs)
         yield f"output = true{said}"
+        if (how := draft.parts.get(parameter.name)) is not None:
+            yield f'compare = "{how}"  # of the parts that blocks leave, which something combines: a guess: check'
+            return
         if parameter.name in draft.amendments.one_value:
             yield "one_value = true  # at these inputs, as a status does: check"
         in_part = parameter.name in draft.amendments.filled
@@ -281,6 +284,8 @@ def _shape(parameter: KernelParameter, draft: Draft) -> tuple[list[str], str]:
         return [width + as_factor(launch.shapes[parameter.name], width)], said
     if declared := _declared(parameter, draft):
         return declared, "  # as it is declared"
+    if parameter.name in draft.parts:
+        return [draft.most_blocks()], "  # as many as there are blocks at most: check"
     if parameter.name in draft.reached:
         reached = width + as_factor(draft.reached[parameter.name], width)
         return [reached], "  # as far as the kernel's loops and guards go: check"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tui_tuner.problem.argument import Comparison
 from tui_tuner.problem.draft.amendments import Amendments
 from tui_tuner.problem.draft.constants import DraftedConstant
 from tui_tuner.problem.draft.drafted_launch import DraftedLaunch
+from tui_tuner.problem.draft.kernel.guesses import AXES, as_factor, block_values, elements_along
 from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL, ProposedFacts
 from tui_tuner.problem.draft.sizes.drafted import DraftedSizes
 from tui_tuner.problem.model import Language
@@ -29,6 +32,7 @@ class Draft:
         is_launched: whether either says anything of it.
         options: what the host builds the kernel with.
         reached: elements of arrays, as far as the kernel's text reaches into them.
+        parts: outputs in which each block leaves a part of the result, and by what these make it.
     """
 
     file: Path
@@ -45,7 +49,20 @@ class Draft:
     constants: Sequence[DraftedConstant]
     options: Sequence[str]
     reached: Mapping[str, str]
+    parts: Mapping[str, Comparison]
 
     def mark(self, name: str, proposed: Container[str]) -> str:
         """How sure a line is that the host's code does not say."""
         return FROM_THE_MODEL if name in proposed else CHECK
+
+    def most_blocks(self) -> str:
+        """How many blocks a launch has with the smallest extents that a draft tries, over the sizes."""
+        least = {f"block_size_{axis}": min(one) for axis, one in zip(AXES, block_values(self.signature), strict=False)}
+        found = []
+        for axis, size in zip(AXES, self.launch.problem_size or elements_along(self.signature), strict=False):
+            divisors = self.launch.keys.get(f"grid_div_{axis}", [f"block_size_{axis}"])
+            by = " * ".join(as_factor(one, divisors[1:]) for one in divisors)
+            for name, number in least.items():
+                by = re.sub(rf"\b{name}\b", str(number), by)
+            found.append(size if by == "1" else f"ceil_div({size}, {by})")
+        return " * ".join(as_factor(one, found[1:]) for one in found)

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
+from tui_tuner.problem.c_types import dtype_of
 from tui_tuner.problem.draft.drafted_launch import DraftedLaunch, TunedSpace
 from tui_tuner.problem.draft.kernel.device_words import header_directories
 from tui_tuner.problem.draft.kernel.guesses import (
     AXES,
     as_factor,
     block_values,
-    dimensions,
+    elements_along,
     most_threads,
-    size_names,
     usual_block,
 )
 from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL
 from tui_tuner.problem.draft.text.arguments import argument_lines, moved_once
 from tui_tuner.problem.draft.text.draft import CHECK, Draft
+from tui_tuner.problem.dtypes import dtype_named
 from tui_tuner.problem.host_code import DIRECTIVE
 from tui_tuner.problem.languages import COMPILED_LANGUAGES, LANGUAGES
 from tui_tuner.problem.model import Language
@@ -85,7 +86,7 @@ def _launch_as_given(draft: Draft) -> Iterator[str]:
     where = f"as the host launches it in line {launch.line}" if launch.line else "the file launches it nowhere"
     usual = "; the device says how many blocks, here a usual number is taken: check" if launch.of_device else ""
     yield f"[launch]  # {where}{usual}"
-    keys = {"problem_size": _elements_along(draft.signature), **launch.keys}
+    keys = {"problem_size": elements_along(draft.signature), **launch.keys}
     for key, value in keys.items():
         yield f"{key} = {json.dumps(value)}{'' if key in draft.read.keys else draft.mark(key, draft.facts.keys)}"
 
@@ -158,30 +159,22 @@ def _launch(signature: KernelSignature, language: Language) -> Iterator[str]:
     if not COMPILED_LANGUAGES[language].has_blocks:
         yield "problem_size = [1]"
         return
-    yield f"problem_size = {json.dumps(_elements_along(signature))}{CHECK}"
+    yield f"problem_size = {json.dumps(elements_along(signature))}{CHECK}"
+    if (shared := _shared_of_threads(signature)) is not None:
+        yield f"shared_memory = {json.dumps(shared)}{CHECK}"
     if _own_block_names(signature):
         yield f"block_size = {json.dumps(usual_block(signature))}{CHECK}"
 
 
-def _elements_along(signature: KernelSignature) -> list[str]:
-    """The threads along each axis: as many as the kernel's guards say of it, else one of its sizes after another.
-
-    Along an axis whose threads it tells apart and whose blocks it does not there is one block.
-    """
-    names = size_names(signature)
-    usual = [names[min(axis, len(names) - 1)] for axis in range(dimensions(signature))]
-    return [_said_along(axis, names, signature.body) or name for axis, name in enumerate(usual)]
-
-
-def _said_along(axis: int, names: Sequence[str], body: str) -> str | None:
-    blocks = rf"\bblockIdx\s*\.\s*{AXES[axis]}\b|\bget_(?:group|global)_id\s*\(\s*{axis}\s*\)"
-    if axis and not re.search(blocks, body):
-        return "1"
-    places = re.findall(rf"\b(\w+)\s*=(?!=)[^;,=]*(?:{blocks})", body)
-    guarded = "|".join(map(re.escape, places)) or "(?!)"
-    limits = rf"\b(?:{guarded})\s*(?:<|>=)\s*({'|'.join(map(re.escape, names))})\b(?!\s*[-+*/.(\[])"
-    said = {*re.findall(limits, body)}
-    return said.pop() if len(said) == 1 else None
+def _shared_of_threads(signature: KernelSignature) -> str | None:
+    """The bytes of dynamic shared memory, of which nobody says how many: an element for each thread of a block."""
+    declared = re.search(r"\bextern\s+__shared__\s+(?:__align__\s*\(\d+\)\s*)?([\w ]+?)\s*\w+\s*\[", signature.body)
+    if declared is None:
+        return None
+    dtype, width = dtype_of(declared[1], "cuda", {})
+    nbytes = width * dtype_named(dtype or "float32").itemsize
+    axes = AXES[: len(block_values(signature))]
+    return " * ".join([str(nbytes), *(f"block_size_{axis}" for axis in axes)])
 
 
 def _own_block_names(signature: KernelSignature) -> bool:
