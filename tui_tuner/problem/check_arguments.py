@@ -38,12 +38,7 @@ def check_arguments(problem: Problem, signature: KernelSignature, place: KeyLoca
         parameter = None if argument.constant or argument.name in pointed else next(parameters)
         if parameter is not None and _check_structure(argument, index, parameter, problem, place):
             parameter = None  # more than its members is not to be held against it
-        found = None if parameter is None else _unlike(argument, parameter)
-        if (
-            parameter is not None
-            and found is not None
-            and not (found[0] == "dtype" and _may_be_bytes(parameter, problem))
-        ):
+        if parameter is not None and (found := _unlike(argument, parameter, problem)) is not None:
             key, reason = found
             hint = f"the kernel has: {_declared(parameter)}"
             raise place.error(f"argument '{argument.name}' {reason}", "arguments", index, key, hint=hint)
@@ -136,11 +131,11 @@ def _declared(parameter: KernelParameter) -> str:
     return f"{parameter.type_text} {parameter.name}".strip()
 
 
-def _unlike(argument: Argument, parameter: KernelParameter) -> tuple[str, str] | None:
+def _unlike(argument: Argument, parameter: KernelParameter, problem: Problem) -> tuple[str, str] | None:
     """The key that does not fit the parameter, and why."""
     if reason := why_not_passable(parameter):
         return "name", reason
-    return _of_another_kind(argument, parameter) or _of_other_elements(argument, parameter)
+    return _of_another_kind(argument, parameter) or _of_other_elements(argument, parameter, problem)
 
 
 def _of_another_kind(argument: Argument, parameter: KernelParameter) -> tuple[str, str] | None:
@@ -161,9 +156,10 @@ def _of_another_kind(argument: Argument, parameter: KernelParameter) -> tuple[st
     return None
 
 
-def _of_other_elements(argument: Argument, parameter: KernelParameter) -> tuple[str, str] | None:
+def _of_other_elements(argument: Argument, parameter: KernelParameter, problem: Problem) -> tuple[str, str] | None:
     if parameter.dtype not in (None, argument.dtype) and not holds_bits(argument.dtype, parameter.dtype):
-        return "dtype", f"is {parameter.dtype} in the kernel, not {argument.dtype}"
+        is_other = not _may_be_bytes(parameter, problem)
+        return ("dtype", f"is {parameter.dtype} in the kernel, not {argument.dtype}") if is_other else None
     if argument.output and parameter.const:
         return "output", "is const in the kernel and cannot be an output"
     return None
@@ -211,8 +207,7 @@ def _check_pointed(name: str, pointee: str, member: str, problem: Problem, place
     """Hold an array against the type of the member that points to it."""
     index = [argument.name for argument in problem.arguments].index(name)
     parameter = pointed_array(name, pointee, code_only(problem.source_text), problem.language, member)
-    found = _unlike(problem.arguments[index], parameter)
-    if found is not None and not (found[0] == "dtype" and _may_be_bytes(parameter, problem)):
+    if (found := _unlike(problem.arguments[index], parameter, problem)) is not None:
         key, reason = found
         hint = f"the source has: {pointee} {member}"
         raise place.error(f"argument '{name}' {reason}", "arguments", index, key, hint=hint)

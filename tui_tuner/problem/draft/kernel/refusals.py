@@ -49,31 +49,31 @@ def refuse_unusable(signature: KernelSignature, file: Path, code: str, language:
     Raises:
         ProblemError: with what to write instead.
     """
-
-    def refused(parameter: KernelParameter, reason: str, hint: str) -> ProblemError:
-        message = f"argument '{parameter.name}' of {signature.name}() {reason}"
-        return ProblemError(message, hint=hint, file=file, line=signature.line)
-
     for parameter in signature.parameters:
-        written = (type_words(parameter.type_text) or [""])[0]
-        if (unfillable := _why_unfillable(parameter.type_text)) is not None:
-            used = _lines_with(parameter.name, signature, code)
-            raise refused(parameter, f"is of type {parameter.type_text}, {unfillable[0]}", f"{unfillable[1]}{used}")
-        if why := _why_no_structure(parameter, signature, code):
-            raise refused(parameter, *why)
-        if parameter.members is not None:
-            continue
-        if parameter.pointer and parameter.dtype is None and written in _NO_NUMBERS:
-            hint = "make the kernel a template of this type, so that it can be tuned for half or float"
-            raise refused(parameter, f"is of {written}, a type of numbers that no problem file has", hint)
-        if fault := why_not_passable(parameter):
-            raise refused(parameter, fault, "write a kernel around it that takes arrays and scalars")
+        if (why := _why_no_argument(parameter, signature, code)) is not None:
+            message = f"argument '{parameter.name}' of {signature.name}() {why[0]}"
+            raise ProblemError(message, hint=why[1], file=file, line=signature.line)
     _refuse_barriers_of_the_grid(signature, file)
     _refuse_any_order(signature, file, code)
     if not outputs(signature):
         message = f"{signature.name}() has no array to write to, so nothing could be verified"
         hint = "a pointer without const is an output" + _RETURNED * (language == "c")
         raise ProblemError(message, hint=hint, file=file, line=signature.line)
+
+
+def _why_no_argument(parameter: KernelParameter, signature: KernelSignature, code: str) -> tuple[str, str] | None:
+    """Why no argument can be given for a parameter, and what to write instead; None where one can."""
+    if (unfillable := _why_unfillable(parameter.type_text)) is not None:
+        used = _lines_with(parameter.name, signature, code)
+        return f"is of type {parameter.type_text}, {unfillable[0]}", f"{unfillable[1]}{used}"
+    if (why := _why_no_structure(parameter, signature, code)) is not None or parameter.members is not None:
+        return why
+    written = (type_words(parameter.type_text) or [""])[0]
+    if parameter.pointer and parameter.dtype is None and written in _NO_NUMBERS:
+        hint = "make the kernel a template of this type, so that it can be tuned for half or float"
+        return f"is of {written}, a type of numbers that no problem file has", hint
+    fault = why_not_passable(parameter)
+    return (fault, "write a kernel around it that takes arrays and scalars") if fault else None
 
 
 def _why_unfillable(type_text: str) -> tuple[str, str] | None:

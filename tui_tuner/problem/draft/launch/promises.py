@@ -38,14 +38,8 @@ def drawn_in(reading: LaunchReading) -> Iterator[tuple[str, tuple[int, str]]]:
     """
     offsets = arrays_of_offsets(reading.signature)
     for given, parameter in reading.arguments:
-        if (
-            not parameter.pointer
-            or parameter.dtype is None
-            or "int" not in parameter.dtype
-            or parameter.name in offsets
-        ):
-            continue
-        found = reading.memory.drawn(given, reading.launch.place)
+        is_whole = parameter.pointer and "int" in (parameter.dtype or "") and parameter.name not in offsets
+        found = reading.memory.drawn(given, reading.launch.place) if is_whole else None
         if found is not None:
             with suppress(NotArithmetic):
                 node = reading.expression(found.number, found.place)
@@ -88,16 +82,18 @@ def multiples_in(reading: LaunchReading) -> dict[str, ast.expr]:
     threads count a part of (`rows * columns / 2`) it is what the kernel divides by the same number.
     """
     found: dict[str, ast.expr] = {}
+    for size, by in _divisions(reading):
+        is_size = isinstance(size, ast.Name) and size.id in reading.roots
+        if is_size and not is_of_block(by) and (name := ast.unparse(size)) != ast.unparse(by):
+            found.setdefault(name, by)
+    for name, divisor in sorted(_divided(reading)):
+        own = ast.Name(divisor)
+        found[name] = ast.BinOp(found[name], ast.Mult(), own) if name in found else own
+    return found
 
-    def keep(size: ast.expr, by: ast.expr) -> None:
-        if (
-            isinstance(size, ast.Name)
-            and size.id in reading.roots
-            and not is_of_block(by)
-            and ast.unparse(by) != size.id
-        ):
-            found.setdefault(size.id, by)
 
+def _divisions(reading: LaunchReading) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What the host divides, or says to be divided, without a remainder, or the kernel parts, and by what."""
     written, place = axes(reading.program, reading.launch.grid, reading.launch.place)
     nodes = list(reading.passed.values())
     for text in written:
@@ -106,16 +102,11 @@ def multiples_in(reading: LaunchReading) -> dict[str, ast.expr]:
     nodes += [node for shape in reading.shapes.values() for node in ast.walk(shape) if isinstance(node, ast.BinOp)]
     for node in nodes:
         if isinstance(node, ast.BinOp) and is_quotient(node):
-            keep(node.left, node.right)
+            yield node.left, node.right
     for one in _ASSERTED.finditer(reading.program.code):
         with suppress(NotArithmetic):
-            keep(*(reading.expression(one[part], one.start()) for part in ("size", "by")))
-    for size, by in _parted(reading):
-        keep(size, by)
-    for name, divisor in sorted(_divided(reading)):
-        own = ast.Name(divisor)
-        found[name] = ast.BinOp(found[name], ast.Mult(), own) if name in found else own
-    return found
+            yield reading.expression(one["size"], one.start()), reading.expression(one["by"], one.start())
+    yield from _parted(reading)
 
 
 def _divided(reading: LaunchReading) -> set[tuple[str, str]]:

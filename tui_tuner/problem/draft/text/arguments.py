@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -22,7 +22,6 @@ from tui_tuner.problem.draft.kernel.guesses import (
     is_taken_by_digits,
     is_written,
     marks_of,
-    outputs,
     size_names,
 )
 from tui_tuner.problem.draft.kernel.offsets import arrays_of_offsets, divided_by, extent_of_parts
@@ -52,7 +51,6 @@ def argument_lines(draft: Draft) -> Iterator[str]:
 
 
 def _arguments(draft: Draft) -> Iterator[str]:
-    written = _written(draft)
     for position, parameter in enumerate(draft.signature.parameters, 1):
         yield ""
         behind = f", which {parameter.behind} points to" if parameter.behind else ""
@@ -67,44 +65,57 @@ def _arguments(draft: Draft) -> Iterator[str]:
         elif parameter.local:
             yield from _local(parameter, draft)
         elif parameter.pointer:
-            yield from _array(parameter, written, draft)
+            yield from _array(parameter, draft)
         else:
             value, said = _valued(parameter.name, parameter.name, parameter.dtype, draft)
             yield f"value = {value}{said}"
 
 
-def _array(parameter: KernelParameter, written: Mapping[str, bool], draft: Draft) -> Iterator[str]:
+def _array(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
     extents, said = _shape(parameter, draft)
     counted = [_parts(parameter, draft)] if parameter.is_list else []
     yield f"shape = {json.dumps([*counted, *extents])}{said}"
     yield from ["addresses = true  # a list of the addresses of so many arrays"] * len(counted)
-    proposed = draft.facts.fills.get(parameter.name)
     if counts_blocks(parameter.name, draft.signature):
         yield 'fill = "zeros"  # blocks count in it, and the last one sets it back: no output'
-    elif parameter.name in written and not parameter.const:
-        certain = is_written(parameter.name, draft.signature)
-        said = "  # the text writes it" if certain else draft.mark(parameter.name, draft.facts.outputs)
-        yield f"output = true{said}"
-        if (how := draft.parts.get(parameter.name)) is not None:
-            yield f'compare = "{how}"  # of the parts that blocks leave, which something combines: a guess: check'
-            return
-        if parameter.name in draft.amendments.one_value:
-            yield "one_value = true  # at these inputs, as a status does: check"
-        in_part = parameter.name in draft.amendments.filled
-        why = "the kernel writes it in part" if in_part else "the kernel seems to read it too"
-        if proposed is not None and (in_part or written[parameter.name]):
-            yield from proposed.lines()
-        elif in_part or written[parameter.name]:
-            held = draft.launch.held.get(parameter.name, "")
-            fill, said = _content_before(
-                held, parameter.name, draft.signature.body, _fill(parameter, draft, changed=True)
-            )
-            yield f'fill = "{fill}"  # {why}: its content before each launch{said}'
-            yield from _marks(parameter, draft)
-    elif parameter.name in draft.launch.drawn:
+    elif parameter.name in draft.outputs and not parameter.const:
+        yield from _output(parameter, draft)
+    else:
+        yield from _input(parameter, draft)
+
+
+def _output(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
+    """An output, with what it holds before each launch where that counts."""
+    yield _said_of_output(parameter, draft)
+    if (how := draft.parts.get(parameter.name)) is not None:
+        yield f'compare = "{how}"  # of the parts that blocks leave, which something combines: a guess: check'
+        return
+    if parameter.name in draft.amendments.one_value:
+        yield "one_value = true  # at these inputs, as a status does: check"
+    if not draft.outputs[parameter.name]:
+        return
+    if (proposed := draft.facts.fills.get(parameter.name)) is not None:
+        yield from proposed.lines()
+        return
+    in_part = parameter.name in draft.amendments.filled
+    why = "the kernel writes it in part" if in_part else "the kernel seems to read it too"
+    held, usual = draft.launch.held.get(parameter.name, ""), _fill(parameter, draft, changed=True)
+    fill, said = _content_before(held, parameter.name, draft.signature.body, usual)
+    yield f'fill = "{fill}"  # {why}: its content before each launch{said}'
+    yield from _marks(parameter, draft)
+
+
+def _said_of_output(parameter: KernelParameter, draft: Draft) -> str:
+    certain = is_written(parameter.name, draft.signature)
+    return f"output = true{'  # the text writes it' if certain else draft.mark(parameter.name, draft.facts.outputs)}"
+
+
+def _input(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
+    """The fill of an input, where another than the usual one suits it."""
+    if parameter.name in draft.launch.drawn:
         low, high = draft.launch.drawn[parameter.name]
         yield f'fill = "integers"\nlow = {low}\nhigh = {json.dumps(high)}  # as the host fills it'
-    elif proposed is not None:
+    elif (proposed := draft.facts.fills.get(parameter.name)) is not None:
         yield from proposed.lines()
     elif parameter.name in arrays_of_offsets(draft.signature):
         yield from _offsets(parameter, draft)
@@ -131,7 +142,7 @@ def _content_before(held: str, name: str, body: str, usual: str) -> tuple[str, s
 
 def moved_once(draft: Draft) -> str:
     """The bytes of all arrays together as an expression, twice those of what is written over what was read."""
-    written, found = _written(draft), dict[str, int]()
+    found = dict[str, int]()
     for one in draft.signature.parameters:
         if not one.is_array:
             continue
@@ -140,7 +151,7 @@ def moved_once(draft: Draft) -> str:
         of_structures = 1 if in_bytes else structure_bytes(one.members or ())
         each = of_structures if one.members else dtype_named(one.dtype or "float32").itemsize
         elements = " * ".join(as_factor(extent, "*") for extent in extents)
-        times = 2 if one.name in written and (written[one.name] or one.name in draft.amendments.filled) else 1
+        times = 2 if draft.outputs.get(one.name) else 1
         found[elements] = found.get(elements, 0) + each * times
     return " + ".join(re.sub(r" \* 1$", "", f"{number} * {one}") for one, number in found.items()) or "1"
 
@@ -183,9 +194,8 @@ def _structures(parameter: KernelParameter, members: Sequence[Field], draft: Dra
     is_known = parameter.name in draft.amendments.shapes
     yield 'dtype = "uint8"  # the bytes of structures'
     yield f"shape = {json.dumps(extents if is_known else [*extents, structure_bytes(members)])}{said}"
-    if parameter.name in _written(draft) and not parameter.const:
-        certain = is_written(parameter.name, draft.signature)
-        yield f"output = true{'  # the text writes it' if certain else draft.mark(parameter.name, draft.facts.outputs)}"
+    if parameter.name in draft.outputs and not parameter.const:
+        yield _said_of_output(parameter, draft)
     yield "members = [  # of each, in the order of its declaration"
     for one in members:
         keys = f'name = "{one.name}", dtype = "{one.dtype}"'
@@ -209,18 +219,6 @@ def _constants(draft: Draft) -> Iterator[str]:
             yield f'fill = "integers"\nlow = {one.drawn[0]}\nhigh = {one.drawn[1]}  # as the host fills it'
         elif draft.amendments.positive and is_floating(dtype_named(one.dtype)):
             yield f'fill = "uniform"{_POSITIVE}'
-
-
-def _written(draft: Draft) -> dict[str, bool]:
-    """The arrays that are outputs, and whether the kernel seems to read them too.
-
-    What the text writes is one for certain; where it writes none itself, what is proposed is.
-    """
-    read = {one: reads for one, reads in outputs(draft.signature).items() if one not in draft.amendments.unwritten}
-    writable = {one.name for one in draft.signature.parameters if one.is_array and not one.const}
-    proposed = {name: name in draft.facts.fills for name in sorted(draft.facts.outputs & writable)}
-    certain = {name: reads for name, reads in read.items() if is_written(name, draft.signature)}
-    return {**proposed, **certain} or read
 
 
 def _offsets(parameter: KernelParameter, draft: Draft) -> Iterator[str]:

@@ -5,13 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from tui_tuner.problem.argument import Comparison
 from tui_tuner.problem.draft.amendments import Amendments
 from tui_tuner.problem.draft.constants import DraftedConstant
 from tui_tuner.problem.draft.drafted_launch import DraftedLaunch
-from tui_tuner.problem.draft.kernel.guesses import AXES, as_factor, block_values, elements_along
+from tui_tuner.problem.draft.kernel.guesses import (
+    AXES,
+    as_factor,
+    block_values,
+    elements_along,
+    is_written,
+    outputs,
+)
 from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL, ProposedFacts
 from tui_tuner.problem.draft.sizes.drafted import DraftedSizes
 from tui_tuner.problem.model import Language
@@ -50,6 +58,19 @@ class Draft:
     options: Sequence[str]
     reached: Mapping[str, str]
     parts: Mapping[str, Comparison]
+
+    @cached_property
+    def outputs(self) -> dict[str, bool]:
+        """The arrays that are outputs, and whether what they hold before a launch seems to count.
+
+        What the text writes is one for certain; where it writes none itself, what is proposed is.
+        """
+        read = {one: reads for one, reads in outputs(self.signature).items() if one not in self.amendments.unwritten}
+        writable = {one.name for one in self.signature.parameters if one.is_array and not one.const}
+        proposed = {name: name in self.facts.fills for name in sorted(self.facts.outputs & writable)}
+        certain = {name: reads for name, reads in read.items() if is_written(name, self.signature)}
+        found = {**proposed, **certain} or read
+        return {name: reads or name in self.amendments.filled for name, reads in found.items()}
 
     def mark(self, name: str, proposed: Container[str]) -> str:
         """How sure a line is that the host's code does not say."""
