@@ -101,16 +101,15 @@ def _power(base: float, exponent: float) -> float:
     return float(power) if isinstance(power, float) else int(power)
 
 
-_ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+ARITHMETIC: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
-    ast.Pow: _power,
 }
-
+"""What operators make of two numbers."""
 
 _OF_BITS = {
     ast.BitAnd: "&",
@@ -129,7 +128,7 @@ def _sign(operation: ast.operator | ast.unaryop) -> str:
 
 
 def _binary(node: ast.BinOp) -> NodeFunction:
-    operate = _ARITHMETIC.get(type(node.op))
+    operate = _power if isinstance(node.op, ast.Pow) else ARITHMETIC.get(type(node.op))
     if operate is None:
         raise ExpressionError(f"the operator '{_sign(node.op)}' is not allowed")
     left, right = _operand(node.left), _operand(node.right)
@@ -165,20 +164,20 @@ def _logical(node: ast.BoolOp) -> NodeFunction:
     return value
 
 
-_ORDER: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
+_ORDER = (operator.lt, operator.le, operator.gt, operator.ge)
+COMPARISONS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
+    **dict(zip((ast.Lt, ast.LtE, ast.Gt, ast.GtE), _ORDER, strict=True)),
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
 }
-_EQUALITY: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {ast.Eq: operator.eq, ast.NotEq: operator.ne}
+"""Whether comparisons hold of two values."""
 
 
 def _comparison(node: ast.Compare) -> NodeFunction:
     if isinstance(node.ops[0], ast.In | ast.NotIn):
         return _membership(node)
     links = [_link(type(kind)) for kind in node.ops]
-    ordered = [link in _ORDER.values() for link in links]
+    ordered = [link in _ORDER for link in links]
     sides = [
         _ordered(side) if before or after else _compared(side)
         for side, before, after in zip(
@@ -208,7 +207,7 @@ def _ordered(node: ast.expr) -> NodeFunction:
 
 
 def _link(kind: type[ast.cmpop]) -> Callable[[Any, Any], bool]:
-    link = _EQUALITY.get(kind) or _ORDER.get(kind)
+    link = COMPARISONS.get(kind)
     if link is None:
         raise ExpressionError(f"the comparison {kind.__name__} is not allowed here")
     return link

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+
+from tui_tuner.problem.expression_nodes import ARITHMETIC, COMPARISONS
 
 
 def has_root(node: ast.expr) -> bool:
@@ -54,9 +56,8 @@ class _Folding(ast.NodeTransformer):
         left, right = node.left, node.comparators[0]
         if not (isinstance(left, ast.Constant) and isinstance(right, ast.Constant)):
             return node
-        one, other = float(str(left.value)), float(str(right.value))
-        holds = {ast.Eq: one == other, ast.NotEq: one != other, ast.Lt: one < other, ast.Gt: one > other}
-        return ast.Constant(int(holds.get(type(node.ops[0]), one <= other if _is_most(node) else one >= other)))
+        holds = COMPARISONS[type(node.ops[0])]
+        return ast.Constant(int(holds(float(str(left.value)), float(str(right.value)))))
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         self.generic_visit(node)
@@ -69,10 +70,6 @@ class _Folding(ast.NodeTransformer):
         if isinstance(node.test, ast.Constant):
             return node.body if node.test.value else node.orelse
         return node
-
-
-def _is_most(node: ast.Compare) -> bool:
-    return isinstance(node.ops[0], ast.LtE)
 
 
 def _whole(value: object) -> bool:
@@ -91,14 +88,7 @@ def _worked_out(node: ast.BinOp, left: object, right: object) -> ast.expr:
         return ast.Constant(left / right if right != 1 or isinstance(right, float) else int(left // 1))
     if isinstance(node.op, ast.FloorDiv | ast.Mod) and (right == 0 or fractions):
         return node
-    work: dict[type[ast.operator], Callable[[], int | float]] = {
-        ast.Add: lambda: left + right,
-        ast.Sub: lambda: left - right,
-        ast.Mult: lambda: left * right,
-        ast.FloorDiv: lambda: left // right,
-        ast.Mod: lambda: left % right,
-    }
-    return ast.Constant(work[type(node.op)]())
+    return ast.Constant(ARITHMETIC[type(node.op)](left, right))
 
 
 def _all_rows(node: ast.BinOp) -> ast.expr | None:

@@ -93,11 +93,11 @@ def _is_same_for_all(where: re.Match[str], signature: KernelSignature) -> bool:
 
 def _probed(signature: KernelSignature) -> Iterator[InAnyOrder]:
     """Tables in which each thread looks for a free element, one after another."""
-    body = signature.body
+    body, arrays = signature.body, [one.name for one in signature.parameters if one.is_array]
     for found in re.finditer(r"\batomicCAS\s*\(\s*&?\s*(\w+)\s*\[\s*(\w+)\s*\]", body):
         moved = rf"\b{found[2]}\s*=(?!=)[^;]*\b{found[2]}\b|\+\+\s*{found[2]}\b|\b{found[2]}\s*(?:\+\+|\+=)"
         in_loop = re.search(r"\b(?:while|for|do)\b", body[: found.start()])
-        if in_loop and re.search(moved, body[found.end() :]) and _is_array(found[1], signature):
+        if in_loop and re.search(moved, body[found.end() :]) and found[1] in arrays:
             how = "is a table in which each thread takes the next element that is free"
             yield InAnyOrder(found[1], how, found.start())
 
@@ -109,7 +109,3 @@ def _written(signature: KernelSignature, start: int = 0, end: int | None = None)
         if one.is_array and one.name:
             plain = re.compile(rf"\b{re.escape(one.name)}\s*{_INDEX}(?:\s*\.\s*\w+)?\s*=(?!=)")
             yield from ((one.name, found) for found in plain.finditer(body, start, len(body) if end is None else end))
-
-
-def _is_array(name: str, signature: KernelSignature) -> bool:
-    return any(one.name == name and one.is_array for one in signature.parameters)

@@ -9,27 +9,19 @@ from itertools import islice
 from math import prod
 from typing import Any
 
+from tui_tuner.problem.expression_nodes import ARITHMETIC, COMPARISONS
+
 UNKNOWN = object()
 """The value of what is not known without running the script."""
 MOST_BITS = 62
 _MOST_VALUES = 4096
 _MOST_CHARACTERS = 100_000
 _OPERATIONS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
-    ast.Add: lambda a, b: a + b,
-    ast.Sub: lambda a, b: a - b,
-    ast.Mult: lambda a, b: a * b,
-    ast.Div: lambda a, b: a / b,
-    ast.FloorDiv: lambda a, b: a // b,
-    ast.Mod: lambda a, b: a % b,
+    **ARITHMETIC,
+    **COMPARISONS,
     ast.Pow: lambda a, b: a**b if abs(b) < MOST_BITS and abs(a) < 1 << MOST_BITS else UNKNOWN,
     ast.LShift: lambda a, b: a << b if 0 <= b < MOST_BITS else UNKNOWN,
     ast.RShift: lambda a, b: a >> b,
-    ast.Eq: lambda a, b: a == b,
-    ast.NotEq: lambda a, b: a != b,
-    ast.Lt: lambda a, b: a < b,
-    ast.LtE: lambda a, b: a <= b,
-    ast.Gt: lambda a, b: a > b,
-    ast.GtE: lambda a, b: a >= b,
 }
 _ELEMENTS = {
     "float": "double",

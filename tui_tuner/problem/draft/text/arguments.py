@@ -10,7 +10,6 @@ from functools import partial
 
 from tui_tuner.problem.by_value import Field, structure_bytes
 from tui_tuner.problem.draft.host.memory import LIST
-from tui_tuner.problem.draft.host.program import HostProgram
 from tui_tuner.problem.draft.kernel.guesses import (
     AXES,
     array_shape,
@@ -31,7 +30,6 @@ from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL
 from tui_tuner.problem.draft.text.draft import CHECK, Draft
 from tui_tuner.problem.dtypes import dtype_named, is_floating
 from tui_tuner.problem.signature import KernelParameter
-from tui_tuner.problem.syntax import code_only
 
 _OF_USUAL = "  # as the host makes it of usual sizes: check"
 _POSITIVE = "  # between 0 and 1, since negative numbers gave what is no number"
@@ -262,10 +260,7 @@ def _bound(parameter: KernelParameter, draft: Draft) -> str | None:
 
 def _passed(draft: Draft, name: str) -> str | None:
     """What a number, a constant or a scalar of the kernel is, as an expression over the sizes."""
-    code = code_only(draft.source)
-    value = draft.launch.values.get(
-        name, name if name in draft.sizes.timed else HostProgram(code).number(name, len(code))
-    )
+    value = draft.launch.values.get(name, name if name in draft.sizes.timed else draft.number(name))
     return str(value) if isinstance(value, int | str) else None
 
 
@@ -306,10 +301,9 @@ def _parts(parameter: KernelParameter, draft: Draft) -> str:
 
 def _declared(parameter: KernelParameter, draft: Draft) -> list[str]:
     """The extents that a parameter is declared with, as in `double a[N][N]`; nothing where one is not known."""
-    code = code_only(draft.source)
-    program, found = HostProgram(code), []
+    found = list[str]()
     for text in re.findall(r"\[([^\]]*)\]", parameter.type_text):
-        number = program.number(text, len(code)) if text.strip() else None
+        number = draft.number(text) if text.strip() else None
         names = {*re.findall(r"[A-Za-z_]\w*", text)}
         if number is None and not (names and names <= draft.sizes.timed.keys()):
             return []

@@ -12,6 +12,7 @@ from tui_tuner.problem.argument import Comparison
 from tui_tuner.problem.draft.amendments import Amendments
 from tui_tuner.problem.draft.constants import DraftedConstant
 from tui_tuner.problem.draft.drafted_launch import DraftedLaunch
+from tui_tuner.problem.draft.host.program import HostProgram
 from tui_tuner.problem.draft.kernel.guesses import (
     AXES,
     as_factor,
@@ -24,6 +25,7 @@ from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL, ProposedFacts
 from tui_tuner.problem.draft.sizes.drafted import DraftedSizes
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import KernelSignature
+from tui_tuner.problem.syntax import code_only
 
 CHECK = "  # a guess: check"
 """Behind a line of which neither the host nor the kernel is sure."""
@@ -71,6 +73,14 @@ class Draft:
         certain = {name: reads for name, reads in read.items() if is_written(name, self.signature)}
         found = {**proposed, **certain} or read
         return {name: reads or name in self.amendments.filled for name, reads in found.items()}
+
+    def number(self, text: str) -> int | None:
+        """The whole number that text of the source comes to; None where that cannot be told."""
+        return self._program.number(text, len(self._program.code))
+
+    @cached_property
+    def _program(self) -> HostProgram:
+        return HostProgram(code_only(self.source))
 
     def mark(self, name: str, proposed: Container[str]) -> str:
         """How sure a line is that the host's code does not say."""
