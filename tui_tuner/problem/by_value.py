@@ -23,6 +23,8 @@ MOST_ELEMENTS = 64
 """Of all members together; CUDA passes 4 KB at most."""
 _DEEPEST = 8
 """Structures within each other: a source may have one hold itself, which no compiler takes."""
+_MOST_STEPS = 4
+"""Names that stand for names, as an extent may be of."""
 _LONGEST_EXTENT = 200
 """Characters: names that stand for names, each several times, would fill the memory."""
 _VECTOR = re.compile(r"(?:u?(?:char|short|int|long|longlong|float|double|half)|__half|__nv_bfloat16)(?P<width>[234])")
@@ -185,7 +187,7 @@ def _pointers(member: Declared, code: str) -> tuple[Field, ...] | Unknown:
     return tuple(Field(f"{member.name}[{at}]", POINTER, pointee=member.type_text) for at in range(count))
 
 
-def _extent(text: str, code: str, deepest: int = 4) -> int:
+def _extent(text: str, code: str) -> int:
     """An extent of numbers, and of names that the code states numbers for; 0 where it comes to none."""
 
     def stated(word: re.Match[str]) -> str:
@@ -193,7 +195,7 @@ def _extent(text: str, code: str, deepest: int = 4) -> int:
         found = re.search(rf"#[ \t]*define[ \t]+{name}[ \t]+([^\n]+)|\b{name}\s*=\s*(\d+)\s*[;,}}]", code)
         return f"({found[1] or found[2]})" if found else word[0]
 
-    for _ in range(deepest):
+    for _ in range(_MOST_STEPS):
         if len(text) > _LONGEST_EXTENT:
             return 0
         text = re.sub(r"\b[A-Za-z_]\w*", stated, text)

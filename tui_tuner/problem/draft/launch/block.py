@@ -40,6 +40,7 @@ class DraftedBlock:
         tile: the only number among the template's arguments, where the block is made of it; else 0.
         made: what fixes the block, by name; nothing where it can be tuned as it is.
         extents: the text of each axis then.
+        defaults: the host's own block, where it is tunable.
     """
 
     def __init__(self, reading: LaunchReading, template: str) -> None:
@@ -52,6 +53,7 @@ class DraftedBlock:
         self.macros = [] if is_fixed else self._tunable_macros()
         self.tile = 0 if is_fixed else self._number_of(template)
         self.made, self.extents = self._fixed(template, is_fixed)
+        self.defaults = self._own_extents()
 
     def _is_counted_by(self) -> bool:
         """Whether an output has elements for each block, of a share of the data that is as long as the block.
@@ -158,7 +160,7 @@ class DraftedBlock:
         texts = [self._body, *(self._program.code[one.start : one.end] for one in called)]
         return "threadIdx" in texts[0] and not any(_ASKS.search(self._program.without_macros(text)) for text in texts)
 
-    def defaults(self) -> dict[str, int]:
+    def _own_extents(self) -> dict[str, int]:
         """The host's own block, where it is tunable, along the axes that the kernel asks for, or more."""
         found: dict[str, int] = {}
         if not self.macros and self.tile:

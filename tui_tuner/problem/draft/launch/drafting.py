@@ -118,7 +118,6 @@ class _Drafting:
         self._passed = {name: same.in_scalar(node, self._shapes.values()) for name, node in reading.passed.items()}
         self._template = self._arguments_of_template()
         self._drafted_block = DraftedBlock(reading, self._template)
-        self._defaults = self._drafted_block.defaults()
 
     def _arguments_of_template(self) -> str:
         place = self.launch.place
@@ -129,7 +128,7 @@ class _Drafting:
 
     def threads(self) -> int:
         """About how many threads it launches."""
-        known = self._usual | {f"block_size_{axis}": 32 for axis in AXES} | self._defaults
+        known = self._usual | {f"block_size_{axis}": 32 for axis in AXES} | self._drafted_block.defaults
         return math.prod(max(1, evaluated(axis[0], known) or 1) for axis in self._grid if axis is not None)
 
     @property
@@ -176,7 +175,7 @@ class _Drafting:
             template=re.sub(r"\b\d+\b", TILE, self._template) if TILE in made else self._template,
             keys=keys,
             tunables={name: extents_around(number) for name, number in made.items() if name in tunables},
-            defaults=self._defaults,
+            defaults=self._drafted_block.defaults,
             most_threads=most_threads(reading),
             sizes=sizes,
             shapes=shapes,
