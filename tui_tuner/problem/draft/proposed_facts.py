@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from tui_tuner.problem.draft.arithmetic.worked_out import value_in
 from tui_tuner.problem.draft.drafted_launch import DraftedLaunch
-from tui_tuner.problem.expressions import ExpressionError, evaluate
 
 T = TypeVar("T")
 
@@ -100,12 +100,5 @@ def _meant(host: T, proposed: T | None, sizes: Mapping[str, int | None]) -> T:
 
 
 def _number(text: object, sizes: Mapping[str, int | None]) -> float | None:
-    try:
-        value = (
-            evaluate(text, {name: size for name, size in sizes.items() if size is not None})
-            if isinstance(text, str | int | float)
-            else None
-        )
-    except ExpressionError:
-        return None
+    value = value_in(text, sizes) if isinstance(text, str | int | float) else None
     return None if value is None or isinstance(value, str) else float(value)

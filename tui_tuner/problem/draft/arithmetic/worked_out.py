@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from tui_tuner.problem.draft.arithmetic.c_expressions import SIZEOF, UNREAD, NotArithmetic, bytes_of
 from tui_tuner.problem.draft.arithmetic.folding import factors, folded, is_quotient, product
 from tui_tuner.problem.expressions import ExpressionError, check_expression, evaluate
+from tui_tuner.problem.languages import Value
 
 
 def finished(node: ast.expr) -> ast.expr:
@@ -153,11 +154,16 @@ def names(node: ast.expr) -> set[str]:
 
 def evaluated(node: ast.expr, numbers: Mapping[str, int | None]) -> int | None:
     """The whole number that it comes to; None where it comes to none."""
+    value = value_in(ast.unparse(node), numbers)
+    return int(value) if value is not None and float(value).is_integer() else None
+
+
+def value_in(text: str | float, numbers: Mapping[str, Value | None]) -> Value | None:
+    """What an expression comes to for the numbers that are known; None where it has no value."""
     try:
-        value = evaluate(ast.unparse(node), {name: number for name, number in numbers.items() if number is not None})
+        return evaluate(text, {name: number for name, number in numbers.items() if number is not None})
     except ExpressionError:
         return None
-    return int(value) if float(value).is_integer() else None
 
 
 def fraction(node: ast.expr, numbers: Mapping[str, int | None]) -> float | None:

@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, product
 
+from tui_tuner.problem.draft.arithmetic.worked_out import value_in
 from tui_tuner.problem.draft.drafted_launch import DraftedLaunch, TunedSpace
 from tui_tuner.problem.draft.kernel.guesses import AXES
 from tui_tuner.problem.draft.script.arithmetic import UNKNOWN
 from tui_tuner.problem.draft.script.formulas import formula, formulas
 from tui_tuner.problem.draft.script.values import ScriptValues, called
-from tui_tuner.problem.expressions import ExpressionError, evaluate, names_in
+from tui_tuner.problem.expressions import names_in
 from tui_tuner.problem.languages import COMPILED_LANGUAGES, Language, Value
 
 _USUAL_BLOCK = ("256", "1", "1")
@@ -174,13 +175,6 @@ def _first(space: TunedSpace, stated: Mapping[str, Value]) -> dict[str, Value]:
     ]
     for chosen in islice(product(*ordered), _MOST_TRIED):
         names = dict(zip(space.tunables, chosen, strict=True))
-        if all(_holds(text, names) for text in space.restrictions):
+        if all(value_in(text, names) for text in space.restrictions):
             return names
     return {}
-
-
-def _holds(text: str, names: Mapping[str, Value]) -> bool:
-    try:
-        return bool(evaluate(text, names))
-    except ExpressionError:
-        return False

@@ -6,9 +6,9 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 
+from tui_tuner.problem.draft.arithmetic.worked_out import value_in
 from tui_tuner.problem.draft.drafted_launch import DraftedLaunch
 from tui_tuner.problem.draft.kernel.guesses import AXES
-from tui_tuner.problem.expressions import ExpressionError, evaluate
 
 _MOST_BLOCKS = 65535
 """Blocks along y and z, on every device."""
@@ -16,10 +16,8 @@ _MOST_BLOCKS = 65535
 
 def value_of(text: str, sizes: Mapping[str, int]) -> float:
     """What an expression comes to; 1 where it has no value."""
-    try:
-        return float(evaluate(text, sizes))
-    except ExpressionError:
-        return 1.0
+    value = value_in(text, sizes)
+    return 1.0 if value is None else float(value)
 
 
 def make_room(launch: DraftedLaunch, sizes: dict[str, int], like: Mapping[str, int] | None = None) -> None:
