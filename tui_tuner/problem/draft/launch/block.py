@@ -84,7 +84,7 @@ class DraftedBlock:
 
     def least(self) -> dict[str, int]:
         """The smallest extent that a draft tries along each axis, by the name of the block's tunable there."""
-        given = self.defaults()
+        given = self.defaults
         tried = [min(one) for one in block_values(self._signature)]
         found = {f"block_size_{axis}": number for axis, number in zip(AXES, tried, strict=False)}
         for axis, (text, _) in zip(AXES, self._block, strict=False):
