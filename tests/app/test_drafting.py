@@ -685,6 +685,33 @@ def test_scalars_that_are_guesses_are_named_where_a_draft_does_not_hold(tmp_path
     assert "that bits is 1 is a guess: give it the value that the host passes" in error.value.hint
 
 
+PARTS = {
+    "partial sums": (
+        "__global__ void reduce(const float *in, float *out, int n)\n{\n  extern __shared__ float s[];\n"
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  s[threadIdx.x] = i < n ? in[i] : 0;\n  __syncthreads();\n"
+        "  for (int d = blockDim.x / 2; d > 0; d /= 2) {\n"
+        "    if (threadIdx.x < d) s[threadIdx.x] += s[threadIdx.x + d];\n    __syncthreads();\n  }\n"
+        "  if (threadIdx.x == 0) out[blockIdx.x] = s[0];\n}\n",
+        "compared    out by sum (of the parts that blocks leave, which something combines: a guess)",
+    ),
+    "what is appended": (
+        "__global__ void find(const float *in, int *found, int *count, int n)\n{\n"
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "  if (i < n && in[i] > 1) found[atomicAdd(count, 1)] = i;\n}\n",
+        "compared    found by sorted (threads append to it in the order in which they come)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "told"), PARTS.values(), ids=PARTS)
+def test_what_no_block_decides_alone_is_run_and_its_comparison_told(tmp_path, source, told):
+    file = tmp_path / "parts.cu"
+    file.write_text(source)
+    written = drafted(file)
+    assert written.doubts[0].startswith("run on the emulator as given")
+    assert told in "\n".join(assumptions(written))
+
+
 class Told:
     """Trials with these outcomes, one after another."""
 

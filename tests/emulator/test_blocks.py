@@ -216,6 +216,24 @@ def test_blocks_that_are_tried_alone_leave_a_counter_as_it_was(emulator: Bench) 
     device.free(buffers)
 
 
+APPEND = """
+__global__ void append(int *found, int *other, unsigned *counter) {
+    found[atomicAdd(counter, 1)] = blockIdx.x + 1;
+    other[0] = blockIdx.x + 1;
+}
+"""
+
+
+def test_blocks_that_append_lose_nothing_to_each_other_where_any_order_will_do(emulator: Bench) -> None:
+    kernel, geometry, device = emulator.load(APPEND, "append"), Geometry((4, 1, 1), (1, 1, 1)), emulator.device
+    arrays = [np.zeros(4, np.int32), np.zeros(1, np.int32), np.zeros(1, np.uint32)]
+    buffers = device.allocate(arrays, frozenset({0, 1, 2}))
+    assert "both write element 0 of argument 1" in str(device.race(kernel, buffers, geometry))
+    assert "both write element 0 of argument 2" in str(device.race(kernel, buffers, geometry, frozenset({0})))
+    assert device.race(kernel, buffers, geometry, frozenset({0, 1})) is None
+    device.free(buffers)
+
+
 TURNS = """
 __device__ unsigned next, turn;
 __global__ void add(float *out, int how) {

@@ -194,6 +194,7 @@ ANY_ORDER = [
     ("if (atomicExch(&count[i], 1) == 0) out[i] = level;", ""),
     ("int w = i; while (true) { int p = atomicCAS(&out[w], -1, i); if (p == -1) return; w = (w + 1) & 7; }", "out"),
     ("int row = atomicAdd(count, 1); out[row] = in[row];", ""),
+    ("int at = atomicAdd(count, 1); out[at] = i; in[at] = level;", "out"),
     ("int old = out[i], seen; do { seen = old; old = atomicCAS(&out[i], seen, seen + 1); } while (old != seen);", ""),
     ("atomicAdd(&out[in[i]], 1);", ""),
 ]
@@ -209,8 +210,8 @@ def test_what_the_order_of_threads_decides_is_told_apart(body, array):
 def test_what_threads_append_is_refused_with_its_line(tmp_path):
     kernel = tmp_path / "found.cu"
     kernel.write_text(
-        "__global__ void k(int *out, int *count,\n  const int *in)\n"
-        "{\n  out[atomicAdd(count, 1)] = in[threadIdx.x];\n}\n"
+        "__global__ void k(int *out, int *count,\n  const int *in, int *where)\n"
+        "{\n  int at = atomicAdd(count, 1); out[at] = in[threadIdx.x]; where[at] = threadIdx.x;\n}\n"
     )
     with pytest.raises(ProblemError, match="holds what threads append in the order in which they come") as error:
         scaffold(kernel, None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -278,10 +278,15 @@ class Device(ABC):
         """
         return []
 
-    def race(self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry) -> str | None:
+    def race(
+        self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry, unordered: Collection[int] = ()
+    ) -> str | None:
         """Which update is lost where blocks run at once, in words; None where none is known to be.
 
         For devices that run blocks one after the other: on others a wrong result shows it.
+
+        Args:
+            unordered: arrays in which blocks that are alone find the same place, as where they append.
         """
         return None
 

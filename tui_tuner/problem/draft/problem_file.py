@@ -15,6 +15,7 @@ from tui_tuner.problem.draft.drafted_launch import NO_LAUNCH, DraftedLaunch, Tun
 from tui_tuner.problem.draft.host.build_options import BuildOptions, build_options, options_of_scripts
 from tui_tuner.problem.draft.kernel.device_words import text_of_headers
 from tui_tuner.problem.draft.kernel.files import known_language, source_of, text_of
+from tui_tuner.problem.draft.kernel.order import appended
 from tui_tuner.problem.draft.kernel.parts import parts_of
 from tui_tuner.problem.draft.kernel.reach import reached_by
 from tui_tuner.problem.draft.kernel.refusals import refuse_unusable
@@ -75,6 +76,7 @@ def scaffold(
         options=given.built.without(said.tunables),
         reached=reached,
         parts=parts_of(signature, f"{given.code}\n{code_only(given.host)}"),
+        appended=appended(signature),
     )
     return "\n".join(lines_of(draft)) + "\n"
 

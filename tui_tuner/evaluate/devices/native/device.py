@@ -10,7 +10,7 @@ import os
 import platform
 import secrets
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -255,7 +255,9 @@ class NativeDevice(Device):
         """The time of one launch, ms, with none before it."""
         return self.time(kernel, buffers, geometry, 1, timeout_s, uncounted=0)[0]
 
-    def race(self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry) -> str | None:
+    def race(
+        self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry, unordered: Collection[int] = ()
+    ) -> str | None:
         """Try a few pairs of blocks alone, each from the same memory; what only one of them can have written."""
         restored: RestoredArrays = buffers.handle.restored
 
@@ -271,7 +273,7 @@ class NativeDevice(Device):
             return traces
 
         pairs = pairs_of_blocks(geometry) if self._code.is_emulated else []
-        return lost_between(pairs, run, buffers.handle.values, restored)
+        return lost_between(pairs, run, buffers.handle.values, restored, unordered)
 
     def digest(self, buffers: Buffers) -> int:
         """The digest of the shared arrays, without a copy."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,15 +62,23 @@ Raises `DeviceFault`."""
 
 
 def lost_between(
-    pairs: Iterable[tuple[int, int]], run: RunAlone, arguments: NativeArguments, restored: RestoredArrays
+    pairs: Iterable[tuple[int, int]],
+    run: RunAlone,
+    arguments: NativeArguments,
+    restored: RestoredArrays,
+    unordered: Collection[int],
 ) -> str | None:
-    """Which update of a pair of blocks is lost, in words; None where none is, or blocks wait for each other."""
+    """Which update of a pair of blocks is lost, in words; None where none is, or blocks wait for each other.
+
+    Args:
+        unordered: arrays in which blocks that are alone find the same place, as where they append.
+    """
     for pair in pairs:
         try:
             traces = run(pair, False)
         except DeviceFault:
             return None
-        if lost := lost_update(arguments, restored, traces):
+        if lost := lost_update(arguments, restored, traces, unordered):
             blocks = " and ".join(str(block - 1) for block in pair)
             return None if _waits_behind_others(run, pair) else f"blocks {blocks} {lost}"
     return None
@@ -84,17 +92,21 @@ def _waits_behind_others(run: RunAlone, pair: tuple[int, int]) -> bool:
     return False
 
 
-def lost_update(arguments: NativeArguments, restored: RestoredArrays, traces: Sequence[BlockTrace]) -> str | None:
+def lost_update(
+    arguments: NativeArguments, restored: RestoredArrays, traces: Sequence[BlockTrace], unordered: Collection[int]
+) -> str | None:
     """Which element two blocks wrote without an atomic function, each something else; in words, None where none."""
     one, other = traces
     if one.atomics is None or other.atomics is None:
         return None
     for index, (array, pristine) in enumerate(restored):
+        position = next(i for i, argument in enumerate(arguments) if argument is array)
+        if position in unordered:
+            continue
         kind = np.dtype(f"V{pristine.itemsize}")
         before = np.ascontiguousarray(pristine).reshape(-1).view(kind)
         first, second = (trace.arrays[index].view(kind) for trace in (one, other))
         for element in np.flatnonzero((first != before) & (second != before) & (first != second)):
             if array.place.start + int(element) * pristine.itemsize not in one.atomics | other.atomics:
-                position = next(i for i, argument in enumerate(arguments, 1) if argument is array)
-                return f"both write element {element} of argument {position}, and one update is lost"
+                return f"both write element {element} of argument {position + 1}, and one update is lost"
     return None

@@ -11,6 +11,8 @@ from tui_tuner.problem.syntax import closing
 
 _INDEX = r"\[(?P<at>(?:[^][;=]|\[[^][;=]*\])*)\]"
 _NO_MEMBER = r"(?<!\.)(?<!->)"
+_COUNTED = r"\batomic(?:Add|Inc|Sub|Dec)\s*\("
+_APPENDED = "holds what threads append in the order in which they come"
 _WON = re.compile(r"\bif\s*\((?=[^;{]*\batomic(?:CAS|Exch)\s*\()")
 
 
@@ -22,10 +24,37 @@ class InAnyOrder(NamedTuple):
     place: int
 
 
+class Appended(NamedTuple):
+    """An array that threads append to, and the one that counts how many elements are there already."""
+
+    array: str
+    counter: str
+
+
 def in_any_order(signature: KernelSignature) -> InAnyOrder | None:
     """The first such array that the kernel writes; None where none is known."""
-    ways = (_appended(signature), _won(signature), _probed(signature))
-    return next((found for way in ways for found in way), None)
+    return next(_in_any_order(signature), None)
+
+
+def _in_any_order(signature: KernelSignature) -> Iterator[InAnyOrder]:
+    for way in (_appended, _won, _probed):
+        yield from way(signature)
+
+
+def appended(signature: KernelSignature) -> Appended | None:
+    """The array of numbers that threads append to, where nothing else depends on the order in which they come.
+
+    What is appended to two arrays belongs together, which is not to be seen of each for itself.
+    """
+    arrays = {one.name: one for one in signature.parameters if one.is_array}
+    found = {(one.array, one.how) for one in _in_any_order(signature)}
+    if len(found) != 1 or {how for _, how in found} != {_APPENDED}:
+        return None
+    name = next(name for name, _ in found)
+    counters = {_counter(where, signature.body) for array, where in _written(signature) if array == name}
+    counter = counters.pop() if len(counters) == 1 else None
+    is_plain = arrays[name].members is None and arrays[name].width == 1
+    return Appended(name, counter) if is_plain and counter in arrays else None
 
 
 def said_where(signature: KernelSignature) -> set[str]:
@@ -57,19 +86,27 @@ def _appended(signature: KernelSignature) -> Iterator[InAnyOrder]:
     """Arrays whose next free element each thread asks for: `at = atomicAdd(count, 1); found[at] = mine;`."""
     for name, where in _written(signature):
         if _is_next(where, signature.body):
-            yield InAnyOrder(name, "holds what threads append in the order in which they come", where.start())
+            yield InAnyOrder(name, _APPENDED, where.start())
+
+
+def _counter(where: re.Match[str], body: str) -> str | None:
+    """What counts the elements where one is written at what that says."""
+    at = where["at"].strip()
+    said = re.search(rf"\b{at}\s*=\s*({_COUNTED}[^;]*)", body) if at.isidentifier() else None
+    found = re.match(rf"{_COUNTED}\s*(?:&\s*)?(\w+)", said[1] if said else at)
+    return found[1] if found else None
 
 
 def _is_next(where: re.Match[str], body: str) -> bool:
     """Whether an element is written at what a counter says, and that says nothing else, as which work is next."""
-    counted = r"\batomic(?:Add|Inc|Sub|Dec)\s*\("
     at = where["at"].strip()
-    if re.match(counted, at):
+    if re.match(_COUNTED, at):
         return True
-    if not (at.isidentifier() and re.search(rf"\b{at}\s*=\s*{counted}", body)):
+    if not (at.isidentifier() and re.search(rf"\b{at}\s*=\s*{_COUNTED}", body)):
         return False
     used = rf"\b{at}\b(?!\s*(?:=(?!=)|[<>]))"
-    return not re.search(used, body[: where.start()]) and not re.search(used, body[where.end() :])
+    elsewhere = re.sub(rf"\[\s*{at}\s*\]\s*=(?!=)", "", body)  # where other arrays are appended to as well
+    return not re.search(used, elsewhere)
 
 
 def _won(signature: KernelSignature) -> Iterator[InAnyOrder]:

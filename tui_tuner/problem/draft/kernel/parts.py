@@ -20,7 +20,7 @@ _ASSIGNED = re.compile(r"\b([A-Za-z_]\w*)\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)(?=((?:[^
 """A variable and what it is made, or made more by."""
 _SHARED = re.compile(r"\b(?:__shared__|__local|local)\b[^;=]*?\b(\w+)\s*(?:\[|;)")
 _COMBINES = re.compile(
-    r"(?i)reduc|sum|dot|norm|accum|total|max|min|count|partial|mean|average|varian|energy|integra|loss|residual"
+    r"(?i)reduc|sum|dot|norm|accum|total|max|min|count|partial|mean|average|varian|energy|integra|loss|residual|largest|smallest"
 )
 """In the name of a kernel, or of an output, whose parts are to be combined."""
 _EXTREMES: dict[Comparison, str] = {
@@ -109,19 +109,18 @@ def _without_indices(statement: str) -> str:
 
 
 def _is_combined(name: str, signature: KernelSignature, code: str) -> bool:
-    """Whether the host combines the elements of an output, or gives them to a kernel that may."""
+    """Whether the host combines the elements of an output, or has the same kernel do so."""
     position = [one.name for one in signature.parameters].index(name)
-    launches = re.findall(rf"\b{signature.name}\s*(?:<[^<>]*>)?\s*<<<[^;]*>>>\s*\(([^;]*)\)\s*;", code)
-    for given in launches:
-        arguments = split_list(given)
-        held = {word for one in arguments[position : position + 1] for word in _NAME.findall(one)}
-        for array in set(held):
-            held |= {*re.findall(rf"\b\w*[mM]emcpy\w*\s*\(\s*&?\s*(\w+)[^,;]*,\s*&?\s*{array}\b", code)}
-        for array in held:
-            by_host = rf"\+=\s*{array}\s*\[|\b(?:f?max|f?min)\w*\s*\([^;]*\b{array}\s*\["
-            by_library = rf"\b(?:accumulate|reduce|max_element|min_element)\s*\([^;]*\b{array}\b"
-            if re.search(f"{by_host}|{by_library}", code):
-                return True
-            if len(re.findall(rf">>>\s*\([^;]*\b{array}\b", code)) > len(launches):
-                return True
-    return False
+    given = re.findall(rf"\b{signature.name}\s*(?:<[^<>]*>)?\s*<<<[^;]*>>>\s*\(([^;]*)\)\s*;", code)
+    launches = [[{*_NAME.findall(one)} for one in split_list(text)] for text in given]
+    held = {word for one in launches for word in set().union(*one[position : position + 1])}
+    for array in set(held):
+        held |= {*re.findall(rf"\b\w*[mM]emcpy\w*\s*\(\s*&?\s*(\w+)[^,;]*,\s*&?\s*{array}\b", code)}
+    again = any(held & words for one in launches for index, words in enumerate(one) if index != position)
+    return again or any(_is_summed_up(array, code) for array in held)
+
+
+def _is_summed_up(array: str, code: str) -> bool:
+    by_host = rf"\+=\s*{array}\s*\[|\b(?:f?max|f?min)\w*\s*\([^;]*\b{array}\s*\["
+    by_library = rf"\b(?:accumulate|reduce|max_element|min_element)\s*\([^;]*\b{array}\b"
+    return re.search(f"{by_host}|{by_library}", code) is not None

@@ -10,7 +10,7 @@ from tui_tuner.problem.by_value import Unknown, fields_of
 from tui_tuner.problem.c_types import type_words
 from tui_tuner.problem.check_arguments import why_not_passable
 from tui_tuner.problem.draft.kernel.guesses import outputs
-from tui_tuner.problem.draft.kernel.order import in_any_order
+from tui_tuner.problem.draft.kernel.order import appended, in_any_order
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
 from tui_tuner.problem.syntax import name_in
@@ -153,7 +153,7 @@ def _refuse_barriers_of_the_grid(signature: KernelSignature, file: Path) -> None
 
 
 def _refuse_any_order(signature: KernelSignature, file: Path, code: str) -> None:
-    if (found := in_any_order(signature)) is not None:
+    if (found := in_any_order(signature)) is not None and appended(signature) is None:
         named = len("".join(code.splitlines(keepends=True)[: signature.line - 1]))
         begins = code.count("\n", 0, code.index("{", named)) + 1
         raise ProblemError(

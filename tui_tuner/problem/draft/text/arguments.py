@@ -88,6 +88,12 @@ def _output(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
     if (how := draft.parts.get(parameter.name)) is not None:
         yield f'compare = "{how}"  # of the parts that blocks leave, which something combines: a guess: check'
         return
+    if draft.appended is not None and parameter.name == draft.appended.array:
+        yield 'compare = "sorted"  # threads append to it in the order in which they come'
+        return
+    if draft.appended is not None and parameter.name == draft.appended.counter:
+        yield 'fill = "zeros"  # it counts what threads append'
+        return
     if parameter.name in draft.amendments.one_value:
         yield "one_value = true  # at these inputs, as a status does: check"
     if not draft.outputs[parameter.name]:

@@ -21,6 +21,7 @@ from tui_tuner.problem.draft.kernel.guesses import (
     is_written,
     outputs,
 )
+from tui_tuner.problem.draft.kernel.order import Appended
 from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL, ProposedFacts
 from tui_tuner.problem.draft.sizes.drafted import DraftedSizes
 from tui_tuner.problem.model import Language
@@ -43,6 +44,7 @@ class Draft:
         options: what the host builds the kernel with.
         reached: elements of arrays, as far as the kernel's text reaches into them.
         parts: outputs in which each block leaves a part of the result, and by what these make it.
+        appended: the array that threads append to, and what counts its elements.
     """
 
     file: Path
@@ -60,6 +62,7 @@ class Draft:
     options: Sequence[str]
     reached: Mapping[str, str]
     parts: Mapping[str, Comparison]
+    appended: Appended | None
 
     @cached_property
     def outputs(self) -> dict[str, bool]:
