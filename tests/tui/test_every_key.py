@@ -24,6 +24,7 @@ EVERYWHERE = """
 app.toggle_help              question_mark f1
 app.quit                     q
 app.suspend_process          ctrl+z
+app.draw_again               ctrl+l
 screen.control               m alt+m
 screen.pause                 p alt+p
 screen.tell                  c ctrl+t

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -54,22 +55,69 @@ def test_a_screen_that_waits_writes_its_clock_and_nothing_else(tmp_path: Path, k
     child = spawned("tests.tui.in_terminal", tmp_path)
     child.expect("awaits you")
     child.send(keys)
-    is_quiet = any(_written(child) < WINDOW_S * A_SECOND_OF_CLOCK for _ in range(10))
+    is_quiet = any(len(_heard(child)) < WINDOW_S * A_SECOND_OF_CLOCK for _ in range(10))
     child.close(force=True)
     assert is_quiet
 
 
-def _written(child: pexpect.spawn[bytes]) -> int:
-    """Bytes within the window; the first ones may still belong to what was drawn before."""
+def _heard(child: pexpect.spawn[bytes]) -> bytes:
+    """What is written within the window; the first of it may still belong to what was drawn before."""
     child.logfile_read = read = io.BytesIO()
     child.expect(pexpect.TIMEOUT, timeout=WINDOW_S)
-    return len(read.getvalue())
+    return read.getvalue()
+
+
+A_CHANGE = 3000
+"""Bytes that a key costs at most of which a few lines are drawn anew; all lines cost two to five times as many."""
+
+
+def _quiet(home: Path) -> pexpect.spawn[bytes]:
+    """A session whose screen stands, with a question open."""
+    child = spawned("tests.tui.in_terminal", home)
+    child.expect("awaits you")
+    _settled(child)
+    return child
+
+
+def _settled(child: pexpect.spawn[bytes]) -> bytes:
+    """What is written until nothing but the clock is."""
+    read = b""
+    while len(more := _heard(child)) > WINDOW_S * A_SECOND_OF_CLOCK:
+        read += more
+    return read + more
+
+
+def test_a_key_that_goes_to_another_pane_writes_what_changes_by_it(tmp_path: Path) -> None:
+    child = _quiet(tmp_path)
+    child.send("\t")
+    written = _settled(child)
+    child.close(force=True)
+    assert b"Benchmarks" not in written  # the title is there already, and only its frame gets another color
+    assert 0 < len(written) < A_CHANGE
+
+
+@pytest.mark.parametrize("what", ["key", "size", "size for a moment", "stopped"])
+def test_what_else_may_have_changed_the_terminal_has_all_of_it_drawn_again(tmp_path: Path, what: str) -> None:
+    child = _quiet(tmp_path)
+    if what == "key":
+        child.send("\x0c")
+    elif what == "stopped":
+        child.kill(signal.SIGTSTP)
+        child.expect(pexpect.TIMEOUT, timeout=0.5)
+        child.kill(signal.SIGCONT)
+    else:
+        child.setwinsize(30, 110)
+        if what != "size":
+            child.setwinsize(36, 120)
+    written = _settled(child)
+    child.close(force=True)
+    assert all(words in written for words in (b"awaits you", b"Plan", b"Chat"))
 
 
 def test_a_start_screen_writes_its_first_picture_once(tmp_path: Path) -> None:
     """Over a slow line every picture more is a second of waiting."""
     child = spawned("tui_tuner", tmp_path, tmp_path, PYTHONPATH=str(ROOT))
-    child.expect("Runs: none yet")
+    child.expect("none yet")
     before = child.before or b""
     child.close(force=True)
     assert before.count(b"kernels in") == 1
@@ -77,7 +125,7 @@ def test_a_start_screen_writes_its_first_picture_once(tmp_path: Path) -> None:
 
 def test_what_is_typed_while_the_start_screen_makes_room_is_left_to_the_screen_of_the_session(tmp_path: Path) -> None:
     child = spawned("tests.tui.start_in_terminal", tmp_path, ROOT, "ending")
-    child.expect("Runs: none yet")
+    child.expect("none yet")
     child.send("\r")
     child.expect("ending")
     child.send("3j")
@@ -87,7 +135,7 @@ def test_what_is_typed_while_the_start_screen_makes_room_is_left_to_the_screen_o
 
 def test_what_is_read_together_with_the_key_that_leaves_the_start_screen_goes_on_to_the_next(tmp_path: Path) -> None:
     child = spawned("tests.tui.start_in_terminal", tmp_path)
-    child.expect("Runs: none yet")
+    child.expect("none yet")
     child.send("\r3jq")
     child.expect("left .* b'' 3 j q")
     child.expect(pexpect.EOF)

@@ -16,15 +16,20 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import islice
+from typing import Any
 
+from rich.console import RenderableType
 from textual import on
+from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.app import App, ReturnType
 from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
-from textual.events import Callback, Event, Key, Paste
+from textual.events import Callback, Event, Key, Paste, Resize
 from textual.message_pump import MessagePump
+from textual.screen import Screen
 
 from tui_tuner.tui.keys import KeyNames, checked_keymap, know_alt_keys, names_of_keys
+from tui_tuner.tui.picture import Picture
 from tui_tuner.tui.themes import use_themes
 
 _UNUSED: deque[Key | Paste] = deque()
@@ -69,6 +74,7 @@ class InTurn(App[ReturnType]):
         _UNUSED.clear()
         self._follower: asyncio.Task[None] | None = None
         self._hands_on = False
+        self._picture = Picture()
 
     def on_load(self) -> None:
         """Themes and keys as the user wants them."""
@@ -82,9 +88,18 @@ class InTurn(App[ReturnType]):
         return names_of_keys(self._keymap_wanted, self.get_key_display)
 
     @on(LinuxDriver.SignalResume)
-    def draw_again(self) -> None:
-        """Draw all of it: the shell has written over it, and Textual 8.2 draws only what changes from then on."""
+    def action_draw_again(self) -> None:
+        """Draw all of it: a shell or another program has written over it, and only what changes is drawn else."""
+        self._picture.forget()
         self.refresh(layout=True)
+
+    def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
+        """Textual 8.2 writes all cells of what it drew; of them those that change are enough."""
+        if isinstance(renderable, LayoutUpdate | ChopsUpdate):
+            less: Any = self._picture.less(renderable)  # Textual takes its own updates for what Rich can draw
+            super()._display(screen, less)
+        else:
+            super()._display(screen, renderable)
 
     def get_driver_class(self) -> type[Driver]:
         """Textual's own, able to hand the terminal on."""
@@ -119,7 +134,11 @@ class InTurn(App[ReturnType]):
             self._typed.clear()
 
     async def on_event(self, event: Event) -> None:
-        """Textual's own; keys and what is pasted wait for their turn."""
+        """Textual's own; keys and what is pasted wait for their turn, and a terminal of another size shows anything."""
+        if isinstance(event, Resize):
+            self._picture.forget()
+            if event.size == self.size:  # it may have had another one for a moment
+                self.refresh()
         if not isinstance(event, Key | Paste) or event.is_forwarded or self._overtakes(event):
             await super().on_event(event)
             return

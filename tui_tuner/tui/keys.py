@@ -91,7 +91,12 @@ SUSPEND = Binding(
     "ctrl+z", "suspend_process", "to the shell", show=False, id="suspend",
     tooltip="Go back to the shell, where `fg` goes on; the session stands still meanwhile.",
 )  # fmt: skip
-"""The one key of both screens, as is its name."""
+DRAW_AGAIN = Binding(
+    "ctrl+l", "draw_again", "draw again", show=False, id="draw_again",
+    tooltip="Draw the whole screen again, where something else has written over it.",
+)  # fmt: skip
+SHARED_BINDINGS = [SUSPEND, DRAW_AGAIN]
+"""The keys of both screens, as are their names."""
 
 APP_BINDINGS = [
     *REPLAY_BINDINGS,
@@ -103,7 +108,7 @@ APP_BINDINGS = [
             tooltip="Leave, also while you type; a session that is not finished can be resumed."),
     Binding("ctrl+c", "copy_or_quit", "copy", priority=True, show=False, id="copy",
             tooltip="Copy what is selected with mouse or shift; leave where nothing is."),
-    SUSPEND,
+    *SHARED_BINDINGS,
 ]  # fmt: skip
 
 ANSWERING = Binding.Group("A step that awaits you")
@@ -275,7 +280,7 @@ def checked_keymap(keymap: Mapping[str, str]) -> dict[str, str]:
     """
     scopes = [
         {binding.id: binding.key for binding in bindings if binding.id is not None}
-        for bindings in ([*APP_BINDINGS, *SCREEN_BINDINGS], [*START_BINDINGS, SUSPEND])
+        for bindings in ([*APP_BINDINGS, *SCREEN_BINDINGS], [*START_BINDINGS, *SHARED_BINDINGS])
     ]
     known = {name: keys for scope in scopes for name, keys in scope.items()}
     for binding in keymap:

@@ -31,7 +31,7 @@ from tui_tuner.tui.copying import copied
 from tui_tuner.tui.dialogs import ConfirmDialog, MessageDialog
 from tui_tuner.tui.frame import BREAKPOINTS, HEIGHTS, KeyLine, know_size
 from tui_tuner.tui.in_turn import InTurn
-from tui_tuner.tui.keys import START_BINDINGS, SUSPEND, TEXTUALS, command_words
+from tui_tuner.tui.keys import SHARED_BINDINGS, START_BINDINGS, TEXTUALS, command_words
 from tui_tuner.tui.moving import JumpScreen, Target, gone_to, option_targets
 from tui_tuner.tui.start import FailedChoice, GivenFile, StartWorld
 from tui_tuner.tui.start.how import How
@@ -64,7 +64,7 @@ class StartApp(InTurn[list[str]]):
     TITLE = "tuner-tui"
     BINDINGS: ClassVar[list[BindingType]] = [
         *START_BINDINGS,
-        SUSPEND,
+        *SHARED_BINDINGS,
         Binding("escape", "leave_field", "to the list", show=False, tooltip="Leave the field."),
         Binding("ctrl+q,ctrl+c", "quit", "quit", priority=True, show=False, tooltip="Leave, also while you type."),
     ]
@@ -313,7 +313,7 @@ class StartApp(InTurn[list[str]]):
         """Show all keys."""
         from tui_tuner.tui.help import key_lines
 
-        lines = key_lines([*ChoiceList.OWN, *START_BINDINGS, SUSPEND, *ChoiceList.KEYS], self.key_names)
+        lines = key_lines([*ChoiceList.OWN, *START_BINDINGS, *SHARED_BINDINGS, *ChoiceList.KEYS], self.key_names)
         self.push_screen(MessageDialog(Content("Keys of the start screen"), Content("\n").join(lines), large=True))
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
