@@ -60,6 +60,17 @@ async def test_a_step_that_was_added_is_selected_and_in_view_once_it_is_there(
         assert "· 30 you> Unroll by hand" in screen_text(pilot.app)
 
 
+async def test_the_dialog_of_a_step_of_ones_own_shows_an_example_until_something_is_typed(started: Started) -> None:
+    async with started(planned()) as pilot:
+        await pilot.press("2", "n")
+        await settled(pilot)
+        assert "as in: Read four elements" in screen_text(pilot.app)
+        assert "as in: Let each thread" in screen_text(pilot.app)
+        await pilot.press("a", "tab", "b")
+        await settled(pilot)
+        assert "as in" not in screen_text(pilot.app)
+
+
 async def test_a_step_without_a_title_is_not_added(started: Started) -> None:
     run = planned()
     async with started(run) as pilot:

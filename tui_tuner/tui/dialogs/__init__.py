@@ -202,6 +202,12 @@ class ConfirmDialog(Dialog[bool]):
         self.dismiss(yes)
 
 
+_TITLE_AS_IN = "as in: Read four elements at once"
+_DETAIL_AS_IN = (
+    "as in: Let each thread load A and B as float4, where n is a multiple of 4, so that a warp issues fewer loads."
+)
+
+
 class StepDialog(TypingDialog["StepWords"]):
     """Two fields over the screen; the result is what they say, or None if the user gave up.
 
@@ -225,9 +231,11 @@ class StepDialog(TypingDialog["StepWords"]):
         with Vertical(classes="dialog"):
             yield Static(self._heading, markup=False, classes="dialog-title")
             yield Static("title", classes="field-name")
-            yield Input(one_line(self._words.title).plain, id="step-title", select_on_focus=False, compact=True)
+            title = one_line(self._words.title).plain
+            yield Input(title, _TITLE_AS_IN, id="step-title", select_on_focus=False, compact=True)
             yield Static("detail, in more words", classes="field-name")
-            yield TextArea(clean(self._words.detail), id="step-words", soft_wrap=True, compact=True)
+            detail = clean(self._words.detail)
+            yield TextArea(detail, id="step-words", soft_wrap=True, compact=True, placeholder=_DETAIL_AS_IN)
 
     def on_mount(self) -> None:
         """No blinking."""
