@@ -36,7 +36,7 @@ Started = Callable[..., AbstractAsyncContextManager[Pilot[str]]]
 def _isolated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("HOME", "XDG_CONFIG_HOME"):
         monkeypatch.setenv(name, str(tmp_path))
-    for name in ("EDITOR", "VISUAL", "NO_COLOR", "TEXTUAL_THEME"):
+    for name in ("EDITOR", "VISUAL", "NO_COLOR", "TEXTUAL_THEME", "SSH_CONNECTION"):
         monkeypatch.delenv(name, raising=False)
 
 

@@ -67,13 +67,13 @@ def _heard(child: pexpect.spawn[bytes]) -> bytes:
     return read.getvalue()
 
 
-A_CHANGE = 3000
-"""Bytes that a key costs at most of which a few lines are drawn anew; all lines cost two to five times as many."""
+A_CHANGE = 5000
+"""Bytes that a key costs at most of which a few lines are drawn anew; all of them cost 7 to 30 thousand."""
 
 
-def _quiet(home: Path) -> pexpect.spawn[bytes]:
+def _quiet(home: Path, **environment: str) -> pexpect.spawn[bytes]:
     """A session whose screen stands, with a question open."""
-    child = spawned("tests.tui.in_terminal", home)
+    child = spawned("tests.tui.in_terminal", home, **environment)
     child.expect("awaits you")
     _settled(child)
     return child
@@ -94,6 +94,18 @@ def test_a_key_that_goes_to_another_pane_writes_what_changes_by_it(tmp_path: Pat
     child.close(force=True)
     assert b"Benchmarks" not in written  # the title is there already, and only its frame gets another color
     assert 0 < len(written) < A_CHANGE
+
+
+def test_over_ssh_a_dialog_leaves_what_is_behind_it_as_it_is(tmp_path: Path) -> None:
+    child = _quiet(tmp_path, SSH_CONNECTION="10.0.0.1 50000 10.0.0.2 22")
+    child.send("q")
+    opened = _settled(child)
+    child.send("\x1b")
+    closed = _settled(child)
+    child.close(force=True)
+    assert b"Leave" in opened
+    assert b"Benchmarks" not in opened
+    assert max(len(opened), len(closed)) < A_CHANGE
 
 
 @pytest.mark.parametrize("what", ["key", "size", "size for a moment", "stopped"])

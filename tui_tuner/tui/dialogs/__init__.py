@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -44,7 +45,13 @@ def withdraw(app: App[Any], words: str) -> None:
 
 
 class Dialog(ModalScreen[ScreenResultType]):
-    """A question or message over the screen, with a last line of its own, as bright as itself."""
+    """A question or message over the screen, with a last line of its own, as bright as itself.
+
+    What is behind it is dimmed, but not over SSH: that writes the whole screen anew, seconds of a slow line.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(classes="-far" if "SSH_CONNECTION" in os.environ else None)
 
     def on_mount(self) -> None:
         """Show what its keys do in the place of the keys behind it."""
