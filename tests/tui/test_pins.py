@@ -37,6 +37,30 @@ def pins(app: TunerApp) -> str:
     return "\n".join(line for line in screen_text(app).split("\n")) if widget.display else ""
 
 
+async def test_keys_for_rows_are_offered_once_there_are_some(started: Started) -> None:
+    goes_on = asyncio.Event()
+
+    def entries() -> Iterator[Entry]:
+        before = len(scripted.opening())
+        yield from scripted.opening()
+        yield goes_on
+        yield from scripted.running()[before:]
+
+    async with started(ScriptedRun(entries(), stays=True), size=(160, 36)) as pilot:
+        await pilot.press("3", "slash", "equals_sign")
+        await settled(pilot)
+        keys = screen_text(pilot.app).rstrip().split("\n")[-1]
+        assert "sort" in keys
+        assert "filter" not in keys
+        assert "compare" not in keys
+        assert not pilot.app.screen.query_one("#filter-line").display
+        goes_on.set()
+        await settled(pilot)
+        keys = screen_text(pilot.app).rstrip().split("\n")[-1]
+        assert "/ filter" in keys
+        assert "= compare" in keys
+
+
 async def test_two_rows_are_pinned_compared_and_stay_in_sight(started: Started) -> None:
     goes_on = asyncio.Event()
 

@@ -24,7 +24,7 @@ from tui_tuner.tui.help import HelpPage, help_text
 from tui_tuner.tui.keys import SCREEN_BINDINGS, KeyNames, first_key
 from tui_tuner.tui.moving import JumpScreen, gone_to
 from tui_tuner.tui.panes import PaneGrid, remember, remembered
-from tui_tuner.tui.panes.benchmarks_pane import BenchmarksPane, TableAction
+from tui_tuner.tui.panes.benchmarks_pane import IN_THE_TABLE, BenchmarksPane, TableAction
 from tui_tuner.tui.panes.chat_pane import ChatInput, ChatPane
 from tui_tuner.tui.panes.kernel_pane import KernelPane, SourceView
 from tui_tuner.tui.panes.plan_pane import PlanPane
@@ -33,8 +33,6 @@ from tui_tuner.tui.status import HeaderLine, StatusLine, result_title, resume_co
 from tui_tuner.tui.subject import SubjectView
 
 _TICK_S = 1 / 8
-_IN_THE_TABLE = ("filter", "pin")
-"""What keys do to the benchmarks in their pane only."""
 
 
 class SessionScreen(AnsweringScreen):
@@ -331,8 +329,8 @@ class SessionScreen(AnsweringScreen):
         if action == "open_step":
             return self._panes.active == 2
         if action == "benchmarks":
-            here = self._panes.active == 3 or parameters[0] not in _IN_THE_TABLE
-            offered = here and self._benchmarks.offers(parameters[0])  # type: ignore[arg-type]  # a binding's
+            here = self._panes.active == 3 or parameters[0] not in IN_THE_TABLE
+            offered = here and self._benchmarks.acts(parameters[0])  # type: ignore[arg-type]  # a binding's
             in_vain = parameters[0] == "pin" and not (self.can_compare or self._benchmarks.pins)
             return (None if in_vain else True) if offered else False
         if action == "maximise":

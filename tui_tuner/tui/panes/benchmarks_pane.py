@@ -41,6 +41,8 @@ _MANY = 5000
 _TYPING_S = 0.25
 
 TableAction = Literal["next_order", "turn_order", "next_chart", "filter", "pin"]
+IN_THE_TABLE: tuple[TableAction, ...] = ("filter", "pin")
+"""What keys do to the benchmarks in their pane only, and to rows that there are."""
 _NOT_EVERYWHERE: dict[str, TableAction] = {"compare": "pin", "chart": "next_chart"}
 """Names of keys that some sessions have not, with what they do."""
 
@@ -117,6 +119,11 @@ incumbent's) over its values, each with the number of its failures; equal height
         if what == "pin":
             return self._contents.compares
         return what != "next_chart" or len(self._contents.charts) > 1
+
+    def acts(self, what: TableAction) -> bool:
+        """Whether a key does anything now: an empty table has no row to compare, and nothing to filter out."""
+        rows = self._contents.table.row_count > 0 or bool(self._line.display)
+        return self.offers(what) and (rows or what not in IN_THE_TABLE)
 
     @property
     def _order(self) -> RowOrder[Any]:
@@ -291,7 +298,10 @@ incumbent's) over its values, each with the number of its failures; equal height
             self._draw_chart()
 
     def _draw(self) -> None:
+        had_rows = self._contents.table.row_count > 0
         words = self._contents.draw(self._view_model, self._wanted, self._order)
+        if had_rows != (self._contents.table.row_count > 0):
+            self.screen.refresh_bindings()
         if words != self._words_below:
             self._words_below = words
             self._tell_below()
