@@ -87,6 +87,10 @@ CASES = {
         of_sum("out[blockIdx.x] = sdata[0]", "{ unsigned block = blockIdx.x; out[block] = sdata[0]; }"),
         {"out": "sum"},
     ),
+    "threads that are called as their axis": (
+        of_sum("int i =", "int x = blockIdx.x * blockDim.x + threadIdx.x, i ="),
+        {"out": "sum"},
+    ),
     "a root of a sum is no part of one": (of_sum("= sdata[0]", "= sqrtf(sdata[0])"), {}),
     "two ways of combining": (of_sum(SUMMED, SUMMED + LEAST), {}),
     "a row for each block": (of_sum("blockIdx.x * blockDim.x + threadIdx.x", "blockIdx.x * n + threadIdx.x"), {}),

@@ -15,7 +15,7 @@ from tui_tuner.problem.signature import KernelSignature
 from tui_tuner.problem.syntax import name_in, split_list
 
 _BLOCK = r"\b(?:blockIdx|get_group_id)\b"
-_NAME = re.compile(r"[A-Za-z_]\w*")
+_NAME = re.compile(r"(?<![.\w])[A-Za-z_]\w*")
 _ASSIGNED = re.compile(r"\b([A-Za-z_]\w*)\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)(?=((?:[^;{}(),]|\((?:[^()]|\([^()]*\))*\))*))")
 """A variable and what it is made, or made more by."""
 _SHARED = re.compile(r"\b(?:__shared__|__local|local)\b[^;=]*?\b(\w+)\s*(?:\[|;)")
