@@ -709,6 +709,7 @@ def test_what_no_block_decides_alone_is_run_and_its_comparison_told(tmp_path, so
     file.write_text(source)
     written = drafted(file)
     assert written.doubts[0].startswith("run on the emulator as given")
+    assert ("what parts come to is what is compared" in written.doubts[0]) == ("by sum" in told)
     assert told in "\n".join(assumptions(written))
 
 

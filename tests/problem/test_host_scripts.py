@@ -322,3 +322,38 @@ def test_a_script_of_pyopencl_says_launch_buffers_and_options(tmp_path, launch):
 def test_what_a_script_does_not_say_is_guessed(tmp_path, script):
     problem = drafted(tmp_path, "add.cu", ADD, script)
     assert [one.shape for one in problem.arguments[:3]] == [["n"], ["n"], ["n"]]
+
+
+REDUCTION = """\
+__global__ void sum_floats(float *sums, const float *array, int n) {
+    __shared__ float part[block_size_x];
+    float sum = 0;
+    for (int i = blockIdx.x * block_size_x + threadIdx.x; i < n; i += block_size_x * gridDim.x) sum += array[i];
+    part[threadIdx.x] = sum;
+    __syncthreads();
+    for (int s = block_size_x / 2; s > 0; s /= 2) {
+        if (threadIdx.x < s) part[threadIdx.x] += part[threadIdx.x + s];
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) sums[blockIdx.x] = part[0];
+}
+"""
+
+
+def test_what_a_script_verifies_of_partial_sums_is_what_is_compared(tmp_path):
+    script = (
+        TUNED.replace('"add", "add.cu", size, args, tune_params', '"sum_floats", "add.cu", "blocks", args, tune_params')
+        .replace(
+            "tune_params)", "tune_params, grid_div_x=[], verify=lambda a, b, atol: numpy.isclose(a[0], b[0].sum()))"
+        )
+        .replace("args = [c, a, b, n]", "args = [numpy.zeros(512).astype(numpy.float32), a, n]")
+        .replace("    return", '    tune_params["blocks"] = [128, 256, 512]\n    return')
+    )
+    (tmp_path / "add.cu").write_text(REDUCTION)
+    (tmp_path / "tune.py").write_text(script)
+    text = scaffold(tmp_path / "add.cu", None, host=tmp_path / "tune.py")
+    (tmp_path / "add.toml").write_text(text)
+    problem = load_problem(tmp_path / "add.toml")
+    assert (problem.arguments[0].compare, problem.arguments[0].shape) == ("sum", ["512"])
+    assert list(problem.tunables) == ["block_size_x", "blocks"]
+    assert "not taken over" not in text

@@ -244,6 +244,8 @@ class Amending:
         notices_reads = problem.language != "opencl"
         enough = "every array is large enough" if notices_reads else "it writes inside its arrays alone"
         said = f"run on {self._trials.where} as given {where}: {enough}, every output is written"
+        if all(one.compare for one in problem.arguments if one.output):
+            said = said.replace("every output is written", "what parts come to is what is compared")
         empty = unfilled(problem)
         more = [f"constant memory that the host fills is all zeros here: {', '.join(empty)}"] if empty else []
         if self._made.filled:

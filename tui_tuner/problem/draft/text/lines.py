@@ -59,7 +59,7 @@ def lines_of(draft: Draft) -> Iterator[str]:
     yield from _launch_as_given(draft) if draft.is_launched else _launch(signature, draft.language)
     yield from argument_lines(draft)
     if launch.space is not None:
-        yield from _space(launch.space)
+        yield from _space(launch.space, is_checked=not draft.parts)
     elif launch.tunables:
         yield from _macros(launch)
     elif "block_size" in launch.keys:
@@ -138,11 +138,17 @@ def _values_around(own: int) -> list[int]:
     )
 
 
-def _space(space: TunedSpace) -> Iterator[str]:
+def _space(space: TunedSpace, *, is_checked: bool) -> Iterator[str]:
+    """What a script varies.
+
+    Args:
+        is_checked: whether outputs are checked element by element; else what it verifies is what parts come to.
+    """
+    left = [one for one in space.left if is_checked or not one.startswith("verify = ")]
     yield ""
     yield f"[tunables]  # as the host's script has kernel_tuner vary them in line {space.line}"
     yield from (f"{name} = {json.dumps(list(values))}" for name, values in space.tunables.items())
-    yield from (f"# not taken over: {' '.join(one.split())}" for one in space.left)
+    yield from (f"# not taken over: {' '.join(one.split())}" for one in left)
     if space.defaults:
         yield ""
         yield "[defaults]  # the source's own numbers, else the first that the restrictions allow"
