@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tui_tuner.errors import ProblemError
+from tui_tuner.problem.draft.amendments import Amendments
 from tui_tuner.problem.draft.kernel.order import Appended, appended
 from tui_tuner.problem.draft.kernel.parts import parts_of
 from tui_tuner.problem.draft.problem_file import scaffold
@@ -55,6 +56,18 @@ def test_a_kernel_alone_has_as_many_parts_as_blocks_and_an_element_of_shared_mem
     problem = problem_of(tmp_path, REDUCE)
     assert (problem.arguments[1].compare, problem.arguments[1].shape) == ("sum", ["ceil_div(n, 32)"])
     assert problem.launch.shared_memory == "4 * block_size_x"
+
+
+def test_a_constant_that_makes_the_block_is_tuned_and_there_are_parts_for_the_smallest(tmp_path: Path) -> None:
+    kernel = REDUCE.replace("blockDim.x", "threads").replace(
+        "extern __shared__ float sdata[]", "__shared__ float sdata[threads]"
+    )
+    host = HOST.replace("threads = 256, ", "").replace(", threads * sizeof(float)", "").replace("1 << 22", "5000")
+    problem = problem_of(tmp_path, f"const int threads = 256;\n{kernel}{host}")
+    assert problem.tunables == {"threads": [64, 128, 256, 512]}
+    assert (problem.arguments[1].compare, problem.arguments[1].shape) == ("sum", ["ceil_div(n, 64)"])
+    grown = scaffold(tmp_path / "parts.cu", None, Amendments(shapes={"out": "256"}))  # where the host has too few
+    assert problem_in_text(grown, tmp_path / "parts.toml").arguments[1].shape == ["ceil_div(n, 64)"]
 
 
 def test_partial_sums_of_opencl_are_such(tmp_path: Path) -> None:

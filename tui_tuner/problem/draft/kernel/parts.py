@@ -19,6 +19,7 @@ _NAME = re.compile(r"(?<![.\w])[A-Za-z_]\w*")
 _ASSIGNED = re.compile(r"\b([A-Za-z_]\w*)\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)(?=((?:[^;{}(),]|\((?:[^()]|\([^()]*\))*\))*))")
 """A variable and what it is made, or made more by."""
 _SHARED = re.compile(r"\b(?:__shared__|__local|local)\b[^;=]*?\b(\w+)\s*(?:\[|;)")
+_CONSTANT = re.compile(r"\bconst(?:expr)?\s+(?:unsigned\s+)?(?:int|unsigned|size_t)\s+(\w+)\s*=\s*\d+\s*;")
 _COMBINES = re.compile(
     r"(?i)reduc|sum|dot|norm|accum|total|max|min|count|partial|mean|average|varian|energy|integra|loss|residual|largest|smallest"
 )
@@ -38,7 +39,9 @@ def parts_of(signature: KernelSignature, code: str) -> dict[str, Comparison]:
     """
     body = signature.body
     written = [one.name for one in signature.parameters if one.is_array and is_written(one.name, signature)]
-    if not (_is_in_a_row(body) and _takes_a_share(signature) and all(is_of_block(name, body) for name in written)):
+    if not (
+        _is_in_a_row(body) and _takes_a_share(signature, code) and all(is_of_block(name, body) for name in written)
+    ):
         return {}
     found = {name: _combined(name, signature) for name in written}
     named = {name for name in written if _COMBINES.search(f"{signature.name} {name}")}
@@ -52,10 +55,12 @@ def _is_in_a_row(body: str) -> bool:
     return {one or other for one, other in axes} in ({"x"}, {"0"})
 
 
-def _takes_a_share(signature: KernelSignature) -> bool:
+def _takes_a_share(signature: KernelSignature, code: str) -> bool:
     """Whether a block begins at its number times its extent, and not with a row of its own."""
-    own = "".join(rf"|{name_in(one)}" for one in signature.template)
-    extent = rf"\b(?:blockDim|get_local_size|[bB]lock_?[sS]ize\w*|[A-Z][A-Z0-9_]+{own})\b"
+    own = [*map(name_in, signature.template), *_CONSTANT.findall(code)]
+    extent = (
+        rf"\b(?:blockDim|get_local_size|[bB]lock_?[sS]ize\w*|[A-Z][A-Z0-9_]+{''.join(f'|{name}' for name in own)})\b"
+    )
     between = r"[^;,{}]*\*[^;,{}]*"
     share = rf"\bget_global_id\b|{_BLOCK}{between}{extent}|{extent}{between}{_BLOCK}"
     return re.search(share, signature.body) is not None

@@ -49,7 +49,8 @@ class DraftedBlock:
         self._block, self._words = reading.block, reading.words
         self._place = reading.launch.place
         self._body = reading.program.without_macros(self._signature.body)
-        is_fixed = self._is_counted_by() and not parts_of(self._signature, reading.program.code)
+        self._parts = parts_of(self._signature, reading.program.code)
+        is_fixed = self._is_counted_by() and not self._parts
         self.macros = [] if is_fixed else self._tunable_macros()
         self.tile = 0 if is_fixed else self._number_of(template)
         self.made, self.extents = self._fixed(template, is_fixed)
@@ -105,8 +106,8 @@ class DraftedBlock:
         return [name for name in last if name in known - fixed]
 
     def _extents_of_arrays(self) -> frozenset[str]:
-        """The names that the host takes memory by: an array has as many elements with any other block."""
-        arrays = [given for given, one in self._reading.arguments if one.pointer]
+        """The names that the host takes memory by: an array, but for one of parts, has as many with any other block."""
+        arrays = [given for given, one in self._reading.arguments if one.pointer and one.name not in self._parts]
         return self._reading.memory.names_of(arrays, self._place)
 
     def _number_of(self, template: str) -> int:

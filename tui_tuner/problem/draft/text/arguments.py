@@ -274,6 +274,8 @@ def _shape(parameter: KernelParameter, draft: Draft) -> tuple[list[str], str]:
     """The extents of an array, and what is said behind them."""
     launch, found = draft.launch, draft.amendments.shapes.get(parameter.name)
     width = f"{parameter.width} * " if parameter.width > 1 else ""
+    if parameter.name in draft.parts and (found is not None or parameter.name not in launch.shapes):
+        return [draft.most_blocks()], "  # as many as there are blocks at most: check"
     if found is not None:
         return [found], "  # what the kernel as given touches, where it was run: check"
     if parameter.name in launch.shapes:
@@ -283,8 +285,6 @@ def _shape(parameter: KernelParameter, draft: Draft) -> tuple[list[str], str]:
         return [width + as_factor(launch.shapes[parameter.name], width)], said
     if declared := _declared(parameter, draft):
         return declared, "  # as it is declared"
-    if parameter.name in draft.parts:
-        return [draft.most_blocks()], "  # as many as there are blocks at most: check"
     if parameter.name in draft.reached:
         reached = width + as_factor(draft.reached[parameter.name], width)
         return [reached], "  # as far as the kernel's loops and guards go: check"

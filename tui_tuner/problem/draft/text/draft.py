@@ -92,6 +92,7 @@ class Draft:
     def most_blocks(self) -> str:
         """How many blocks a launch has with the smallest extents that a draft tries, over the sizes."""
         least = {f"block_size_{axis}": min(one) for axis, one in zip(AXES, block_values(self.signature), strict=False)}
+        least |= {name: min(values) for name, values in self.launch.tunables.items()}
         found = []
         for axis, size in zip(AXES, self.launch.problem_size or elements_along(self.signature), strict=False):
             divisors = self.launch.keys.get(f"grid_div_{axis}", [f"block_size_{axis}"])
