@@ -32,7 +32,8 @@ from tui_tuner.evaluate.devices.kinds import KINDS
 from tui_tuner.evaluate.evaluator import Evaluator
 from tui_tuner.evaluate.local import LocalEvaluator
 from tui_tuner.evaluate.recorded.evaluator import RecordedEvaluator
-from tui_tuner.journal.reading import FILE
+from tui_tuner.journal.reading import FILE, Record
+from tui_tuner.llm import Stop
 from tui_tuner.problem.load import Written
 from tui_tuner.problem.model import Problem
 from tui_tuner.search import MODEL_METHODS, method_named
@@ -148,14 +149,14 @@ async def resumed_session(
     """A session that goes on where a run stopped; `changes` replace options, as with a larger budget.
 
     Args:
-        retry_failed: whether evaluations that failed are made again.
+        retry_failed: whether evaluations that failed are made again, and calls whose reply was cut at a lower limit.
 
     Raises:
         UserError: the run cannot be resumed.
     """
     run = open_run(path, resume=True)
     if retry_failed:
-        run.journal.forget(lambda record: record.kind == "evaluate" and record.result.get("failure") is not None)
+        run.journal.forget(lambda record: _came_to_nothing(record, settings.model.max_tokens))
     options = run.options.model_copy(update=dict(changes))
     try:
         strategy = strategy_named(options.strategy, options.strategy_options)
@@ -166,6 +167,14 @@ async def resumed_session(
     if chosen.backend is None:  # what began with a model goes on as what it is, as far as it comes
         chosen = StrategyAndModel(options, strategy, None, chosen.notes)
     return _setup(_reopened(run, options), chosen, settings)
+
+
+def _came_to_nothing(record: Record, max_tokens: int) -> bool:
+    """Whether an evaluation failed, or a reply was cut at a limit that was lower than now."""
+    if record.kind == "ask":
+        asked = (record.content or {}).get("max_tokens", max_tokens)
+        return bool(record.result.get("stop") == Stop.LENGTH and asked < max_tokens)
+    return record.kind == "evaluate" and record.result.get("failure") is not None
 
 
 def replayed_session(path: Path) -> KernelSessionSetup:

@@ -192,7 +192,7 @@ def _device_set_in(file: Path) -> object:
 def add_resume(parser: argparse.ArgumentParser) -> None:
     """The options of going on with a run."""
     add_run(parser)
-    failed = "build, verify and measure again what failed"
+    failed = "build, verify and measure again what failed, and ask again where replies may be longer by now"
     parser.add_argument("--retry-failed", action="store_true", help=failed)
     for subject in subjects().values():
         for own in subject.resume_options:

@@ -130,11 +130,24 @@ class Recall:
             found.append(result)
         return found
 
-    def nth(self, kind: str, content: Mapping[str, Any]) -> dict[str, Any]:
-        """The content with a count of how often it was asked before: the same question may be put twice."""
-        plain = key_of(kind, content)
+    def nth(self, kind: str, content: Mapping[str, Any], limit: str = "") -> dict[str, Any]:
+        """The content with a count of how often it was asked before: the same question may be put twice.
+
+        Args:
+            limit: a part of the content that makes no other question of it. What was asked with another value of it,
+                the last such value first, is what is asked now: it comes back with that value.
+        """
+        plain = key_of(kind, {name: value for name, value in content.items() if name != limit})
         self._asked[plain] += 1
-        return {**content, "occurrence": self._asked[plain]}
+        numbered = {**content, "occurrence": self._asked[plain]}
+        asked = [numbered] if self.writable else []
+        asked += [{**numbered, limit: value} for value in self._values(kind, limit)] if limit else []
+        return next((one for one in asked if self._journal.get(key_of(kind, one)) is not None), numbered)
+
+    def _values(self, kind: str, name: str) -> list[Any]:
+        """What a part of a question was in the records of its kind, each once, the last one first."""
+        asked = [record.content or {} for record in self._journal.records if record.kind == kind]
+        return list(dict.fromkeys(content[name] for content in reversed(asked) if name in content))
 
     def known(self, kind: str, content: Mapping[str, Any]) -> dict[str, Any] | None:
         """The recorded result, if there is one."""

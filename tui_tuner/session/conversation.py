@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
@@ -12,13 +12,13 @@ from pydantic import BaseModel, TypeAdapter
 from tui_tuner.errors import ModelError, UserError
 from tui_tuner.journal.recall import Recall
 from tui_tuner.llm import Backend, Chunk, Message, Reply, Request
-from tui_tuner.llm.errors import TransportError
-from tui_tuner.llm.prices import estimate_messages, worst_cost
+from tui_tuner.llm.prices import worst_cost
 from tui_tuner.llm.streams import complete
 from tui_tuner.llm.structured import CutReply, NoUsableReply, ask
 from tui_tuner.session import events
 from tui_tuner.session.budget import Budget
 from tui_tuner.session.controls import Controls
+from tui_tuner.session.one_call import Calls
 from tui_tuner.session.plan import Emit
 from tui_tuner.strategies.base import BudgetSpent, Listener, ModelFailed, ModelGone, ReplyType, StepSkipped
 from tui_tuner.strategies.steps import Helper, ModelTrouble, Remedy
@@ -78,6 +78,7 @@ class Conversation:
         self._budget = budget
         self._emit = emit
         self._unreachable = 0
+        self._calls = Calls(recall, budget, emit)
         self._complete: Callable[[Sequence[Message]], tuple[Message, ...]] = tuple
 
     async def aclose(self) -> None:
@@ -196,12 +197,11 @@ class Conversation:
     async def _call(self, request: Request, listener: Listener | None) -> Reply:
         request = replace(request, messages=self._complete(request.messages))
         call = self._budget.model_calls + 1
-        content = self._recall.nth("ask", asdict(request))
-        result = self._recall.known("ask", content)
+        content, result = self._calls.recorded(request)
         if result is None:
             result = await self._recall.once("ask", content, lambda: self._skippable(call, request, listener))
         elif "stopped" not in result:
-            self._tell_sent(call, request)
+            self._calls.tell_sent(call, request)
         self._settle(call, result)
         if "stopped" in result:
             raise BudgetSpent(result["stopped"])
@@ -228,11 +228,6 @@ class Conversation:
             )
         )
         return reply
-
-    def _tell_sent(self, call: int, request: Request) -> None:
-        text = "\n\n".join(f"[{message.role}]\n{message.content}" for message in request.messages)
-        tokens = estimate_messages(request.messages)
-        self._emit(events.PromptSent(call=call, purpose=request.purpose, text=text, tokens=tokens))
 
     def _failure(self, reason: str, partial: str) -> ModelFailed | ModelGone:
         self._unreachable += 1
@@ -314,32 +309,7 @@ class Conversation:
             self._budget.check_cost(worst_cost(self._backend.name, request))
         except BudgetSpent as spent:
             return {"stopped": str(spent)}
-        self._tell_sent(call, request)
-
-        listen, heard = listener() if listener else None, list[str]()
-
-        def on_chunk(chunk: Chunk) -> None:
-            if chunk.notice and chunk.stop is None:
-                self._emit(events.Note(level="warning", text=chunk.notice))
-            if chunk.text or chunk.thinking:
-                self._emit(events.ModelText(call=call, text=chunk.text, thinking=chunk.thinking))
-            if chunk.text:
-                heard.append(chunk.text)
-                if listen is not None:
-                    listen(chunk.text)
-
-        try:
-            replying = complete(self._backend, request, on_chunk)
-            reply = await self._recall.in_time(replying, lambda: self._budget.call_ends_s)
-        except TransportError as error:
-            partial = {"partial": "".join(heard)} if heard else {}
-            return {"failed": str(error), "cost": 0.0 if error.usage is None else error.usage.cost, **partial}
-        except ModelError as error:
-            return {"failed": str(error), "cost": 0.0}
-        if reply is None:
-            self._emit(events.CallFailed(call=call, reason=self._budget.time_is_up))
-            return {"stopped": self._budget.time_is_up}
-        return asdict(reply)
+        return await self._calls.made(self._backend, call, request, listener)
 
 
 def _calls(count: int) -> str:
