@@ -20,6 +20,7 @@ from tui_tuner.journal.reading import FILE, header_of
 from tui_tuner.llm import Backend, Message, Reply, Request, Usage
 from tui_tuner.llm.choose import parse_spec
 from tui_tuner.llm.errors import TransportError
+from tui_tuner.llm.lacking import way_out
 from tui_tuner.llm.prices import worst_cost
 from tui_tuner.llm.streams import complete
 from tui_tuner.llm.structured import NoUsableReply
@@ -212,6 +213,13 @@ class _Model:
         self.usage += reply.usage
         return reply
 
+    def fault(self, error: Exception) -> str:
+        """Why there is no draft, and what the user can do about it."""
+        if not isinstance(error, NoUsableReply):
+            return str(error)
+        advice = way_out(error.replies[-1], self._max_tokens) if error.replies else ""
+        return "; ".join(filter(None, (*error.problems, advice)))
+
 
 class _OverBudget(Exception):
     """No call is allowed."""
@@ -255,8 +263,7 @@ async def _by_model(
         try:
             reply = await propose_problem(model.call, kernel, before, reason)
         except (NoUsableReply, TransportError, _OverBudget) as error:
-            said = "; ".join(error.problems) if isinstance(error, NoUsableReply) else str(error)
-            return None, (f"{model.name} gave no draft ({_line(said)}): drafted by rules alone",)
+            return None, (f"{model.name} gave no draft ({_line(model.fault(error))}): drafted by rules alone",)
         try:
             held = await Amending(file, first, trials, facts_of(reply.value, kernel)).held()
         except ProblemError as error:

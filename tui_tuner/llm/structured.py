@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Self, TypeVar
 
@@ -26,7 +26,7 @@ class CutReply(BaseModel):
 
 T = TypeVar("T", bound=BaseModel)
 CallModel = Callable[[Request], Awaitable[Reply]]
-"""One complete call of a model."""
+"""One complete call of a model; raises `InVain` where a further one would bring nothing new."""
 
 _KEPT_OF_A_CUT_REPLY = 2000  # characters: enough to recognise it, too few to fill the context again
 _MOST_PUT_BACK = 64_000  # characters: no kernel is longer, and each further attempt would pay for all of it
@@ -46,6 +46,10 @@ class TypedReply(Generic[T]):
     transcript: tuple[Message, ...]
 
 
+class InVain(Exception):
+    """Asking once more would bring nothing new."""
+
+
 class NoUsableReply(Exception):
     """The model did not manage a usable reply.
 
@@ -53,13 +57,17 @@ class NoUsableReply(Exception):
         problems: what was wrong with its last one.
         transcript: the whole conversation.
         usage: of all attempts together.
+        replies: all that it gave.
     """
 
-    def __init__(self, problems: list[str], transcript: tuple[Message, ...], usage: Usage) -> None:
+    def __init__(
+        self, problems: list[str], transcript: tuple[Message, ...], usage: Usage, replies: Sequence[Reply] = ()
+    ) -> None:
         super().__init__("; ".join(problems))
         self.problems = problems
         self.transcript = transcript
         self.usage = usage
+        self.replies = tuple(replies)
 
 
 async def ask(
@@ -85,8 +93,13 @@ async def ask(
     """
     request = replace(request, schema=schema_of(reply_type))
     usage, problems = Usage(), ["no attempt was allowed"]
-    for _ in range(attempts):
-        reply = await call(request)
+    replies: list[Reply] = []
+    while len(replies) < attempts:
+        try:
+            reply = await call(request)
+        except InVain:
+            break
+        replies.append(reply)
         usage += reply.usage
         try:
             value = _value(reply, reply_type, check)
@@ -97,7 +110,7 @@ async def ask(
         if on_refused is not None:
             on_refused(problems)
         request = replace(request, messages=(*request.messages, *_put_back(reply, problems)))
-    raise NoUsableReply(problems, request.messages, usage)
+    raise NoUsableReply(problems, request.messages, usage, replies)
 
 
 def _value(reply: Reply, reply_type: type[T], check: Callable[[T], list[str]] | None) -> T:

@@ -11,10 +11,10 @@ from pydantic import BaseModel, TypeAdapter
 
 from tui_tuner.errors import ModelError, UserError
 from tui_tuner.journal.recall import Recall
-from tui_tuner.llm import Backend, Chunk, Message, Reply, Request
+from tui_tuner.llm import Backend, Chunk, Message, Reply, Request, Stop
 from tui_tuner.llm.prices import worst_cost
 from tui_tuner.llm.streams import complete
-from tui_tuner.llm.structured import CutReply, NoUsableReply, ask
+from tui_tuner.llm.structured import CutReply, InVain, NoUsableReply, ask
 from tui_tuner.session import events
 from tui_tuner.session.budget import Budget
 from tui_tuner.session.controls import Controls
@@ -163,14 +163,18 @@ class Conversation:
         """
         request = Request(purpose, tuple(messages), max_tokens=self._max_tokens)
 
+        given: list[Reply] = []
+
         async def call(request: Request) -> Reply:
-            return await self._call(request, listener)
+            given.append(await self._call(request, listener, given))
+            return given[-1]
 
         with self._minding_use(reply_type):
             try:
                 answer = await ask(call, request, reply_type, check=check, attempts=attempts, on_refused=self._refused)
             except NoUsableReply as refused:
-                raise ModelFailed(f"no usable reply in {_calls(attempts)}: {refused}") from refused
+                calls = _calls(len(refused.replies) or attempts)
+                raise ModelFailed(f"no usable reply in {calls}: {refused}", way_out=self._calls.way_out) from refused
         return answer.value
 
     @contextmanager
@@ -184,9 +188,11 @@ class Conversation:
             yield
         except (ModelFailed, ModelGone) as failed:
             self._was_of_use |= issubclass(reply_type, CutReply) and reply_type.of_part(failed.partial) is not None
-            self.fault = "" if self._was_of_use else str(failed)
+            way_out = failed.way_out if isinstance(failed, ModelFailed) else ""
+            self.fault = "" if self._was_of_use else "; ".join(filter(None, (str(failed), way_out)))
             if self.fault and self._required:
-                hint = "start the model, or leave --require-model out: then the machine searches without one"
+                start = "start the model, or leave --require-model out: then the machine searches without one"
+                hint = way_out or start
                 raise ModelError(f"the model is of no use: {failed}", hint=hint) from failed
             raise
         self.fault, self._was_of_use = "", True
@@ -194,11 +200,13 @@ class Conversation:
     def _refused(self, problems: list[str]) -> None:
         self._emit(events.ReplyRefused(call=self._budget.model_calls, problems=problems))
 
-    async def _call(self, request: Request, listener: Listener | None) -> Reply:
+    async def _call(self, request: Request, listener: Listener | None, given: Sequence[Reply]) -> Reply:
         request = replace(request, messages=self._complete(request.messages))
         call = self._budget.model_calls + 1
         content, result = self._calls.recorded(request)
         if result is None:
+            if _is_in_vain(given):
+                raise InVain
             result = await self._recall.once("ask", content, lambda: self._skippable(call, request, listener))
         elif "stopped" not in result:
             self._calls.tell_sent(call, request)
@@ -227,6 +235,7 @@ class Conversation:
                 cost=reply.usage.cost,
             )
         )
+        self._calls.tell_lacking(call, reply, content["max_tokens"])
         return reply
 
     def _failure(self, reason: str, partial: str) -> ModelFailed | ModelGone:
@@ -310,6 +319,11 @@ class Conversation:
         except BudgetSpent as spent:
             return {"stopped": str(spent)}
         return await self._calls.made(self._backend, call, request, listener)
+
+
+def _is_in_vain(given: Sequence[Reply]) -> bool:
+    """Whether nothing else is to be expected: a reply was cut again although less was asked for, or declined again."""
+    return len(given) > 1 and given[-1].stop is given[-2].stop is not Stop.COMPLETE
 
 
 def _calls(count: int) -> str:

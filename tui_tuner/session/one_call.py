@@ -7,8 +7,9 @@ from typing import Any
 
 from tui_tuner.errors import ModelError
 from tui_tuner.journal.recall import Recall
-from tui_tuner.llm import Backend, Chunk, Request
+from tui_tuner.llm import Backend, Chunk, Reply, Request
 from tui_tuner.llm.errors import TransportError
+from tui_tuner.llm.lacking import lacking, way_out
 from tui_tuner.llm.prices import estimate_messages
 from tui_tuner.llm.streams import complete
 from tui_tuner.session import events
@@ -18,12 +19,18 @@ from tui_tuner.strategies.base import Listener
 
 
 class Calls:
-    """Makes the calls of a session, and tells of each."""
+    """Makes the calls of a session, and tells of each.
+
+    Attributes:
+        way_out: what the user can do about the last reply; empty where it was an answer.
+    """
 
     def __init__(self, recall: Recall, budget: Budget, emit: Emit) -> None:
         self._recall = recall
         self._budget = budget
         self._emit = emit
+        self.way_out = ""
+        self._told = {""}
 
     def recorded(self, request: Request) -> tuple[dict[str, Any], dict[str, Any] | None]:
         """A request as the journal names it, and what became of it; None where that is not known.
@@ -66,3 +73,14 @@ class Calls:
             self._emit(events.CallFailed(call=call, reason=self._budget.time_is_up))
             return {"stopped": self._budget.time_is_up}
         return asdict(reply)
+
+    def tell_lacking(self, call: int, reply: Reply, max_tokens: int) -> None:
+        """Tell what the user can do about a reply that is no answer, the same once.
+
+        Args:
+            max_tokens: the limit of the reply.
+        """
+        self.way_out = way_out(reply, max_tokens)
+        if self.way_out not in self._told:
+            self._told.add(self.way_out)
+            self._emit(events.Note(level="warning", text=f"reply {call} {lacking(reply)}: {self.way_out}"))

@@ -55,11 +55,13 @@ class ModelFailed(Exception):
 
     Attributes:
         partial: what had arrived of a reply that broke off.
+        way_out: what the user can do about it.
     """
 
-    def __init__(self, reason: str, partial: str = "") -> None:
+    def __init__(self, reason: str, partial: str = "", way_out: str = "") -> None:
         super().__init__(reason)
         self.partial = partial
+        self.way_out = way_out
 
 
 class FaultyReply(Exception):

@@ -14,6 +14,7 @@ from tui_tuner.app.starting import SessionSetup
 from tui_tuner.errors import ModelError, SettingsError, UserError, writing
 from tui_tuner.llm import Backend, Request
 from tui_tuner.llm.errors import ContextTooLong, TransportError
+from tui_tuner.llm.lacking import way_out
 from tui_tuner.llm.streams import complete
 from tui_tuner.llm.structured import NoUsableReply, ask
 from tui_tuner.resources import settings_file
@@ -292,7 +293,10 @@ async def _asked(
             lambda one: complete(backend, one, lambda _: None), request, Advice, check=check, attempts=_ATTEMPTS
         )
     except NoUsableReply as refused:
-        raise ModelError(f"the model gave no usable advice in {_ATTEMPTS} calls: {refused}") from refused
+        hint = way_out(refused.replies[-1], max_tokens) if refused.replies else ""
+        raise ModelError(
+            f"the model gave no usable advice in {_ATTEMPTS} calls: {refused}", hint=hint or None
+        ) from refused
     except TransportError as error:
         raise ModelError(f"there is no advice: {error}", hint=_way_out(error)) from error
     return answer.value
