@@ -12,7 +12,7 @@ from tests.llm.wires import REQUEST, SCHEMA
 from tests.waiting import GROWING_S, LIMIT_S, is_running
 from tui_tuner.llm import Chunk, Reply
 from tui_tuner.llm.command import CommandBackend
-from tui_tuner.llm.errors import BrokenOff, ModelTimedOut, ServerFault, Unreachable
+from tui_tuner.llm.errors import BrokenOff, ModelTimedOut, NoWay, ServerFault
 from tui_tuner.llm.streams import complete
 
 
@@ -79,8 +79,8 @@ async def test_a_program_that_says_nothing_broke_off() -> None:
         await run("sys.stdin.read()")
 
 
-async def test_a_program_that_cannot_be_started_is_unreachable() -> None:
-    with pytest.raises(Unreachable):
+async def test_a_program_that_cannot_be_started_is_not_tried_again() -> None:
+    with pytest.raises(NoWay, match="the program cannot be started"):
         await complete(CommandBackend(["/nowhere/to/be/found"], 5), REQUEST)
 
 

@@ -7,7 +7,16 @@ import pytest
 from tests.llm.fakes import FakeBackend, retries, said
 from tests.llm.wires import REQUEST
 from tui_tuner.llm import Chunk, Structured, Way, refused_ways, steps
-from tui_tuner.llm.errors import BrokenOff, KeyRefused, ModelTimedOut, RateLimited, ServerFault, Service, TransportError
+from tui_tuner.llm.errors import (
+    BrokenOff,
+    KeyRefused,
+    ModelTimedOut,
+    RateLimited,
+    ServerFault,
+    Service,
+    TransportError,
+    Unreachable,
+)
 from tui_tuner.llm.streams import BackoffPolicy, RetryingBackend, complete
 
 SITE = Service("fake", "http://localhost")
@@ -42,6 +51,17 @@ async def test_a_provider_with_too_much_to_do_is_asked_for_longer(status: int) -
     backend = FakeBackend(*[[ServerFault("busy", SITE, status=status)]] * 8, said("ok"))
 
     assert (await complete(RetryingBackend(backend, FAST), REQUEST)).text == "ok"
+
+
+async def test_a_provider_that_has_answered_is_waited_for_where_the_network_is_gone_and_no_other() -> None:
+    gone = [[Unreachable("no connection", SITE)]] * 8
+    backend = RetryingBackend(FakeBackend(said("ok"), *gone, said("back")), FAST)
+    assert [(await complete(backend, REQUEST)).text for _ in range(2)] == ["ok", "back"]
+
+    never = FakeBackend(*gone)
+    with pytest.raises(Unreachable):
+        await complete(RetryingBackend(never, FAST), REQUEST)
+    assert len(never.requests) == 3
 
 
 async def test_a_pause_that_takes_a_while_is_told_with_its_reason() -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import codecs
+import errno
 import os
 import signal
 from asyncio.subprocess import PIPE
 from collections.abc import AsyncGenerator, Sequence
 
 from tui_tuner.llm import Chunk, Message, Request, Stop
-from tui_tuner.llm.errors import BrokenOff, ServerFault, Service, TransportError, Unreachable
+from tui_tuner.llm.errors import BrokenOff, NoWay, ServerFault, Service, TransportError, Unreachable
 from tui_tuner.llm.prices import estimated_usage
 from tui_tuner.llm.streams import Pace, closing, guarded
 from tui_tuner.llm.typed import in_words
@@ -23,6 +24,8 @@ _MOST_OUTPUT = 8 * 2**20  # bytes
 _END_S = 2.0
 _KEPT_ERRORS = 8192  # bytes
 _LAST_WORDS = 280  # characters
+_PASSES = (errno.EAGAIN, errno.ENOMEM, errno.ENFILE, errno.EMFILE, errno.ETXTBSY)
+"""Why a program cannot be started now, and may be a little later."""
 
 
 class CommandBackend:
@@ -81,7 +84,8 @@ class CommandBackend:
         try:
             return await start(program)
         except OSError as error:
-            raise Unreachable("the program cannot be started", self._service, body=str(error)) from None
+            kind = Unreachable if error.errno in _PASSES else NoWay
+            raise kind("the program cannot be started", self._service, body=str(error)) from None
 
     async def _output(self, child: Child) -> AsyncGenerator[str]:
         assert child.output is not None  # noqa: S101 (was opened as a pipe)

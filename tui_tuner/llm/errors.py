@@ -7,7 +7,7 @@ TransportError
  +- ServerFault       the provider failed: 5xx, overloaded, a program's exit status (retryable)
  +- BrokenOff         the stream ended without a stop reason (retryable)
  +- ContextTooLong    the prompt does not fit, or was cut silently
- +- NoWay             address, proxy or certificate are such that no connection can come of them
+ +- NoWay             address, proxy, certificate or program are such that no connection can come of them
  +- KeyRefused        no key, a wrong one, or an account without credit
  +- RequestRefused    the provider does not take this request: unknown model, bad parameter
 """
@@ -186,6 +186,8 @@ class TransportError(Exception):
     """
 
     retryable: ClassVar[bool] = False
+    is_of_network: ClassVar[bool] = False
+    """Whether there was no connection: it may come back where there has been one."""
 
     def __init__(self, reason: str, service: Service, *, status: int | None = None, body: str = "") -> None:
         self.reason = redact(clean(reason), secrets=service.secrets)
@@ -213,10 +215,11 @@ class Unreachable(TransportError):
     """No connection."""
 
     retryable = True
+    is_of_network = True
 
 
 class NoWay(TransportError):
-    """Address, proxy or certificate are such that no connection can come of them."""
+    """Address, proxy, certificate or program are such that no connection can come of them."""
 
 
 class ModelTimedOut(TransportError):

@@ -27,7 +27,8 @@ class BackoffPolicy:
 
     Attributes:
         tries: attempts at most, the first included.
-        patient_tries: the same where the provider has too much to do or is just starting, which passes.
+        patient_tries: the same where the provider has too much to do or is just starting, which passes, and where one
+            that has answered before cannot be reached: an address that was right stays so, and networks come back.
         base_s: first pause in seconds; each further one is twice as long, all with jitter.
         longest_s: the longest pause of our own choice, in seconds.
         limit_s: wall-clock limit of a call, pauses included, in seconds.
@@ -55,6 +56,7 @@ class RetryingBackend:
     def __init__(self, backend: Backend, policy: BackoffPolicy) -> None:
         self._backend = backend
         self._policy = policy
+        self._has_answered = False
         self.name = backend.name
         self.context_tokens = backend.context_tokens
 
@@ -66,7 +68,7 @@ class RetryingBackend:
             try:
                 async with closing(self._until(deadline, request)) as chunks:
                     async for chunk in chunks:
-                        begun = True
+                        begun = self._has_answered = True
                         yield chunk
                 return
             except TransportError as error:
@@ -99,7 +101,8 @@ class RetryingBackend:
 
     def _may_try_again(self, attempt: int, error: TransportError, pause: float, deadline: float) -> bool:
         """Whether there shall be another attempt after a pause."""
-        tries = self._policy.patient_tries if error.passes else self._policy.tries
+        passes = error.passes or (self._has_answered and error.is_of_network)
+        tries = self._policy.patient_tries if passes else self._policy.tries
         if not error.retryable or attempt >= tries or asyncio.get_running_loop().time() + pause >= deadline:
             return False
         told = fields(model=self.name, attempt=attempt, of=tries, pause_s=round(pause, 1), error=str(error))
