@@ -72,6 +72,35 @@ class Slow(ScriptedModel):
             yield chunk
 
 
+AGAIN = "the model is asked again in 2.0 s: fake: too much to do (gpu-box)"
+
+
+class Busy(ScriptedModel):
+    """Is asked again once, then answers; without an answer the session's time goes by."""
+
+    def __init__(self, watch: Watch, *replies: str) -> None:
+        super().__init__(*replies)
+        self.watch = watch
+
+    async def stream(self, request: Request) -> AsyncGenerator[Chunk]:
+        yield Chunk(notice=AGAIN)
+        if not self.replies:
+            self.watch.now += 2 * MOST_S
+            await asyncio.Event().wait()
+        async for chunk in super().stream(request):
+            yield chunk
+
+
+def told(heard: list[events.Event]) -> list[str]:
+    """What is told of the calls of the model, and its warnings."""
+    kinds = (events.PromptSent, events.ReplyReceived, events.CallFailed)
+    return [e.text if isinstance(e, events.Note) else e.type for e in heard if isinstance(e, kinds) or is_warning(e)]
+
+
+def is_warning(event: events.Event) -> bool:
+    return isinstance(event, events.Note) and event.level == "warning"
+
+
 async def test_a_call_of_the_model_ends_with_the_time_and_so_does_the_session(tmp_path: Path, watch: Watch) -> None:
     run, model = new_run(tmp_path, max_seconds=MOST_S), Slow(watch)
     async with asyncio.timeout(LIMIT_S):
@@ -143,3 +172,26 @@ async def test_a_search_that_the_time_ended_says_so_at_its_end(tmp_path: Path, w
     assert isinstance(last, events.SessionFinished)
     assert (last.status, last.reason, last.evaluations) == ("finished", "the time is up (0 s)", 1)
     assert plain(await replayed(tmp_path)) == plain(heard)
+
+
+async def test_a_session_whose_time_is_up_while_the_model_is_busy_says_so_also_when_replayed(
+    tmp_path: Path, watch: Watch
+) -> None:
+    run = new_run(tmp_path, max_seconds=MOST_S)
+    heard = await story(session_of(run, FakeEvaluator(run.problem), Busy(watch)))
+
+    last = heard[-1]
+    assert isinstance(last, events.SessionFinished)
+    assert last.reason == "the time is up (0 s) while the model could not answer: fake: too much to do (gpu-box)"
+    assert last.model_fault == "it had not answered when the session ended"
+    assert told(heard) == told(await replayed(tmp_path)) == ["prompt_sent", AGAIN, "call_failed"]
+    assert plain(await replayed(tmp_path)) == plain(heard)
+
+
+async def test_pauses_before_a_reply_are_told_in_a_replay_too(tmp_path: Path, watch: Watch) -> None:
+    run = new_run(tmp_path)
+    heard = await story(session_of(run, FakeEvaluator(run.problem), Busy(watch, reply())))
+
+    assert told(heard) == told(await replayed(tmp_path)) == ["prompt_sent", AGAIN, "reply_received"]
+    again = reopened(tmp_path)
+    assert told(await story(session_of(again, FakeEvaluator(again.problem), ScriptedModel()))) == told(heard)

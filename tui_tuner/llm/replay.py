@@ -196,7 +196,12 @@ def call_of(record: Record) -> RecordedCall:
     """
     request = RecordedRequest.model_validate(record.content)
     reply = _REPLY.validate_python(record.result) if record.is_done else None
-    return RecordedCall(record.line, request, reply, was_sent="stopped" not in record.result)
+    return RecordedCall(record.line, request, reply, was_sent(record.result))
+
+
+def was_sent(result: Mapping[str, Any]) -> bool:
+    """Whether a call of which this became was sent at all; the budget may not have allowed it."""
+    return "stopped" not in result or "pauses" in result
 
 
 def fault_in(error: ValidationError) -> str:

@@ -50,6 +50,14 @@ class BackoffPolicy:
         return own if asked is None else max(own, asked)
 
 
+_AGAIN = "the model is asked again in"
+
+
+def fault_of(notice: str) -> str:
+    """Why a model is asked again, from what the user was told of it."""
+    return notice.partition(": ")[2] if notice.startswith(_AGAIN) else notice
+
+
 class RetryingBackend:
     """A back end that tries again; a reply of which words were already shown is never repeated."""
 
@@ -76,7 +84,7 @@ class RetryingBackend:
                 if begun or not self._may_try_again(attempt, error, pause, deadline):
                     raise
                 if pause >= self._policy.told_s:
-                    yield Chunk(notice=f"the model is asked again in {duration(pause)}: {error}")
+                    yield Chunk(notice=f"{_AGAIN} {duration(pause)}: {error}")
             await asyncio.sleep(pause)
             attempt += 1
 

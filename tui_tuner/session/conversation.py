@@ -13,6 +13,7 @@ from tui_tuner.errors import ModelError, UserError
 from tui_tuner.journal.recall import Recall
 from tui_tuner.llm import Backend, Chunk, Message, Reply, Request, Stop
 from tui_tuner.llm.prices import worst_cost
+from tui_tuner.llm.replay import was_sent
 from tui_tuner.llm.streams import complete
 from tui_tuner.llm.structured import CutReply, InVain, NoUsableReply, ask
 from tui_tuner.session import events
@@ -30,6 +31,7 @@ GONE = 2
 _LEAST_FOR_A_PROMPT = 1024
 """Tokens that a prompt may have in any case, however small the context is."""
 _WITHOUT = "the session goes on without the model"
+_UNANSWERED = "it had not answered when the session ended"
 Models = Callable[[str], Awaitable[Backend]]
 """Makes the model of a name, as in `--llm`; raises UserError where it cannot be used."""
 
@@ -208,10 +210,12 @@ class Conversation:
             if _is_in_vain(given):
                 raise InVain
             result = await self._recall.once("ask", content, lambda: self._skippable(call, request, listener))
-        elif "stopped" not in result:
+        elif was_sent(result):
             self._calls.tell_sent(call, request)
         self._settle(call, result)
         if "stopped" in result:
+            if "pauses" in result and not self._was_of_use:
+                self.fault = self.fault or _UNANSWERED
             raise BudgetSpent(result["stopped"])
         if "skipped" in result:
             self._emit(events.CallFailed(call=call, reason=result["skipped"]))
@@ -249,8 +253,7 @@ class Conversation:
         for failed in result.get("before", []):
             self._budget.book_cost(failed["cost"])
         if not self._recall.is_live:
-            for failed in result.get("before", []):
-                self._emit(events.CallFailed(call=call, reason=failed["failed"]))
+            self._calls.tell_tries(call, result)
             self._answered_by(result.get("model", self._name))
         self.is_over = self.is_over or "without" in result
 
@@ -260,12 +263,13 @@ class Conversation:
             self._emit(events.ModelChanged(model=model))
 
     async def _skippable(self, call: int, request: Request, listener: Listener | None) -> dict[str, Any]:
+        self._calls.pauses = []
         (result,) = await self._controls.run([self._live(call, request, listener)], ends_with_stop=True)
         if isinstance(result, StepSkipped):
-            return {"skipped": str(result)}
+            return {"skipped": str(result), **self._calls.paused}
         if isinstance(result, BudgetSpent):
             self._emit(events.CallFailed(call=call, reason=str(result)))
-            return {"stopped": str(result)}
+            return {"stopped": str(result), **self._calls.paused}
         return result
 
     async def _live(self, call: int, request: Request, listener: Listener | None) -> dict[str, Any]:
@@ -278,9 +282,9 @@ class Conversation:
             remedy = await self._remedy(request.purpose, result)
             if remedy is None or remedy.action in ("skip", "without"):
                 break
-            before.append({"failed": result["failed"], "cost": result["cost"]})
+            before.append(_in_short(result))
         if remedy is not None and remedy.action == "without":
-            before.append({"failed": result["failed"], "cost": result["cost"]})
+            before.append(_in_short(result))
             result = {"stopped": _WITHOUT, "without": True}
         model = {"model": self._name} if self._name != first else {}
         return {**result, **({"before": before} if before else {}), **model}
@@ -319,6 +323,11 @@ class Conversation:
         except BudgetSpent as spent:
             return {"stopped": str(spent)}
         return await self._calls.made(self._backend, call, request, listener)
+
+
+def _in_short(failed: dict[str, Any]) -> dict[str, Any]:
+    """What is kept of a try that failed."""
+    return {name: failed[name] for name in ("failed", "cost", "pauses") if name in failed}
 
 
 def _is_in_vain(given: Sequence[Reply]) -> bool:

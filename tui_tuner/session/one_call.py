@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
@@ -11,7 +12,8 @@ from tui_tuner.llm import Backend, Chunk, Reply, Request
 from tui_tuner.llm.errors import TransportError
 from tui_tuner.llm.lacking import lacking, way_out
 from tui_tuner.llm.prices import estimate_messages
-from tui_tuner.llm.streams import complete
+from tui_tuner.llm.replay import was_sent
+from tui_tuner.llm.streams import complete, fault_of
 from tui_tuner.session import events
 from tui_tuner.session.budget import Budget
 from tui_tuner.session.plan import Emit
@@ -23,6 +25,7 @@ class Calls:
 
     Attributes:
         way_out: what the user can do about the last reply; empty where it was an answer.
+        pauses: why the call under way, or the last one, is made again, in the words that the user was told.
     """
 
     def __init__(self, recall: Recall, budget: Budget, emit: Emit) -> None:
@@ -30,6 +33,7 @@ class Calls:
         self._budget = budget
         self._emit = emit
         self.way_out = ""
+        self.pauses: list[str] = []
         self._told = {""}
 
     def recorded(self, request: Request) -> tuple[dict[str, Any], dict[str, Any] | None]:
@@ -49,12 +53,16 @@ class Calls:
     async def made(self, backend: Backend, call: int, request: Request, listener: Listener | None) -> dict[str, Any]:
         """Send the request; its reply, or why there is none."""
         self.tell_sent(call, request)
-        listen, heard = listener() if listener else None, list[str]()
+        listen, heard, self.pauses = listener() if listener else None, list[str](), []
+        silent = True
 
         def on_chunk(chunk: Chunk) -> None:
+            nonlocal silent
             if chunk.notice and chunk.stop is None:
-                self._emit(events.Note(level="warning", text=chunk.notice))
+                self.pauses.append(chunk.notice)
+                self.tell_pauses([chunk.notice])
             if chunk.text or chunk.thinking:
+                silent = False
                 self._emit(events.ModelText(call=call, text=chunk.text, thinking=chunk.thinking))
             if chunk.text:
                 heard.append(chunk.text)
@@ -66,13 +74,37 @@ class Calls:
             reply = await self._recall.in_time(replying, lambda: self._budget.call_ends_s)
         except TransportError as error:
             partial = {"partial": "".join(heard)} if heard else {}
-            return {"failed": str(error), "cost": 0.0 if error.usage is None else error.usage.cost, **partial}
+            cost = 0.0 if error.usage is None else error.usage.cost
+            return {"failed": str(error), "cost": cost, **partial, **self.paused}
         except ModelError as error:
-            return {"failed": str(error), "cost": 0.0}
+            return {"failed": str(error), "cost": 0.0, **self.paused}
         if reply is None:
-            self._emit(events.CallFailed(call=call, reason=self._budget.time_is_up))
-            return {"stopped": self._budget.time_is_up}
-        return asdict(reply)
+            awaited = (
+                f" while the model could not answer: {fault_of(self.pauses[-1])}" if self.pauses and silent else ""
+            )
+            reason = f"{self._budget.time_is_up}{awaited}"
+            self._emit(events.CallFailed(call=call, reason=reason))
+            return {"stopped": reason, **self.paused}
+        return {**asdict(reply), **self.paused}
+
+    @property
+    def paused(self) -> dict[str, Any]:
+        """The pauses as a part of what became of a call; nothing where there were none."""
+        return {"pauses": [*self.pauses]} if self.pauses else {}
+
+    def tell_pauses(self, pauses: Iterable[str]) -> None:
+        """Tell why a call is made again, as it is made or as it was."""
+        for text in pauses:
+            self._emit(events.Note(level="warning", text=text))
+
+    def tell_tries(self, call: int, result: dict[str, Any]) -> None:
+        """Tell of a call on record what came before its end: tries that failed, and pauses."""
+        for failed in result.get("before", []):
+            self.tell_pauses(failed.get("pauses", []))
+            self._emit(events.CallFailed(call=call, reason=failed["failed"]))
+        self.tell_pauses(result.get("pauses", []))
+        if was_sent(result) and "stopped" in result:
+            self._emit(events.CallFailed(call=call, reason=result["stopped"]))
 
     def tell_lacking(self, call: int, reply: Reply, max_tokens: int) -> None:
         """Tell what the user can do about a reply that is no answer, the same once.
