@@ -3,13 +3,17 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-from collections.abc import AsyncIterator
+import socketserver
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 
 import pytest
 
 from tests.llm.fakes import retries
 from tests.llm.server import Answer, ModelServer
 from tests.llm.wires import ANTHROPIC, INPUT, KEY, OPENAI, OUTPUT, QUICK, REQUEST, SCHEMA, WIRES, Wire
+from tui_tuner.errors import ModelError
 from tui_tuner.llm import Backend, Stop
 from tui_tuner.llm.errors import (
     BrokenOff,
@@ -22,6 +26,7 @@ from tui_tuner.llm.errors import (
     TransportError,
     Unreachable,
 )
+from tui_tuner.llm.ollama import installed_models
 from tui_tuner.llm.streams import BackoffPolicy, Pace, RetryingBackend, complete
 
 GOOD = '{"factor": 4}'
@@ -240,3 +245,53 @@ async def test_a_page_in_the_place_of_a_stream_is_told_as_one_and_not_asked_for_
 
     assert f"no stream of words came, but {kind}; is this the address of its API?" in str(error)
     assert len(server.requests) == 1
+
+
+@contextmanager
+def raw(said: bytes) -> Iterator[str]:
+    """A server that says this to whatever it hears, and hangs up."""
+
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.recv(2**16)
+            self.request.sendall(said)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as running:
+        threading.Thread(target=running.serve_forever, args=(0.01,), daemon=True).start()
+        yield f"127.0.0.1:{running.server_address[1]}"
+        running.shutdown()
+
+
+def refusing(words: bytes) -> bytes:
+    return b"HTTP/1.1 400 Bad Request\r\nContent-Length: %d\r\n\r\n%b" % (len(words), words)
+
+
+HUNG_UP = "the server hung up; does it speak TLS, so that its address is https:// instead of http://?"
+TLS = "TLS is spoken there; is the address https:// instead of http://?"
+NO_TLS = "no TLS is spoken there; is the address http:// instead of https://?"
+
+
+@pytest.mark.parametrize(
+    ("scheme", "said", "told"),
+    [
+        ("http", b"\x15\x03\x03\x00\x02\x02\x46", HUNG_UP),
+        ("http", b"", HUNG_UP),
+        ("http", refusing(b"The plain HTTP request was sent to HTTPS port"), TLS),
+        ("http", refusing(b"Client sent an HTTP request to an HTTPS server."), TLS),
+        ("https", refusing(b""), NO_TLS),
+    ],
+    ids=["alert", "end", "nginx", "go", "plain"],
+)
+async def test_the_wrong_one_of_http_and_https_is_told_as_such(wire: Wire, scheme: str, said: bytes, told: str) -> None:
+    with raw(said) as place:
+        backend = wire.make(f"{scheme}://{place}", QUICK)
+        error = await fault(backend)
+        await backend.aclose()
+    assert told in str(error)
+
+
+@pytest.mark.parametrize(("scheme", "said"), [("http", b""), ("https", refusing(b""))])
+async def test_the_wrong_one_of_http_and_https_is_told_of_ollama_too(scheme: str, said: bytes) -> None:
+    with raw(said) as place, pytest.raises(ModelError) as caught:
+        await installed_models(f"{scheme}://{place}")
+    assert "http" in (caught.value.hint or "")

@@ -44,9 +44,12 @@ _TOO_LONG_TOLD = (
 )
 _OUT_OF_CREDIT = ("insufficient_quota", "credit balance")
 _PROXY = "the proxy wants to know who you are, as in HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT"
+_TLS = "TLS is spoken there; is the address https:// instead of http://?"
+_NO_TLS = "no TLS is spoken there; is the address http:// instead of https://?"
+_NO_TLS = "no TLS is spoken there; is the address http:// instead of https://?"
 _HOPELESS = {
     "CERTIFICATE_VERIFY_FAILED": "its certificate is not trusted; SSL_CERT_FILE can name the one of its authority",
-    "WRONG_VERSION_NUMBER": "no TLS is spoken there; is the address http:// instead of https://?",
+    **dict.fromkeys(("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG"), _NO_TLS),
     "ProxyError: 407": _PROXY,
 }
 
@@ -66,7 +69,7 @@ def status_fault(
         return RateLimited(f"too many requests{asked}", service, status=status, body=body, retry_after=wait)
     if status is not None and 300 <= status < 500 and status not in (408, 409, 425):
         ways = refused_ways(status, body)
-        return RequestRefused(_refusal_told(service, status), service, status=status, body=body, ways=ways)
+        return RequestRefused(_refusal_told(service, status, said), service, status=status, body=body, ways=ways)
     return ServerFault("the server failed", service, status=status, body=body)
 
 
@@ -77,9 +80,11 @@ def _key_told(service: Service, status: int | None) -> str:
     return f"the key was refused; is {name} the right one?" if service.secrets else f"a key is wanted; set {name}"
 
 
-def _refusal_told(service: Service, status: int) -> str:
+def _refusal_told(service: Service, status: int, said: str) -> str:
     if status == 407:
         return _PROXY
+    if "http request" in said and "https" in said:  # the words of nginx, Go and Apache differ
+        return _TLS
     if status != 404:
         return "the request was refused"
     has_path = service.provider != "openai" or service.endpoint.rstrip("/").endswith("/v1")
@@ -118,7 +123,7 @@ def connection_fault(service: Service, error: BaseException) -> TransportError |
     """
     kinds = {kind.__name__ for kind in type(error).__mro__}
     what = f"{type(error).__name__}: {error}"
-    if hopeless := next((told for words, told in _HOPELESS.items() if words in what), None):
+    if hopeless := hopeless_in(what):
         return NoWay(hopeless, service, body=what)
     if kinds & {"ConnectError", "ConnectTimeout", "ProxyError", "UnsupportedProtocol", "InvalidURL", "ConnectionError"}:
         return Unreachable("no connection", service, body=what)
@@ -127,6 +132,24 @@ def connection_fault(service: Service, error: BaseException) -> TransportError |
     if kinds & {"HTTPError", "StreamError", "APIConnectionError", "EndOfStream", "OSError", "ValueError"}:
         return BrokenOff("the connection broke off", service, body=what)
     return None
+
+
+def hopeless_in(said: str) -> str:
+    """The way out where a client's error says that no connection can come of this address; else nothing."""
+    return next((told for words, told in _HOPELESS.items() if words in said), "")
+
+
+def unanswered(error: TransportError) -> TransportError:
+    """The error of a call of which no word came, with the likely reason where the server hung up."""
+    if isinstance(error, BrokenOff) and (likely := hung_up(error.body, error.endpoint)):
+        error.reason = f"the server hung up; {likely}"
+    return error
+
+
+def hung_up(said: str, url: str) -> str:
+    """What is likely where a client says that a server hung up without a word; nothing where it says another thing."""
+    is_plain = url.startswith("http://") and said.startswith(("ReadError", "RemoteProtocolError"))
+    return "does it speak TLS, so that its address is https:// instead of http://?" if is_plain else ""
 
 
 _EXCERPT = 300

@@ -13,7 +13,15 @@ import httpx
 
 from tui_tuner.errors import ModelError
 from tui_tuner.llm import Chunk, Message, ModelSettings, Request, Stop, Usage, Way, is_loopback, shown
-from tui_tuner.llm.errors import ContextTooLong, Service, TransportError, connection_fault, status_fault
+from tui_tuner.llm.errors import (
+    ContextTooLong,
+    Service,
+    TransportError,
+    connection_fault,
+    hopeless_in,
+    hung_up,
+    status_fault,
+)
 from tui_tuner.llm.prices import Counts, estimate, estimate_messages, estimated_usage, fewest, usage
 from tui_tuner.llm.streams import Pace, closing
 from tui_tuner.llm.typed import CONNECT_S, Calls, HttpBackend, Ladder, function_tool, reached, worded
@@ -168,9 +176,10 @@ async def installed_models(url: str) -> list[InstalledModel]:
             return [InstalledModel(str(model["name"]), int(model["size"])) for model in answer.json()["models"]]
     except (httpx.HTTPError, httpx.InvalidURL, ValueError, KeyError, TypeError) as error:
         is_here = is_loopback(url)
-        hint = "start it with: ollama serve" if is_here else "start it there with: OLLAMA_HOST=0.0.0.0 ollama serve"
+        start = "start it with: ollama serve" if is_here else "start it there with: OLLAMA_HOST=0.0.0.0 ollama serve"
         is_no_reply = isinstance(error, (httpx.HTTPError, httpx.InvalidURL))
         why = f"{type(error).__name__}: {error}".removesuffix(": ") if is_no_reply else "something else does"
+        hint = hopeless_in(why) or hung_up(why, url) or start
         raise ModelError(f"no Ollama answers at {shown(url)} ({flattened(why)})", hint=hint) from None
 
 

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from tui_tuner.format import duration
 from tui_tuner.llm import Backend, Chunk, Reply, Request, Stop, Usage
-from tui_tuner.llm.errors import BrokenOff, ModelTimedOut, RateLimited, Service, TransportError
+from tui_tuner.llm.errors import BrokenOff, ModelTimedOut, RateLimited, Service, TransportError, unanswered
 from tui_tuner.llm.prices import estimated_usage
 from tui_tuner.log import fields
 
@@ -223,10 +223,11 @@ async def guarded(
     Raises:
         TransportError: as translated; ModelTimedOut by `pace`; BrokenOff without a stop reason.
     """
-    stopped = False
+    begun = stopped = False
     try:
         async with closing(paced(chunks, pace)) as timed:
             async for chunk in timed:
+                begun = True
                 stopped = stopped or chunk.stop is not None
                 yield chunk
     except TimeoutError:
@@ -238,7 +239,7 @@ async def guarded(
         if known is None:
             raise
         # The client's own error may hold the request with its key: it must not be chained.
-        raise known from None
+        raise (known if begun else unanswered(known)) from None
     if not stopped:
         raise BrokenOff("the reply ended without a stop reason", service)
 
