@@ -141,3 +141,34 @@ def test_a_mistake_in_the_file_is_told_with_what_to_write(own: Path, line: str, 
 
     assert str(caught.value).startswith("mine.toml:1: ")
     assert str(caught.value).endswith(told)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('llm = "opnai"', "mine.toml:2: session.llm: there is no model provider 'opnai'\n  did you mean 'openai'?"),
+        ('llm = "none:m"', "mine.toml:2: session.llm: 'none' takes nothing behind it"),
+        ('search = "genetc"', "mine.toml:2: session.search: unknown search method 'genetc'\n  methods: brute_force, "),
+        (
+            'strategy = "autonomus"',
+            "mine.toml:2: session.strategy: unknown strategy 'autonomus'; did you mean 'autonomous'?",
+        ),
+    ],
+)
+def test_a_name_that_nothing_has_is_told_with_its_place(
+    own: Path, line: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own.write_text(f"[session]\n{line}\n")
+    assert main(["config"]) == 2
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("own")
+def test_a_name_that_nothing_has_is_told_of_a_variable_and_never_kept(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["config", "set", "session.llm", "opnai"]) == 2
+    assert "opnai" not in Path("mine.toml").read_text()
+    monkeypatch.setenv("TUNER_TUI_LLM", "opnai")
+    assert main(["config"]) == 2
+    assert "TUNER_TUI_LLM: session.llm: there is no model provider 'opnai'" in capsys.readouterr().err
