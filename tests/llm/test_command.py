@@ -5,6 +5,7 @@ import os
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +14,7 @@ from tests.waiting import GROWING_S, LIMIT_S, is_running
 from tui_tuner.llm import Chunk, Reply
 from tui_tuner.llm.command import CommandBackend
 from tui_tuner.llm.errors import BrokenOff, ModelTimedOut, NoWay, ServerFault
-from tui_tuner.llm.streams import complete
+from tui_tuner.llm.streams import BackoffPolicy, RetryingBackend, complete
 
 
 def python(code: str, limit_s: float = LIMIT_S) -> CommandBackend:
@@ -79,9 +80,39 @@ async def test_a_program_that_says_nothing_broke_off() -> None:
         await run("sys.stdin.read()")
 
 
-async def test_a_program_that_cannot_be_started_is_not_tried_again() -> None:
-    with pytest.raises(NoWay, match="the program cannot be started"):
-        await complete(CommandBackend(["/nowhere/to/be/found"], 5), REQUEST)
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (None, "the program cannot be started; it, or what its first line names, is not there"),
+        ("#!/no/such/shell\n", "the program cannot be started; it, or what its first line names, is not there"),
+        ("echo {}\n", "the program cannot be started; it begins with no line that names what runs it, as #!/bin/sh"),
+    ],
+)
+async def test_a_program_that_cannot_be_started_says_why_and_is_not_tried_again(
+    tmp_path: Path, text: str | None, told: str
+) -> None:
+    program = tmp_path / "assistant"
+    if text is not None:
+        program.write_text(text)
+        program.chmod(0o700)
+    with pytest.raises(NoWay) as caught:
+        await complete(CommandBackend([str(program)], 5), REQUEST)
+    assert caught.value.reason == told
+
+
+async def test_a_program_that_a_signal_ends_says_which() -> None:
+    with pytest.raises(ServerFault, match="the program was killed: Segmentation fault"):
+        await run("os.kill(os.getpid(), 11)")
+
+
+async def test_a_program_that_takes_too_long_is_told_with_its_last_words_and_the_way_out() -> None:
+    for limit_s in (1, 10, LIMIT_S):  # a busy machine takes its time to start one
+        backend = python("print('loading', file=sys.stderr, flush=True); time.sleep(1000)")
+        with pytest.raises(ModelTimedOut) as caught:
+            await complete(RetryingBackend(backend, BackoffPolicy(limit_s=limit_s)), REQUEST)
+        if caught.value.body:
+            break
+    assert str(caught.value).endswith(f"no whole reply within {limit_s:g} s; --reply-time allows more: loading")
 
 
 CHILD_THEN_HANG = """

@@ -118,3 +118,22 @@ def test_what_no_further_try_can_connect_names_the_way_out(error: Exception, tol
     assert type(fault) is NoWay
     assert told in str(fault)
     assert not fault.retryable
+
+
+@pytest.mark.parametrize(
+    ("service", "told"),
+    [
+        (SITE, "is the address right, and the network up?"),
+        (Service("openai", "http://[::1]:1"), "is the server running?"),
+    ],
+)
+def test_a_connection_that_cannot_be_made_says_what_to_look_at(service: Service, told: str) -> None:
+    fault = connection_fault(service, ConnectError("[Errno -2] Name or service not known"))
+    assert fault is not None
+    assert fault.reason == f"no connection; {told}"
+
+
+def test_a_reply_that_is_no_text_is_told_as_such() -> None:
+    fault = connection_fault(SITE, UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"))
+    assert fault is not None
+    assert fault.reason == "the reply is not UTF-8 text"

@@ -9,8 +9,8 @@ import pytest
 from tests.llm.server import Answer, ModelServer
 from tests.llm.wires import INPUT, OLLAMA, OUTPUT, REQUEST, SCHEMA, make_ollama, ollama_call, ollama_end, ollama_words
 from tui_tuner.llm import Chunk, Message, Reply, Request
-from tui_tuner.llm.errors import ContextTooLong, TransportError
-from tui_tuner.llm.streams import complete
+from tui_tuner.llm.errors import ContextTooLong, RequestRefused, TransportError
+from tui_tuner.llm.streams import BackoffPolicy, RetryingBackend, complete
 
 GOOD = OLLAMA.good('{"factor": 4}')
 
@@ -179,3 +179,12 @@ async def test_a_proxy_in_the_environment_does_not_stand_between_us_and_this_mac
     server.answers = [GOOD]
 
     assert (await reply_to(server)).text == '{"factor": 4}'
+
+
+async def test_a_page_in_the_place_of_a_stream_is_told_as_one(server: ModelServer) -> None:
+    server.answers = [Answer(("<!DOCTYPE html>\n<title>Log in</title>\n",), 200, {"Content-Type": "text/html"})]
+    backend = RetryingBackend(make_ollama(server.url), BackoffPolicy(base_s=0.001))
+    with pytest.raises(RequestRefused, match="no stream of words came, but a page of HTML; is this the address"):
+        await complete(backend, REQUEST)
+    await backend.aclose()
+    assert len(server.requests) == 1

@@ -48,6 +48,7 @@ class CommandBackend:
         self.name = f"command:{program}"
         self._service = Service("command", program)
         self._pace = Pace(limit_s, limit_s)
+        self._said = b""
 
     def stream(self, request: Request) -> AsyncGenerator[Chunk]:
         """Run the program and yield what it writes; see `Backend.stream`."""
@@ -60,7 +61,7 @@ class CommandBackend:
         prompt = render(in_words(request, fenced=self._fenced))
         child = await self._start()
         feeding = asyncio.create_task(child.feed(prompt.encode(errors="replace")))
-        errors = asyncio.create_task(_tail(child))
+        errors = asyncio.create_task(self._listen(child))
         said: list[str] = []
         try:
             async with closing(self._output(child)) as texts:
@@ -69,13 +70,16 @@ class CommandBackend:
                     yield Chunk(text)
             status = await child.wait()
             child.signal_group(signal.SIGKILL)  # a child left behind would hold standard error open
-            complaint = await errors
+            await errors
         finally:
             await _end(child, feeding, errors)
+        if status is not None and status < 0:
+            name = signal.strsignal(-status) or f"signal {-status}"
+            raise ServerFault(f"the program was killed: {name}", self._service, body=self.complaint)
         if status != 0:
-            raise ServerFault("the program failed", self._service, status=status, body=complaint)
+            raise ServerFault("the program failed", self._service, status=status, body=self.complaint)
         if not said:
-            raise BrokenOff("the program wrote nothing", self._service, body=complaint)
+            raise BrokenOff("the program wrote nothing to standard output", self._service, body=self.complaint)
         yield Chunk(stop=Stop.COMPLETE, usage=estimated_usage(self.name, request, "".join(said)))
 
     async def _start(self) -> Child:
@@ -85,7 +89,20 @@ class CommandBackend:
             return await start(program)
         except OSError as error:
             kind = Unreachable if error.errno in _PASSES else NoWay
-            raise kind("the program cannot be started", self._service, body=str(error)) from None
+            raise kind(f"the program cannot be started{_why(error)}", self._service, body=str(error)) from None
+
+    async def _listen(self, child: Child) -> None:
+        """Read standard error to its end and keep its last words."""
+        assert child.errors is not None  # noqa: S101 (was opened as a pipe)
+        self._said = b""
+        while piece := await child.errors.read(_PIECE):
+            self._said = (self._said + piece)[-_KEPT_ERRORS:]
+
+    @property
+    def complaint(self) -> str:
+        """The last words of the program on standard error so far, without keys."""
+        # Redacted before it is cut: half a key would no longer look like one.
+        return redact(self._said.decode(errors="replace"), secrets=secrets_of_environment())[-_LAST_WORDS:]
 
     async def _output(self, child: Child) -> AsyncGenerator[str]:
         assert child.output is not None  # noqa: S101 (was opened as a pipe)
@@ -109,14 +126,11 @@ def render(messages: Sequence[Message]) -> str:
     return "\n".join([*parts, "=== ASSISTANT ===\n"])
 
 
-async def _tail(child: Child) -> str:
-    """Read standard error to its end and return its last words, without keys."""
-    assert child.errors is not None  # noqa: S101 (was opened as a pipe)
-    kept = b""
-    while piece := await child.errors.read(_PIECE):
-        kept = (kept + piece)[-_KEPT_ERRORS:]
-    # Redacted before it is cut: half a key would no longer look like one.
-    return redact(kept.decode(errors="replace"), secrets=secrets_of_environment())[-_LAST_WORDS:]
+def _why(error: OSError) -> str:
+    """What is wrong with a program that was there when it was chosen."""
+    if error.errno == errno.ENOEXEC:
+        return "; it begins with no line that names what runs it, as #!/bin/sh"
+    return "; it, or what its first line names, is not there" if error.errno == errno.ENOENT else ""
 
 
 async def _end(child: Child, *tasks: asyncio.Task[object]) -> None:

@@ -23,7 +23,7 @@ from email.utils import parsedate_to_datetime
 from typing import ClassVar
 
 from tui_tuner.format import duration
-from tui_tuner.llm import Usage, Way, refused_ways
+from tui_tuner.llm import Usage, Way, is_loopback, refused_ways
 from tui_tuner.text import clean, redact
 
 _TOO_LONG = (
@@ -99,7 +99,11 @@ def refuse_page(service: Service, headers: Mapping[str, str]) -> None:
     """
     kind = headers.get("content-type", "")
     if "html" in kind or "json" in kind:
-        raise RequestRefused(f"no stream of words came, but {kind}; is this the address of its API?", service)
+        raise _page(kind, service)
+
+
+def _page(kind: str, service: Service) -> RequestRefused:
+    return RequestRefused(f"no stream of words came, but {kind}; is this the address of its API?", service)
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
@@ -126,12 +130,21 @@ def connection_fault(service: Service, error: BaseException) -> TransportError |
     if hopeless := hopeless_in(what):
         return NoWay(hopeless, service, body=what)
     if kinds & {"ConnectError", "ConnectTimeout", "ProxyError", "UnsupportedProtocol", "InvalidURL", "ConnectionError"}:
-        return Unreachable("no connection", service, body=what)
+        return Unreachable(_unreachable_told(service), service, body=what)
     if kinds & {"TimeoutException", "APITimeoutError", "TimeoutError"}:
         return ModelTimedOut("no answer within the time limit", service, body=what)
+    if isinstance(error, json.JSONDecodeError) and error.doc.lstrip().startswith("<"):
+        return _page("a page of HTML", service)
+    if isinstance(error, UnicodeDecodeError):
+        return BrokenOff("the reply is not UTF-8 text", service, body=what)
     if kinds & {"HTTPError", "StreamError", "APIConnectionError", "EndOfStream", "OSError", "ValueError"}:
         return BrokenOff("the connection broke off", service, body=what)
     return None
+
+
+def _unreachable_told(service: Service) -> str:
+    is_here = is_loopback(service.endpoint)
+    return f"no connection; is {'the server running' if is_here else 'the address right, and the network up'}?"
 
 
 def hopeless_in(said: str) -> str:

@@ -99,8 +99,9 @@ class RetryingBackend:
                     async with asyncio.timeout_at(deadline):
                         chunk = await anext(chunks, None)
                 except TimeoutError:
-                    reason = f"no whole reply within {self._policy.limit_s:g} s"
-                    raise ModelTimedOut(reason, Service(self.name, "")) from None
+                    reason = f"no whole reply within {self._policy.limit_s:g} s; --reply-time allows more"
+                    said = getattr(self._backend, "complaint", "")  # programs have one
+                    raise ModelTimedOut(reason, Service(self.name, ""), body=said) from None
                 # The true size of the context is known only after a call.
                 self.context_tokens = self._backend.context_tokens
                 if chunk is None:
@@ -231,7 +232,8 @@ async def guarded(
                 stopped = stopped or chunk.stop is not None
                 yield chunk
     except TimeoutError:
-        raise ModelTimedOut("the model fell silent", service) from None
+        silent = duration(pace.between_s if begun else pace.first_s)
+        raise ModelTimedOut(f"the model said nothing {'more ' if begun else ''}for {silent}", service) from None
     except TransportError:
         raise
     except Exception as error:
