@@ -9,7 +9,7 @@ from tests.session.fakes import FakeEvaluator, ScriptedModel, new_run, reopened,
 from tui_tuner.errors import ModelError
 from tui_tuner.headless import ApproveAll
 from tui_tuner.llm import Backend, Chunk, Request, Usage
-from tui_tuner.llm.errors import Service, Unreachable
+from tui_tuner.llm.errors import BrokenOff, Service, TookTooLong, Unreachable
 from tui_tuner.session import events
 from tui_tuner.session.events import Event
 from tui_tuner.session.run_directory import RunDirectory, open_run
@@ -151,3 +151,52 @@ async def test_why_a_reply_takes_so_long_is_told_while_it_is_waited_for(tmp_path
     assert [type(event) for event in story if isinstance(event, events.ReplyReceived | events.CallFailed)] == [
         events.ReplyReceived
     ]
+
+
+class BreaksOff(ScriptedModel):
+    """Breaks off in the middle of its reply as often as it is told, then answers."""
+
+    def __init__(self, times: int, *replies: str, retryable: bool = True) -> None:
+        super().__init__(*replies)
+        self.times, self.retryable = times, retryable
+
+    async def stream(self, request: Request) -> AsyncIterator[Chunk]:
+        if self.times > 0:
+            self.times -= 1
+            self.requests.append(request)
+            yield Chunk('{"code": "')
+            error = BrokenOff("cut", SITE) if self.retryable else TookTooLong("too long", SITE)
+            error.usage = Usage(cost=0.25)
+            raise error
+        async for chunk in super().stream(request):
+            yield chunk
+
+
+SITE = Service("fake", "gpu-box")
+
+
+async def test_a_reply_that_breaks_off_is_asked_for_once_more_where_nobody_is_there_to_say_so(tmp_path: Path) -> None:
+    model = BreaksOff(1, reply())
+    story = await told(new_run(tmp_path), model, ApproveAll())
+
+    assert len(model.requests) == 2
+    assert [event.reason for event in story if isinstance(event, events.CallFailed)] == ["fake: cut (gpu-box)"]
+    assert (finished(story).model_calls, finished(story).cost, finished(story).model_fault) == (1, 0.25, "")
+    again = await told(replayed(tmp_path), None, ApproveAll())
+    assert finished(again) == finished(story)
+    assert [event.type for event in again if isinstance(event, events.CallFailed)] == ["call_failed"]
+
+
+async def test_a_reply_that_breaks_off_again_or_took_too_long_is_given_up(tmp_path: Path) -> None:
+    for number, (model, asked) in enumerate(((BreaksOff(9), 2), (BreaksOff(9, retryable=False), 1))):
+        (tmp_path / str(number)).mkdir()
+        story = await told(new_run(tmp_path / str(number)), model, ApproveAll())
+        assert len(model.requests) == asked
+        assert finished(story).model_fault
+
+
+async def test_a_reply_is_not_asked_for_once_more_where_the_money_is_spent(tmp_path: Path) -> None:
+    model = BreaksOff(1, reply())
+    model.name = "openai:gpt-6.1-sol"
+    await told(new_run(tmp_path, max_cost=0.35), model, ApproveAll())
+    assert len(model.requests) == 1

@@ -100,7 +100,7 @@ async def test_a_reply_that_is_cut_says_how_to_raise_the_limit_and_is_asked_for_
 
 
 async def test_a_third_reply_that_is_on_record_is_still_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conversation, "_is_in_vain", lambda _: False)  # as it was
+    monkeypatch.setattr(conversation, "is_in_vain", lambda _: False)  # as it was
     heard = await story(limited(new_run(tmp_path), Cut(2, reply()), 512))
     monkeypatch.undo()
     assert states(heard)[REWRITE] is StepState.ACCEPTED

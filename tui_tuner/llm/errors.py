@@ -3,6 +3,7 @@
 TransportError
  +- Unreachable       no connection (retryable)
  +- ModelTimedOut     no answer, or no next word, within the limit (retryable)
+ |   +- TookTooLong   no whole reply within the limit of a call
  +- RateLimited       too many requests; may say how long to wait (retryable)
  +- ServerFault       the provider failed: 5xx, overloaded, a program's exit status (retryable)
  +- BrokenOff         the stream ended without a stop reason (retryable)
@@ -262,6 +263,12 @@ class ModelTimedOut(TransportError):
     """No answer, or no next word, within the limit."""
 
     retryable = True
+
+
+class TookTooLong(ModelTimedOut):
+    """No whole reply within the limit of a call, its retries included."""
+
+    retryable = False
 
 
 class RateLimited(TransportError):

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from tui_tuner.format import duration
 from tui_tuner.llm import Backend, Chunk, Reply, Request, Stop, Usage
-from tui_tuner.llm.errors import BrokenOff, ModelTimedOut, RateLimited, Service, TransportError, unanswered
+from tui_tuner.llm.errors import BrokenOff, ModelTimedOut, RateLimited, Service, TookTooLong, TransportError, unanswered
 from tui_tuner.llm.prices import estimated_usage
 from tui_tuner.log import fields
 
@@ -101,7 +101,7 @@ class RetryingBackend:
                 except TimeoutError:
                     reason = f"no whole reply within {self._policy.limit_s:g} s; --reply-time allows more"
                     said = getattr(self._backend, "complaint", "")  # programs have one
-                    raise ModelTimedOut(reason, Service(self.name, ""), body=said) from None
+                    raise TookTooLong(reason, Service(self.name, ""), body=said) from None
                 # The true size of the context is known only after a call.
                 self.context_tokens = self._backend.context_tokens
                 if chunk is None:

@@ -11,15 +11,15 @@ from pydantic import BaseModel, TypeAdapter
 
 from tui_tuner.errors import ModelError, UserError
 from tui_tuner.journal.recall import Recall
-from tui_tuner.llm import Backend, Chunk, Message, Reply, Request, Stop
+from tui_tuner.llm import Backend, Chunk, Message, Reply, Request
 from tui_tuner.llm.prices import worst_cost
 from tui_tuner.llm.replay import was_sent
 from tui_tuner.llm.streams import complete
-from tui_tuner.llm.structured import CutReply, InVain, NoUsableReply, ask
+from tui_tuner.llm.structured import InVain, NoUsableReply, ask
 from tui_tuner.session import events
 from tui_tuner.session.budget import Budget
 from tui_tuner.session.controls import Controls
-from tui_tuner.session.one_call import Calls
+from tui_tuner.session.one_call import Asked, Calls, in_short, is_in_vain, is_of_use, with_tries
 from tui_tuner.session.plan import Emit
 from tui_tuner.strategies.base import BudgetSpent, Listener, ModelFailed, ModelGone, ReplyType, StepSkipped
 from tui_tuner.strategies.steps import Helper, ModelTrouble, Remedy
@@ -168,7 +168,9 @@ class Conversation:
         given: list[Reply] = []
 
         async def call(request: Request) -> Reply:
-            given.append(await self._call(request, listener, given))
+            request = replace(request, messages=self._complete(request.messages))
+            asked = Asked(self._budget.model_calls + 1, request, reply_type, listener)
+            given.append(await self._call(asked, given))
             return given[-1]
 
         with self._minding_use(reply_type):
@@ -189,7 +191,7 @@ class Conversation:
         try:
             yield
         except (ModelFailed, ModelGone) as failed:
-            self._was_of_use |= issubclass(reply_type, CutReply) and reply_type.of_part(failed.partial) is not None
+            self._was_of_use |= is_of_use(reply_type, failed.partial)
             way_out = failed.way_out if isinstance(failed, ModelFailed) else ""
             self.fault = "" if self._was_of_use else "; ".join(filter(None, (str(failed), way_out)))
             if self.fault and self._required:
@@ -202,16 +204,15 @@ class Conversation:
     def _refused(self, problems: list[str]) -> None:
         self._emit(events.ReplyRefused(call=self._budget.model_calls, problems=problems))
 
-    async def _call(self, request: Request, listener: Listener | None, given: Sequence[Reply]) -> Reply:
-        request = replace(request, messages=self._complete(request.messages))
-        call = self._budget.model_calls + 1
-        content, result = self._calls.recorded(request)
+    async def _call(self, asked: Asked, given: Sequence[Reply]) -> Reply:
+        call = asked.number
+        content, result = self._calls.recorded(asked.request)
         if result is None:
-            if _is_in_vain(given):
+            if is_in_vain(given):
                 raise InVain
-            result = await self._recall.once("ask", content, lambda: self._skippable(call, request, listener))
+            result = await self._recall.once("ask", content, lambda: self._skippable(asked))
         elif was_sent(result):
-            self._calls.tell_sent(call, request)
+            self._calls.tell_sent(asked)
         self._settle(call, result)
         if "stopped" in result:
             if "pauses" in result and not self._was_of_use:
@@ -262,32 +263,40 @@ class Conversation:
             self._name = self._switched = model
             self._emit(events.ModelChanged(model=model))
 
-    async def _skippable(self, call: int, request: Request, listener: Listener | None) -> dict[str, Any]:
+    async def _skippable(self, asked: Asked) -> dict[str, Any]:
         self._calls.pauses = []
-        (result,) = await self._controls.run([self._live(call, request, listener)], ends_with_stop=True)
+        (result,) = await self._controls.run([self._live(asked)], ends_with_stop=True)
         if isinstance(result, StepSkipped):
             return {"skipped": str(result), **self._calls.paused}
         if isinstance(result, BudgetSpent):
-            self._emit(events.CallFailed(call=call, reason=str(result)))
+            self._emit(events.CallFailed(call=asked.number, reason=str(result)))
             return {"stopped": str(result), **self._calls.paused}
         return result
 
-    async def _live(self, call: int, request: Request, listener: Listener | None) -> dict[str, Any]:
+    async def _live(self, asked: Asked) -> dict[str, Any]:
         """What became of a question, once the user wants no further try of it."""
         await self._present()
         before: list[dict[str, Any]] = []
         first = self._name
         while True:
-            result = await self._try(call, request, listener)
-            remedy = await self._remedy(request.purpose, result)
-            if remedy is None or remedy.action in ("skip", "without"):
+            result = await self._try(asked, before)
+            remedy = await self._remedy(asked.request.purpose, result)
+            is_lost = remedy is None and not before and self._is_lost(result, asked.wanted)
+            if not is_lost and (remedy is None or remedy.action in ("skip", "without")):
                 break
-            before.append(_in_short(result))
+            if is_lost:
+                self._emit(events.CallFailed(call=asked.number, reason=result["failed"]))
+            before.append(in_short(result))
         if remedy is not None and remedy.action == "without":
-            before.append(_in_short(result))
+            before.append(in_short(result))
             result = {"stopped": _WITHOUT, "without": True}
         model = {"model": self._name} if self._name != first else {}
         return {**result, **({"before": before} if before else {}), **model}
+
+    def _is_lost(self, result: dict[str, Any], wanted: type[BaseModel]) -> bool:
+        """Whether a reply broke off of which no part is of use, and nobody is there to say what is to be done."""
+        lost = "failed" in result and self._calls.broke_off and self.helper is None
+        return lost and not is_of_use(wanted, result.get("partial", ""))
 
     async def _remedy(self, purpose: str, result: dict[str, Any]) -> Remedy | None:
         """What the user wants done about a call that came to nothing; None where nothing is to be done."""
@@ -311,7 +320,7 @@ class Conversation:
             self._emit(events.ModelChanged(model=self._name))
         return fault
 
-    async def _try(self, call: int, request: Request, listener: Listener | None) -> dict[str, Any]:
+    async def _try(self, asked: Asked, before: Sequence[dict[str, Any]]) -> dict[str, Any]:
         if self._backend is None:
             return {"stopped": "there is no model"}
         if self.is_over:
@@ -319,20 +328,10 @@ class Conversation:
         try:
             self._budget.check_calls()
             self._budget.check_time(self._recall.elapsed)
-            self._budget.check_cost(worst_cost(self._backend.name, request))
+            self._budget.check_cost(with_tries(worst_cost(self._backend.name, asked.request), before))
         except BudgetSpent as spent:
             return {"stopped": str(spent)}
-        return await self._calls.made(self._backend, call, request, listener)
-
-
-def _in_short(failed: dict[str, Any]) -> dict[str, Any]:
-    """What is kept of a try that failed."""
-    return {name: failed[name] for name in ("failed", "cost", "pauses") if name in failed}
-
-
-def _is_in_vain(given: Sequence[Reply]) -> bool:
-    """Whether nothing else is to be expected: a reply was cut again although less was asked for, or declined again."""
-    return len(given) > 1 and given[-1].stop is given[-2].stop is not Stop.COMPLETE
+        return await self._calls.made(self._backend, asked)
 
 
 def _calls(count: int) -> str:

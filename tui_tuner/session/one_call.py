@@ -2,22 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import asdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
+
+from pydantic import BaseModel
 
 from tui_tuner.errors import ModelError
 from tui_tuner.journal.recall import Recall
-from tui_tuner.llm import Backend, Chunk, Reply, Request
+from tui_tuner.llm import Backend, Chunk, Reply, Request, Stop
 from tui_tuner.llm.errors import TransportError
 from tui_tuner.llm.lacking import lacking, way_out
 from tui_tuner.llm.prices import estimate_messages
 from tui_tuner.llm.replay import was_sent
 from tui_tuner.llm.streams import complete, fault_of
+from tui_tuner.llm.structured import CutReply
 from tui_tuner.session import events
 from tui_tuner.session.budget import Budget
 from tui_tuner.session.plan import Emit
 from tui_tuner.strategies.base import Listener
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A call that is to be made.
+
+    Attributes:
+        number: of the call, counted from 1.
+        wanted: the type that the reply is to have.
+        listener: is given the words of the reply as they arrive.
+    """
+
+    number: int
+    request: Request
+    wanted: type[BaseModel]
+    listener: Listener | None
 
 
 class Calls:
@@ -25,6 +44,7 @@ class Calls:
 
     Attributes:
         way_out: what the user can do about the last reply; empty where it was an answer.
+        broke_off: whether the last call failed in the middle of its reply, which may be whole the next time.
         pauses: why the call under way, or the last one, is made again, in the words that the user was told.
     """
 
@@ -34,6 +54,7 @@ class Calls:
         self._emit = emit
         self.way_out = ""
         self.pauses: list[str] = []
+        self.broke_off = False
         self._told = {""}
 
     def recorded(self, request: Request) -> tuple[dict[str, Any], dict[str, Any] | None]:
@@ -44,17 +65,19 @@ class Calls:
         content = self._recall.nth("ask", asdict(request), limit="max_tokens")
         return content, self._recall.known("ask", content)
 
-    def tell_sent(self, call: int, request: Request) -> None:
+    def tell_sent(self, asked: Asked) -> None:
         """Tell what is asked."""
+        request = asked.request
         text = "\n\n".join(f"[{message.role}]\n{message.content}" for message in request.messages)
         tokens = estimate_messages(request.messages)
-        self._emit(events.PromptSent(call=call, purpose=request.purpose, text=text, tokens=tokens))
+        self._emit(events.PromptSent(call=asked.number, purpose=request.purpose, text=text, tokens=tokens))
 
-    async def made(self, backend: Backend, call: int, request: Request, listener: Listener | None) -> dict[str, Any]:
+    async def made(self, backend: Backend, asked: Asked) -> dict[str, Any]:
         """Send the request; its reply, or why there is none."""
-        self.tell_sent(call, request)
+        self.tell_sent(asked)
+        call, listener = asked.number, asked.listener
         listen, heard, self.pauses = listener() if listener else None, list[str](), []
-        silent = True
+        silent, self.broke_off = True, False
 
         def on_chunk(chunk: Chunk) -> None:
             nonlocal silent
@@ -70,9 +93,10 @@ class Calls:
                     listen(chunk.text)
 
         try:
-            replying = complete(backend, request, on_chunk)
+            replying = complete(backend, asked.request, on_chunk)
             reply = await self._recall.in_time(replying, lambda: self._budget.call_ends_s)
         except TransportError as error:
+            self.broke_off = error.retryable and not silent
             partial = {"partial": "".join(heard)} if heard else {}
             cost = 0.0 if error.usage is None else error.usage.cost
             return {"failed": str(error), "cost": cost, **partial, **self.paused}
@@ -116,3 +140,25 @@ class Calls:
         if self.way_out not in self._told:
             self._told.add(self.way_out)
             self._emit(events.Note(level="warning", text=f"reply {call} {lacking(reply)}: {self.way_out}"))
+
+
+def is_of_use(wanted: type[BaseModel], partial: str) -> bool:
+    """Whether a part of a reply is one."""
+    return issubclass(wanted, CutReply) and wanted.of_part(partial) is not None
+
+
+def in_short(failed: dict[str, Any]) -> dict[str, Any]:
+    """What is kept of a try that failed."""
+    return {name: failed[name] for name in ("failed", "cost", "pauses") if name in failed}
+
+
+def is_in_vain(given: Sequence[Reply]) -> bool:
+    """Whether nothing else is to be expected: a reply was cut again although less was asked for, or declined again."""
+    return len(given) > 1 and given[-1].stop is given[-2].stop is not Stop.COMPLETE
+
+
+def with_tries(cost: float | None, before: Iterable[dict[str, Any]]) -> float | None:
+    """What a call costs with the tries before it, US dollars; None where one of the prices is not known."""
+    for failed in before:
+        cost = None if cost is None or failed["cost"] is None else cost + failed["cost"]
+    return cost
