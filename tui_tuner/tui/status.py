@@ -30,13 +30,18 @@ _CHARACTERS = 4
 _BETWEEN = " · "
 
 _SEPARATOR = Content.styled(" │ ", "$foreground-muted")
+_LEAST_GAP = 2
+"""Cells between what stands on the left and on the right of the header."""
 
 
-def header_parts(view_model: ViewModel, view: SubjectView, seen_as: Sequence[str] = ()) -> list[tuple[int, str, str]]:
+def header_parts(
+    view_model: ViewModel, view: SubjectView, seen_as: Sequence[str] = (), *, label: str = ""
+) -> list[tuple[int, str, str]]:
     """The parts of the header as (rank, side, text): of too many the highest rank goes first.
 
     Args:
         seen_as: see `tui_tuner.tui.subject.EventSource`.
+        label: stands before the speed-up.
     """
     started = view_model.started
     if started is None:
@@ -52,28 +57,36 @@ def header_parts(view_model: ViewModel, view: SubjectView, seen_as: Sequence[str
         (0, "left", "" if unit == "ms" else f"times in {unit}"),
         (5, "left", started.model or "no model"),
         (6, "left", started.strategy),
-        (0, "right", "" if speedup is None else factor(speedup)),
+        (0, "right", "" if speedup is None else f"{label}{factor(speedup)}"),
         (2, "right", "" if finished is None else finished.status.replace("_", " ")),
     ]
 
 
 def header_line(view_model: ViewModel, view: SubjectView, width: int, seen_as: Sequence[str] = ()) -> Content:
     """The header in exactly `width` cells, with as many parts as fit, none beyond its half; see `header_parts`."""
-    parts = [
-        (rank, side, one_line(text, "bold" if rank == 0 else "").truncate(width // 2, ellipsis=True))
-        for rank, side, text in header_parts(view_model, view, seen_as)
-        if text
-    ]
-    while True:
-        left, right = (
-            _SEPARATOR.join(content for _, place, content in parts if place == side) for side in ("left", "right")
-        )
-        space = width - left.cell_length - right.cell_length
-        worst = max(rank for rank, _, _ in parts)
-        if space >= 2 or worst == 0:
-            break
+    labelled, parts = (
+        [
+            (rank, side, one_line(text, "bold" if rank == 0 else "").truncate(width // 2, ellipsis=True))
+            for rank, side, text in header_parts(view_model, view, seen_as, label=label)
+            if text
+        ]
+        for label in ("speed-up ", "")
+    )
+    left, right = _sides(labelled)
+    if width - left.cell_length - right.cell_length < _LEAST_GAP:
+        left, right = _sides(parts)
+    while width - left.cell_length - right.cell_length < _LEAST_GAP and (worst := max(rank for rank, _, _ in parts)):
         parts = [part for part in parts if part[0] != worst]
-    return (left + " " * max(1, space) + right).truncate(width, ellipsis=True)
+        left, right = _sides(parts)
+    space = max(1, width - left.cell_length - right.cell_length)
+    return (left + " " * space + right).truncate(width, ellipsis=True)
+
+
+def _sides(parts: Sequence[tuple[int, str, Content]]) -> tuple[Content, Content]:
+    left, right = (
+        _SEPARATOR.join(content for _, place, content in parts if place == side) for side in ("left", "right")
+    )
+    return left, right
 
 
 class HeaderLine(ChangingLine):
