@@ -13,7 +13,7 @@ import pytest
 from tests.recorded.caches import write_cache
 from tui_tuner import subjects
 from tui_tuner.cli import COMMANDS, TUNE, CommandLine, main
-from tui_tuner.cli.tools import default_settings_text
+from tui_tuner.cli.config_command import default_settings_text
 from tui_tuner.options import Option
 from tui_tuner.search import ROUND_OPTIONS
 from tui_tuner.session_options import RoundOptions, SessionOptions

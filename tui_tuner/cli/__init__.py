@@ -103,7 +103,9 @@ COMMANDS_BY_NAME = {
         Command(
             "doctor", "Say what this machine offers for tuning, and what is missing.", "tui_tuner.cli.tools:add_doctor"
         ),
-        Command("config", "Print the settings in force, as TOML, or set one.", "tui_tuner.cli.tools:add_config"),
+        Command(
+            "config", "Print the settings in force, as TOML, or set one.", "tui_tuner.cli.config_command:add_config"
+        ),
         Command("schema", "Print the JSON Schema of a file or stream.", "tui_tuner.cli.tools:add_schema"),
         Command(
             "completion",

@@ -1,28 +1,20 @@
-"""The commands around sessions: first files, lists, memory, what there is, settings, help."""
+"""The commands around sessions: first files, lists, memory, what there is, help."""
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from tui_tuner.cli import COMMANDS_BY_NAME, TUNE, CommandLine
-from tui_tuner.cli.flags import changed, name_and_value
+from tui_tuner.cli.flags import changed
 from tui_tuner.errors import ExitCode, ProblemError, SettingsError, writing
 from tui_tuner.journal.reading import RUNS
-from tui_tuner.options import Option
 from tui_tuner.resources import (
-    DEFAULT_SETTINGS,
-    VARIABLES,
-    project_file,
     samples_directory,
-    settings_file,
     write_whole,
 )
-from tui_tuner.subjects import loaded, subjects_with_settings
 from tui_tuner.text import is_utf8, say, suggestion, tell
 
 _STRATEGY_FILE = Path("my_strategy.py")
@@ -227,93 +219,6 @@ async def doctor(chosen: argparse.Namespace) -> int:
         tell(f"{finding.name:<10} {finding.text}")
         code = ExitCode.FAILED if finding.stops else code
     return code
-
-
-def add_config(parser: argparse.ArgumentParser) -> None:
-    """The options of printing and of changing settings."""
-    words = "`set KEY VALUE`, `trust [DIR]`, or a command whose settings are printed, as in: kernel.cu"
-    parser.add_argument("words", nargs="*", metavar="WORD", help=words)
-    project = "with set: in the file of the project in DIR (default: here), and not in your own"
-    parser.add_argument("--project", type=_project, nargs="?", const=Path(), metavar="DIR", help=project)
-    parser.epilog = (
-        "options of a command stand behind --, as in: tuner-tui config -- kernel.cu --device cuda."
-        " `trust` lets the projects in a directory set everything, also what runs programs"
-    )
-    parser.set_defaults(command=config)
-
-
-def _project(text: str) -> Path:
-    if not Path(text).is_dir():
-        raise argparse.ArgumentTypeError(f"'{text}' is no directory; write --project last, or --project=DIR")
-    return Path(text)
-
-
-def config(chosen: argparse.Namespace) -> int:
-    """Print the settings in force with where each is set; where none is, without the models that check them.
-
-    Raises:
-        SettingsError: a value cannot be, or cannot be kept.
-    """
-    words: list[str] = chosen.words
-    if words[:1] == ["set"] and len(words) == 3:
-        from tui_tuner.settings import save_settings
-
-        name, value = name_and_value(f"{words[1]}={words[2]}")
-        tell(f"wrote {save_settings({name: value}, chosen.project)}")
-    elif words[:1] in (["set"], ["trust"]) and (words[0] == "set" or len(words) > 2):
-        chosen.parser.error("write `config set KEY VALUE`, or `config trust [DIR]`")
-    elif chosen.project is not None:
-        chosen.parser.error("--project is for `config set`; `config DIR/KERNEL` prints what holds there")
-    elif words[:1] == ["trust"]:
-        _trust(Path(words[1] if len(words) == 2 else "."))
-    else:
-        _print_settings(words)
-    return ExitCode.FINISHED
-
-
-def _trust(directory: Path) -> None:
-    from tui_tuner.settings import load_settings, save_settings
-
-    if not directory.is_dir():
-        raise SettingsError("there is no such directory", hint="name that of a project", file=directory)
-    trusted = [str(place) for place in load_settings().projects.trusted]
-    place = str(directory.resolve())
-    tell(f"trusted from now on: {place}, in {save_settings({'projects.trusted': [*dict.fromkeys([*trusted, place])]})}")
-
-
-def _print_settings(words: Sequence[str]) -> None:
-    """The settings of a command, or of what is tuned here."""
-    chosen = CommandLine().parse(words) if words else argparse.Namespace()
-    beside = next((path for name in ("kernel", "directory", "config") if (path := getattr(chosen, name, None))), Path())
-    own, project = settings_file(), project_file(beside)
-    is_variable_set = any(name.startswith(VARIABLES) and name != f"{VARIABLES}CONFIG" for name in os.environ)
-    text = default_settings_text()
-    if words or own.exists() or project.exists() or is_variable_set:
-        from tui_tuner.cli.flags import told_by
-        from tui_tuner.settings import layered_settings, settings_text
-
-        layered = layered_settings(own, beside=beside, told=told_by(chosen))
-        text = settings_text(layered.settings, layered.origin)
-    tell(f"# {own}{'' if own.exists() else ' (is not there: the defaults)'}")
-    if project.exists():
-        tell(f"# {project}")
-    tell(f"\n{text}")
-
-
-def default_settings_text() -> str:
-    """What `tuner-tui config` prints without a settings file: the tables of kernels, then one a subject."""
-    tables = [DEFAULT_SETTINGS.read_text(encoding="utf-8")]
-    for name, subject in subjects_with_settings().items():
-        tables.append("\n".join([f"[{name}]", *_option_lines(loaded(subject.options)), ""]))
-    return "\n".join(tables)
-
-
-def _option_lines(options: Iterable[Option]) -> Iterator[str]:
-    for option in options:
-        if option.default is None:
-            yield f"# {option.name} is not set"
-        else:
-            yield f"{option.name} = {json.dumps(option.default)}"
 
 
 def add_schema(parser: argparse.ArgumentParser) -> None:

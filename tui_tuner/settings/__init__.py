@@ -12,6 +12,7 @@ import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +44,15 @@ class Layered:
         """Where a key is set; None for a default."""
         return next((layer.place(path) for layer in reversed(self.layers) if layer.sets(path)), None)
 
+    def fault(self, message: str, path: KeyPath, hint: str | None) -> SettingsError:
+        """A mistake in a key, with the place where it is set."""
+        return _fault_in(self.layers, message, path, hint)
+
+
+def _fault_in(layers: Sequence[Layer], message: str, path: KeyPath, hint: str | None) -> SettingsError:
+    setting = next((layer for layer in reversed(layers) if layer.sets([str(part) for part in path])), layers[0])
+    return setting.fault(message, path, hint)
+
 
 def load_settings(file: Path | None = None, *, beside: Path | None = None) -> Settings:
     """Read the settings; the defaults where nothing is set.
@@ -73,13 +83,8 @@ def layered_settings(file: Path | None = None, *, beside: Path | None = None, to
         validated(layer.content, layer.fault)
     if told is not None:
         layers.append(told)
-
-    def fault(message: str, path: KeyPath, hint: str | None) -> SettingsError:
-        setting = next((layer for layer in reversed(layers) if layer.sets([str(part) for part in path])), own)
-        return setting.fault(message, path, hint)
-
     if any(layer.content for layer in layers[1:]):
-        settings = validated(merged(layers), fault)
+        settings = validated(merged(layers), partial(_fault_in, layers))
     return Layered(settings, tuple(layers))
 
 

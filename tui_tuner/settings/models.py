@@ -146,7 +146,6 @@ def validated(content: Mapping[str, Any], fault: Fault) -> Settings:
     except ValidationError as error:
         raise _mistake(error, fault) from error
     _check_strategies(settings, fault)
-    _check_names(settings.session, fault)
     return settings
 
 
@@ -169,43 +168,6 @@ def _check_strategies(settings: Settings, fault: Fault) -> None:
             strategy_named(name, options)
         except SettingsError as error:
             raise fault(error.message, ("strategies", name), error.hint) from error
-
-
-def _check_names(session: SessionOptions, fault: Fault) -> None:
-    """Refuse the name of a model's provider, of a search method or of a strategy that nothing has."""
-    for key, check in _NAMES.items():
-        if getattr(session, key) != SessionOptions.model_fields[key].default:
-            try:
-                check(getattr(session, key))
-            except SettingsError as error:
-                raise fault(f"session.{key}: {error.message}", ("session", key), error.hint) from error
-
-
-def _check_provider(spec: str) -> None:
-    from tui_tuner.llm.choose import parse_spec
-
-    parse_spec(spec)
-
-
-def _check_method(name: str) -> None:
-    from tui_tuner.search import MODEL_METHODS, method_named
-
-    if name not in MODEL_METHODS:
-        method_named(name)
-
-
-def _check_strategy(name: str) -> None:
-    from tui_tuner.strategies.choose import names_file, strategy_named
-
-    if not names_file(name):
-        strategy_named(name)
-
-
-_NAMES: dict[str, Callable[[str], None]] = {
-    "llm": _check_provider,
-    "search": _check_method,
-    "strategy": _check_strategy,
-}
 
 
 def _mistake(error: ValidationError, fault: Fault) -> SettingsError:
