@@ -10,6 +10,7 @@ import pytest
 
 from tests.evaluate.numpy_device import NumpyDevice
 from tests.evaluate.test_workbench import executable
+from tests.session.fakes import PROBLEM
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.runner.workbench import Workbench
 from tui_tuner.problem.compared import compared, neutral_number
@@ -20,48 +21,13 @@ from tui_tuner.problem.reference import call_reference
 from tui_tuner.prompts import argument_facts, fill_facts
 
 SOURCE = "__global__ void parts(float *y, const float *x, int n) { y[blockIdx.x] = x[threadIdx.x]; }\n"
-PROBLEM = """\
-[kernel]
-source = "parts.cu"
-name = "parts"
-
-[sizes]
-n = 4096
-
-[launch]
-problem_size = ["n"]
-
-[[arguments]]
-name = "y"
-dtype = "float32"
-shape = [16]
-output = true
-compare = "{compare}"
-
-[[arguments]]
-name = "x"
-dtype = "float32"
-shape = ["n"]
-
-[[arguments]]
-name = "n"
-dtype = "int32"
-value = "n"
-
-[tunables]
-block_size_x = [32, 64]
-
-[[tests]]
-sizes = {{ n = 1000 }}
-
-[[tests]]
-sizes = {{ n = 33 }}
-"""
+TESTS = "[[tests]]\nsizes = { n = 1000 }\n\n[[tests]]\nsizes = { n = 33 }\n"
 
 
 def problem_of(directory: Path, compare: str, reference: str | None = None, more: str = "") -> Problem:
     (directory / "parts.cu").write_text(SOURCE)
-    text = PROBLEM.format(compare=compare) + more
+    text = PROBLEM.partition("[[tests]]")[0].replace("scale", "parts") + TESTS + more
+    text = text.replace('shape = ["n"]\noutput = true', f'shape = [16]\noutput = true\ncompare = "{compare}"')
     if reference is not None:
         (directory / "reference.py").write_text(f"def parts(y, x, n):\n    return {reference}\n")
         text += '\n[reference]\npython = "reference.py:parts"\n'

@@ -243,13 +243,14 @@ class Amending:
         """What a trial that held lets the user know."""
         notices_reads = problem.language != "opencl"
         enough = "every array is large enough" if notices_reads else "it writes inside its arrays alone"
-        said = f"run on {self._trials.where} as given {where}: {enough}, every output is written"
         if all(one.compare for one in problem.arguments if one.output):
-            said = said.replace("every output is written", "what parts come to is what is compared")
+            checked = "what parts come to is what is compared"
+        else:
+            checked = "what is written is what is compared" if self._made.filled else "every output is written"
+        said = f"run on {self._trials.where} as given {where}: {enough}, {checked}"
         empty = unfilled(problem)
         more = [f"constant memory that the host fills is all zeros here: {', '.join(empty)}"] if empty else []
         if self._made.filled:
-            said = said.replace("every output is written", "what is written is what is compared")
             more.append(f"written in part, the rest keeps what it held: {', '.join(sorted(self._made.filled))}")
         if self._first.host is not None and not self._is_launched:
             more.append(

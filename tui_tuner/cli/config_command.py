@@ -20,6 +20,8 @@ from tui_tuner.text import tell
 if TYPE_CHECKING:
     from tui_tuner.settings import Layered
 
+_SESSION = "session."
+
 
 def add_config(parser: argparse.ArgumentParser) -> None:
     """The options of printing and of changing settings."""
@@ -108,9 +110,6 @@ def _option_lines(options: Iterable[Option]) -> Iterator[str]:
             yield f"# {option.name} is not set"
         else:
             yield f"{option.name} = {json.dumps(option.default)}"
-
-
-_SESSION = "session."
 
 
 def _check_names(layered: Layered) -> None:

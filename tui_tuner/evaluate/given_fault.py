@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from tui_tuner.evaluate.devices.faults import DeviceFault
-from tui_tuner.evaluate.results import FailureKind, ResultModel
+from tui_tuner.evaluate.results import Failure, FailureKind, ResultModel
 from tui_tuner.problem.model import Problem
 
 
@@ -61,3 +61,14 @@ def fault_of_mismatch(wrong: str) -> GivenFault:
     """What it says of the kernel as given that its results were others the second time."""
     message = f"the kernel as given is not even right against itself: {wrong}"
     return GivenFault(message=message, kind=GivenFaultKind.RACY)
+
+
+def fault_of_end(failure: Failure, *, killed: bool) -> GivenFault:
+    """What it says of the kernel as given that the process ended which launched it.
+
+    Args:
+        killed: whether somebody killed that, which the kernel is not to blame for.
+    """
+    is_crash = failure.kind is FailureKind.CRASH and not killed
+    kind = GivenFaultKind.OUTSIDE if is_crash else _KINDS.get(failure.kind, GivenFaultKind.OTHER)
+    return GivenFault(message=failure.in_words, kind=kind)

@@ -11,9 +11,9 @@ from types import TracebackType
 from tui_tuner.errors import UserError
 from tui_tuner.evaluate.devices.choose import choose_device, spelled
 from tui_tuner.evaluate.devices.kinds import kind_named
-from tui_tuner.evaluate.given_fault import GivenFault, GivenFaultKind
+from tui_tuner.evaluate.given_fault import GivenFault, GivenFaultKind, fault_of_end
 from tui_tuner.evaluate.programs import launch_shapes
-from tui_tuner.evaluate.results import DeviceInfo, Failure, FailureKind
+from tui_tuner.evaluate.results import DeviceInfo, Failure
 from tui_tuner.evaluate.runner.protocol import DeviceAnswer, Executable, OpenRequest, RehearsalAnswer, RehearsalRequest
 from tui_tuner.evaluate.runner.supervisor import RunnerDied
 from tui_tuner.evaluate.site import ArtifactBuilder, LocalOptions, ThisMachine, expected
@@ -178,14 +178,6 @@ def _step(took_ms: float) -> int:
     return 0
 
 
-def _fault_of_death(died: RunnerDied) -> GivenFault:
-    """What it says of the kernel as given that the process ended which launched it."""
-    kinds = {FailureKind.TIMEOUT: GivenFaultKind.LATE}
-    if not died.killed:
-        kinds[FailureKind.CRASH] = GivenFaultKind.OUTSIDE
-    return GivenFault(message=died.failure.in_words, kind=kinds.get(died.failure.kind, GivenFaultKind.OTHER))
-
-
 class _Bench:
     """A device on which kernels are tried.
 
@@ -230,7 +222,7 @@ class _Bench:
             request = RehearsalRequest(problem=trial, baseline=executable, is_timed=is_timed)
             answer = expected(RehearsalAnswer, await self._site.first.ask(request))
         except RunnerDied as died:
-            return TrialResult(_fault_of_death(died))
+            return TrialResult(fault_of_end(died.failure, killed=died.killed))
         except UserError as error:
             return TrialResult(GivenFault(message=error.message))
         return TrialResult(

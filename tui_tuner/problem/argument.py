@@ -34,7 +34,7 @@ Fill = Literal["normal", "uniform", "integers", "arange", "zeros", "ones"]
 """How a test, or a model, may fill an array."""
 ArgumentFill = Literal[Fill, "offsets"]
 """How an argument may be filled."""
-Comparison = Literal["sum", "min", "max", "sorted"]
+ComparedAs = Literal["sum", "min", "max", "sorted"]
 """What of an output is compared, where that is not each element for itself."""
 
 
@@ -127,7 +127,7 @@ class Argument(BaseModel):
     fill: ArgumentFill | None = None
     low: float | None = None
     high: Expression | float | None = None
-    compare: Comparison | None = None
+    compare: ComparedAs | None = None
     one_value: bool = False
     infinities: bool = False
     nans: bool = False

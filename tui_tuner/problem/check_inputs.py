@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from tui_tuner.problem.candidate import geometry
 from tui_tuner.problem.check_launch import all_tests
+from tui_tuner.problem.compared import is_neutral
 from tui_tuner.problem.dtypes import dtype_named, is_floating
 from tui_tuner.problem.expression_nodes import INTEGER_LIMIT
 from tui_tuner.problem.expressions import ExpressionError, check_expression, evaluate
-from tui_tuner.problem.inputs import BOUNDED, bounds_of, check_value, fill_of, filled_member, is_neutral, poisoned
+from tui_tuner.problem.inputs import BOUNDED, bounds_of, check_value, fill_of, filled_member, poisoned
 from tui_tuner.problem.model import Argument, InputFill, Problem, Test
 from tui_tuner.problem.toml_file import KeyLocations, KeyPath
 from tui_tuner.text import suggestion

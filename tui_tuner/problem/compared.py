@@ -47,6 +47,11 @@ def combined_shapes(argument: Argument, shape: tuple[int, ...]) -> list[tuple[in
     return [shape[1:]] if shape[1:] else [(), (1,)]
 
 
+def is_neutral(argument: Argument) -> bool:
+    """Whether the argument is an output that starts with what changes nothing of what is compared of it."""
+    return argument.compare is not None and argument.fill is None and argument.function is None
+
+
 def neutral_number(argument: Argument, dtype: np.dtype) -> float:
     """What an element holds before a launch so that it changes nothing where it is not written."""
     if argument.compare not in ("min", "max"):

@@ -13,7 +13,7 @@ from tui_tuner.errors import ProblemError
 from tui_tuner.problem.argument import POINTER
 from tui_tuner.problem.blocks import BLOCK, filled, in_threads
 from tui_tuner.problem.by_value import layout
-from tui_tuner.problem.compared import neutral_number
+from tui_tuner.problem.compared import is_neutral, neutral_number
 from tui_tuner.problem.dtypes import dtype_named, is_floating, is_narrow, kept_below, largest
 from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.model import Argument, InputFill, Member, Problem
@@ -152,9 +152,9 @@ def poisoned(argument: Argument) -> bool:
     return argument.output and argument.fill is None and not made and argument.compare is None
 
 
-def is_neutral(argument: Argument) -> bool:
-    """Whether the argument is an output that starts with what changes nothing of what is compared of it."""
-    return argument.compare is not None and argument.fill is None and argument.function is None
+def is_blank(argument: Argument) -> bool:
+    """Whether the argument is an output that starts with nothing that a kernel could take anything from."""
+    return poisoned(argument) or is_neutral(argument)
 
 
 def array_bytes(problem: Problem, sizes: Mapping[str, int]) -> int:

@@ -346,5 +346,5 @@ def _checked(
             raise refuse(f"returns '{name}' as {array.dtype}, not as numbers")
         if array.shape not in (shape, *combined_shapes(argument, shape)):
             raise refuse(f"returns '{name}' of shape {array.shape} instead of {shape}")
-        arrays[name] = compared(argument, np.atleast_1d(array)) if argument.compare else array
+        arrays[name] = compared(argument, np.atleast_1d(array))
     return arrays

@@ -21,7 +21,7 @@ from tui_tuner.llm import Message
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.compared import in_words
 from tui_tuner.problem.dtypes import dtype_named, is_floating
-from tui_tuner.problem.inputs import fill_in_words, fill_of, is_neutral, label_of, poisoned
+from tui_tuner.problem.inputs import fill_in_words, fill_of, is_blank, label_of
 from tui_tuner.problem.model import Argument, Problem, Value
 from tui_tuner.problem.textures import ALL_BUT_NOISE, Texture, occurring
 
@@ -176,7 +176,7 @@ def fill_facts(problem: Problem) -> str:
     return "\n".join(
         f"{argument.name}: {argument.dtype} array, filled {fill_in_words(fill_of(argument), argument)}"
         for argument in problem.arguments
-        if argument.shape is not None and not poisoned(argument) and not is_neutral(argument)
+        if argument.shape is not None and not is_blank(argument)
     )
 
 

@@ -64,16 +64,18 @@ def header_parts(
 
 def header_line(view_model: ViewModel, view: SubjectView, width: int, seen_as: Sequence[str] = ()) -> Content:
     """The header in exactly `width` cells, with as many parts as fit, none beyond its half; see `header_parts`."""
-    labelled, parts = (
-        [
+
+    def parts_with(label: str) -> list[tuple[int, str, Content]]:
+        return [
             (rank, side, one_line(text, "bold" if rank == 0 else "").truncate(width // 2, ellipsis=True))
             for rank, side, text in header_parts(view_model, view, seen_as, label=label)
             if text
         ]
-        for label in ("speed-up ", "")
-    )
-    left, right = _sides(labelled)
+
+    parts = parts_with("speed-up ")
+    left, right = _sides(parts)
     if width - left.cell_length - right.cell_length < _LEAST_GAP:
+        parts = parts_with("")
         left, right = _sides(parts)
     while width - left.cell_length - right.cell_length < _LEAST_GAP and (worst := max(rank for rank, _, _ in parts)):
         parts = [part for part in parts if part[0] != worst]

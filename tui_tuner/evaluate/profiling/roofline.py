@@ -16,7 +16,7 @@ from functools import lru_cache
 from tui_tuner.evaluate.results import Ceiling, DeviceInfo
 from tui_tuner.problem.dtypes import dtype_named
 from tui_tuner.problem.expressions import evaluate
-from tui_tuner.problem.inputs import is_neutral, poisoned, shape_of
+from tui_tuner.problem.inputs import is_blank, shape_of
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.syntax import code_only
 
@@ -122,7 +122,7 @@ def _traffic(problem: Problem) -> tuple[int, int]:
         if argument.shape is not None:
             nbytes = math.prod(shape_of(argument, problem.sizes)) * dtype_named(argument.dtype).itemsize
             written += nbytes if argument.output else 0
-            read += 0 if poisoned(argument) or is_neutral(argument) else nbytes
+            read += 0 if is_blank(argument) else nbytes
     return read, written
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tui_tuner.problem.argument import Comparison
+from tui_tuner.problem.argument import ComparedAs
 from tui_tuner.problem.draft.kernel.guesses import is_written
 from tui_tuner.problem.signature import KernelSignature
 from tui_tuner.problem.syntax import name_in, split_list
@@ -24,14 +24,14 @@ _COMBINES = re.compile(
     r"(?i)reduc|sum|dot|norm|accum|total|max|min|count|partial|mean|average|varian|energy|integra|loss|residual|largest|smallest"
 )
 """In the name of a kernel, or of an output, whose parts are to be combined."""
-_EXTREMES: dict[Comparison, str] = {
+_EXTREMES: dict[ComparedAs, str] = {
     "max": r"\b(?:\w+::)*(?:f?max[fl]?|atomicMax|__reduce_max_sync|Max)\b|(?i:reduce_?max|max_?reduce)",
     "min": r"\b(?:\w+::)*(?:f?min[fl]?|atomicMin|__reduce_min_sync|Min)\b|(?i:reduce_?min|min_?reduce)",
 }
 _SUMS = r"__reduce_add_sync|\batomicAdd\b|\.\s*Sum\s*\(|\bplus\s*<|(?i:reduce_?(?:sum|add)|sum_?reduce)"
 
 
-def parts_of(signature: KernelSignature, code: str) -> dict[str, Comparison]:
+def parts_of(signature: KernelSignature, code: str) -> dict[str, ComparedAs]:
     """The outputs, by name, with how their parts are combined; nothing where one of them holds anything else.
 
     Args:
@@ -40,7 +40,7 @@ def parts_of(signature: KernelSignature, code: str) -> dict[str, Comparison]:
     body = signature.body
     written = [one.name for one in signature.parameters if one.is_array and is_written(one.name, signature)]
     if not (
-        _is_in_a_row(body) and _takes_a_share(signature, code) and all(is_of_block(name, body) for name in written)
+        _is_in_a_row(body) and _takes_a_share(signature, code) and all(has_one_a_block(name, body) for name in written)
     ):
         return {}
     found = {name: _combined(name, signature) for name in written}
@@ -66,7 +66,7 @@ def _takes_a_share(signature: KernelSignature, code: str) -> bool:
     return re.search(share, signature.body) is not None
 
 
-def is_of_block(name: str, body: str) -> bool:
+def has_one_a_block(name: str, body: str) -> bool:
     """Whether the elements of an output are told apart by the number of a block alone."""
     found = [where[1] for where in _written(name, body)]
     blocks = {one for one, text in _ASSIGNED.findall(body) if re.fullmatch(rf"\s*{_BLOCK}[\s.()xyz0-2]*", text)}
@@ -92,7 +92,7 @@ def _of_threads(body: str) -> set[str]:
     return found
 
 
-def _combined(name: str, signature: KernelSignature) -> Comparison | None:
+def _combined(name: str, signature: KernelSignature) -> ComparedAs | None:
     """By what a block makes its part, where its text has only one such thing; a root of it is no part."""
     body = signature.body
     values = [where[2] for where in _written(name, body)]
@@ -103,7 +103,7 @@ def _combined(name: str, signature: KernelSignature) -> Comparison | None:
     element = rf"\b(?:{any_held})\b(?:\s*\[[^][]*\])?"
     added = rf"{element}\s*\+=|{element}\s*\+(?!\+)|[^+]\+\s*{element}(?!\s*\[)|{_SUMS}"
     statements = [one for one in re.split(r"[;{}]", body) if re.search(rf"{element}|__shfl|{_SUMS}", one)]
-    kinds: set[Comparison] = {kind for kind, words in _EXTREMES.items() if any(re.search(words, s) for s in statements)}
+    kinds: set[ComparedAs] = {kind for kind, words in _EXTREMES.items() if any(re.search(words, s) for s in statements)}
     if any(re.search(added, _without_indices(one)) for one in statements):
         kinds.add("sum")
     return kinds.pop() if len(kinds) == 1 else None

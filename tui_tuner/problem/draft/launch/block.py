@@ -19,7 +19,7 @@ from tui_tuner.problem.draft.kernel.guesses import (
     extents_around,
     is_written,
 )
-from tui_tuner.problem.draft.kernel.parts import is_of_block, parts_of
+from tui_tuner.problem.draft.kernel.parts import has_one_a_block, parts_of
 from tui_tuner.problem.draft.launch.reading import LaunchReading
 from tui_tuner.problem.syntax import name_in
 
@@ -41,6 +41,7 @@ class DraftedBlock:
         made: what fixes the block, by name; nothing where it can be tuned as it is.
         extents: the text of each axis then.
         defaults: the host's own block, where it is tunable.
+        parts: outputs in which each block leaves a part of the result, and by what these make it.
     """
 
     def __init__(self, reading: LaunchReading, template: str) -> None:
@@ -49,8 +50,8 @@ class DraftedBlock:
         self._block, self._words = reading.block, reading.words
         self._place = reading.launch.place
         self._body = reading.program.without_macros(self._signature.body)
-        self._parts = parts_of(self._signature, reading.program.code)
-        is_fixed = self._is_counted_by() and not self._parts
+        self.parts = parts_of(self._signature, reading.program.code)
+        is_fixed = self._is_counted_by() and not self.parts
         self.macros = [] if is_fixed else self._tunable_macros()
         self.tile = 0 if is_fixed else self._number_of(template)
         self.made, self.extents = self._fixed(template, is_fixed)
@@ -66,7 +67,7 @@ class DraftedBlock:
             is_written(one.name, self._signature)
             for one in self._signature.parameters
             if self._is_counted_in_blocks(one.name)
-            or (is_of_block(one.name, self._signature.body) and self._begins_at_its_extent())
+            or (has_one_a_block(one.name, self._signature.body) and self._begins_at_its_extent())
         )
 
     def _is_counted_in_blocks(self, name: str) -> bool:
@@ -107,7 +108,7 @@ class DraftedBlock:
 
     def _extents_of_arrays(self) -> frozenset[str]:
         """The names that the host takes memory by: an array, but for one of parts, has as many with any other block."""
-        arrays = [given for given, one in self._reading.arguments if one.pointer and one.name not in self._parts]
+        arrays = [given for given, one in self._reading.arguments if one.pointer and one.name not in self.parts]
         return self._reading.memory.names_of(arrays, self._place)
 
     def _number_of(self, template: str) -> int:

@@ -28,7 +28,6 @@ from tui_tuner.problem.draft.host.program import HostProgram
 from tui_tuner.problem.draft.host.types import deduced, open_type, with_bytes_of_arrays
 from tui_tuner.problem.draft.kernel.device_words import local_headers, words_of_device
 from tui_tuner.problem.draft.kernel.guesses import AXES, dimensions, extents_around, is_flag_alone, size_names
-from tui_tuner.problem.draft.kernel.parts import parts_of
 from tui_tuner.problem.draft.launch.block import TILE, DraftedBlock
 from tui_tuner.problem.draft.launch.names import HostedKernel, LaunchNames
 from tui_tuner.problem.draft.launch.promises import (
@@ -159,7 +158,7 @@ class _Drafting:
         reading, made = self._reading, self._drafted_block.made
         keys: Keys = {"block_size": self._drafted_block.extents} if made else {}
         keys = {**keys, **self._grid_keys(), **self._shared()}
-        parts = {} if "" in made else parts_of(self._signature, self._program.code)
+        parts = {} if "" in made else self._drafted_block.parts
         in_numbers = {name: self._in_least if name in parts else self._in_numbers for name in self._shapes}
         shapes = {name: in_numbers[name](node) for name, node in self._shapes.items()}
         used = self._used(keys, shapes)

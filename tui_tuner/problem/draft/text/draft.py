@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from tui_tuner.problem.argument import Comparison
+from tui_tuner.problem.argument import ComparedAs
 from tui_tuner.problem.draft.amendments import Amendments
 from tui_tuner.problem.draft.constants import DraftedConstant
 from tui_tuner.problem.draft.drafted_launch import DraftedLaunch
@@ -61,7 +61,7 @@ class Draft:
     constants: Sequence[DraftedConstant]
     options: Sequence[str]
     reached: Mapping[str, str]
-    parts: Mapping[str, Comparison]
+    parts: Mapping[str, ComparedAs]
     appended: Appended | None
 
     @cached_property
