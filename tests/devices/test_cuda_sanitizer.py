@@ -9,18 +9,20 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
 import numpy as np
 import pytest
 
+from tests.waiting import reached
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.devices.base import CannotWatch, WatchedLaunch
 from tui_tuner.evaluate.devices.choose import compiler_for
-from tui_tuner.evaluate.devices.cuda import CudaError, driver, sanitizer
-from tui_tuner.evaluate.devices.cuda.sanitizer import few_blocks, first_finding, first_in_a_warp, launch_under
-from tui_tuner.evaluate.devices.cuda.watched_launches import launch_all
+from tui_tuner.evaluate.devices.cuda import CudaError, driver, sanitizer, watched_launches
+from tui_tuner.evaluate.devices.cuda.sanitizer import ROOMY_BYTES, Watchers, few_blocks, first_finding, first_in_a_warp
+from tui_tuner.evaluate.devices.cuda.watched_launches import launch_all, main
 from tui_tuner.evaluate.devices.faults import DeviceFault
 from tui_tuner.evaluate.devices.kind import DeviceChoice
 from tui_tuner.evaluate.devices.probe import DeviceReport
@@ -156,10 +158,11 @@ def _tool(directory: Path, script: str) -> None:
 LAUNCHES = [WatchedLaunch("n=4", [np.ones(4, np.float32)], frozenset({0}), Geometry((1, 1, 1), (4, 1, 1)))]
 
 
-def _launch(tool: str, directory: Path, timeout_s: float = 30) -> None:
+def _launch(tool: str, directory: Path, timeout_s: float = 30, watchers: Watchers | None = None) -> None:
     cubin = directory / "k.cubin"
     cubin.write_bytes(b"cubin")
-    launch_under(tool, cubin, "k", LAUNCHES, "gpu-a", timeout_s)
+    watchers = watchers or Watchers("gpu-a", ROOMY_BYTES)
+    watchers.launch(tool, cubin, "k", LAUNCHES, timeout_s)
 
 
 def test_what_the_tool_finds_is_the_kernels_fault_and_no_tool_is_not(
@@ -181,6 +184,47 @@ def test_what_the_tool_finds_is_the_kernels_fault_and_no_tool_is_not(
     _tool(tmp_path, "import time; time.sleep(60)")
     with pytest.raises(CannotWatch, match="not done"):
         _launch("racecheck", tmp_path, 0.2)
+
+
+WAITS = """import json, sys
+from pathlib import Path
+place = Path(__file__).with_name(sys.argv[2])
+place.write_text("started")
+job = json.loads(Path(sys.stdin.read(), "job.json").read_text())
+place.write_text(f"{place.read_text()}, {job['symbol']}")
+print("tuner: all was launched")
+"""
+
+
+async def test_a_tool_that_was_started_ahead_waits_for_the_kernel_and_serves_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path))
+    _tool(tmp_path, WAITS)
+    watchers, told = Watchers("gpu-a", ROOMY_BYTES), tmp_path / "bin" / "synccheck"
+    assert watchers.start_one(["synccheck", "ordercheck"])
+    await reached(lambda: told.is_file() and told.read_text() == "started")
+    assert not watchers.start_one(["synccheck", "ordercheck"])
+    told.write_text("ahead")
+    _launch("synccheck", tmp_path, watchers=watchers)
+    assert told.read_text() == "ahead, k"
+    _launch("synccheck", tmp_path, watchers=watchers)
+    assert told.read_text() == "started, k"
+
+
+async def test_what_takes_longest_is_started_first_and_nothing_where_memory_is_little(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path))
+    assert not Watchers("gpu-a", ROOMY_BYTES).start_one(["memcheck"])  # there is no such program
+    _tool(tmp_path, "import sys; from pathlib import Path; Path(__file__).with_name(sys.argv[2]).touch()")
+    assert not Watchers("gpu-a", ROOMY_BYTES - 1).start_one(["memcheck"])
+    watchers = Watchers("gpu-a", ROOMY_BYTES)
+    assert watchers.start_one(["memcheck", "racecheck"])
+    await reached(lambda: any((tmp_path / "bin").glob("*check")))
+    assert [place.name for place in (tmp_path / "bin").glob("*check")] == ["racecheck"]
+    with pytest.raises(CannotWatch, match="does not work here"):
+        _launch("racecheck", tmp_path, watchers=watchers)
 
 
 def test_what_lies_where_it_is_called_from_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -282,9 +326,8 @@ SECOND = f"gpu-{UUID(bytes=bytes([1] * 16))}"
 def _launched(directory: Path, library: Library, launches: Sequence[WatchedLaunch], last_start_s: float = 1.0) -> None:
     """What the child does with launches that it is told."""
     (directory / "k.cubin").write_bytes(b"cubin")
-    sanitizer.write_job(directory, directory / "k.cubin", "k", launches, SECOND, last_start_s)
+    sanitizer.write_job(directory, directory / "k.cubin", "k", launches, last_start_s)
     launch_all(directory, library)
-    assert library.used == bytes([1] * 16)
 
 
 def _floats(address: int, count: int) -> list[float]:
@@ -301,6 +344,27 @@ def test_the_child_launches_what_it_is_told(tmp_path: Path) -> None:
     assert library.given[0][1] & 0xFFFFFFFF == 4
     assert seen == [[1, 3, 2, 4], b"\xff" * 16]  # the latter is an output that starts with nothing
     assert library.blocks == {}
+
+
+def test_the_child_takes_its_device_before_it_is_told_what_to_launch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    library, ended = Library(), list[int]()
+    (tmp_path / "k.cubin").write_bytes(b"cubin")
+    sanitizer.write_job(tmp_path, tmp_path / "k.cubin", "k", LAUNCHES, 1.0)
+
+    def told() -> str:
+        assert library.used == bytes([1] * 16)
+        assert library.launched == []
+        return str(tmp_path)
+
+    monkeypatch.setattr(watched_launches, "Driver", lambda: library)
+    monkeypatch.setattr(watched_launches, "die_with_parent", lambda: None)
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(read=told))
+    monkeypatch.setattr("os._exit", ended.append)
+    main([SECOND])
+    assert library.launched == [(7, 1, 1, 1, 4, 1, 1, 0)]
+    assert (ended, capsys.readouterr().out) == ([0], "tuner: all was launched\n")
 
 
 def test_the_child_puts_the_addresses_of_arrays_into_structures(tmp_path: Path) -> None:
@@ -399,7 +463,7 @@ def test_faults_of_a_kernel_on_a_gpu(
     symbol = compiler.symbol(candidate, built.stdout + built.stderr)
     said = ""
     try:
-        launch_under(tool, tmp_path / recipe.artifact, symbol, [launch], unit, 100)
+        Watchers(unit, 0).launch(tool, tmp_path / recipe.artifact, symbol, [launch], 100)
     except DeviceFault as fault:
         said = fault.message
     with capsys.disabled():

@@ -16,7 +16,8 @@ from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.devices.base import Buffers, ClockSample, Inspection, KernelArgument, LoadedKernel
 from tui_tuner.evaluate.devices.faults import DeviceFault
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind
-from tui_tuner.evaluate.runner.protocol import Executable, LaunchShape, SanitizeAnswer, SanitizeRequest, receive
+from tui_tuner.evaluate.runner import server
+from tui_tuner.evaluate.runner.protocol import Executable, LaunchShape, SanitizeAnswer, SanitizeRequest, receive, send
 from tui_tuner.evaluate.runner.server import Runner
 from tui_tuner.evaluate.runner.workbench import DATA_LIMIT_S, SayPhase, Workbench
 from tui_tuner.evaluate.tolerance import Bound
@@ -480,6 +481,29 @@ def test_the_time_to_load_a_kernel_belongs_to_what_a_launch_may_take() -> None:
         runner._device.load_s = 30.0
         runner._say("verify", 3.0)
         assert [receive(ours)["limit_s"] for _ in range(2)] == [3.0, 33.0]
+
+
+def test_while_nothing_is_asked_the_tools_are_started_one_after_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "REST_S", 0.0)
+    left, asked = ["racecheck", "memcheck"], list[Sequence[str]]()
+    device = NumpyDevice(given=as_given)
+
+    def start_one(tools: Sequence[str]) -> bool:
+        asked.append(tools)
+        return bool(left and left.pop())
+
+    monkeypatch.setattr(device, "start_watcher", start_one)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        runner = Runner(theirs)
+        runner._use_rest()
+        runner._device, runner._tools = device, ["memcheck"]
+        send(ours, {"type": "waits"})
+        runner._use_rest()
+        assert asked == []
+        receive(theirs)
+        runner._use_rest()
+    assert asked == [["memcheck"]] * 3
 
 
 class BusyElsewhere(NumpyDevice):

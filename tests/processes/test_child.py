@@ -19,7 +19,8 @@ import pytest
 import tui_tuner
 from tests.waiting import is_running
 from tui_tuner.processes import server
-from tui_tuner.processes.child import Child, Program, run_program, running, start
+from tui_tuner.processes.child import Child, Program, running, start
+from tui_tuner.processes.waited import begin_program, run_program
 
 PACKAGE = Path(tui_tuner.__file__).parent
 DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(60)"
@@ -49,8 +50,11 @@ def test_programs_are_started_nowhere_else_and_no_code_runs_between_fork_and_exe
     starts = re.compile(
         r"create_subprocess|subprocess\.(?:run|Popen|call|check_)|os\.(?:system|popen|spawn|posix_spawn)"
     )
-    files = {path.relative_to(PACKAGE).as_posix(): path.read_text() for path in PACKAGE.rglob("*.py")}
-    assert [name for name, text in files.items() if starts.search(text)] == ["processes/child.py"]
+    files = {path.relative_to(PACKAGE).as_posix(): path.read_text() for path in sorted(PACKAGE.rglob("*.py"))}
+    assert [name for name, text in files.items() if starts.search(text)] == [
+        "processes/child.py",
+        "processes/waited.py",
+    ]
     assert [name for name, text in files.items() if "preexec_fn" in text] == []
 
 
@@ -201,6 +205,7 @@ def killed_in_the_end(begins: str) -> Iterator[IO[str]]:
     program = (
         "import asyncio, sys\n"
         "from tui_tuner.processes.child import Program, start\n"
+        "from tui_tuner.processes.waited import begin_program\n"
         "async def main():\n"
         f"    {begins}\n"
         "    await asyncio.sleep(60)\n"
@@ -258,3 +263,20 @@ def test_a_short_program_is_waited_for_and_killed_when_it_is_late() -> None:
         run_program([sys.executable, "-c", DEAF], environment={}, limit_s=0.3)
     with pytest.raises(FileNotFoundError):
         run_program(["/no/such/program"], environment={}, limit_s=1)
+
+
+def test_a_program_waits_for_what_it_is_told_last() -> None:
+    begun = begin_program([sys.executable, "-S", "-c", "print(input(), 'heard')"], environment={})
+    assert begun.process.poll() is None
+    assert begun.finish("word", 30).stdout == "word heard\n"
+    over = begin_program(["true"], environment=dict(os.environ))
+    over.process.wait()
+    assert over.finish("too late", 30).returncode == 0
+
+
+def test_a_program_that_waits_to_be_told_dies_with_the_one_that_started_it() -> None:
+    begun = f"begin_program((sys.executable, '-S', '-c', {DEAF!r}), environment=dict(), dies_with_us=True)"
+    with killed_in_the_end(f"print({begun}.process.pid, flush=True)") as printed:
+        child = int(printed.readline())
+        assert is_running(child)
+    asyncio.run(gone(child))

@@ -125,7 +125,8 @@ class LocalEvaluator:
         # With tests that are only proposed another problem may be prepared.
         drawn = self._problem if self._problem.tests or not proposed else None
         opening = self._opening.model_copy(update={"problem": drawn})
-        taken = await self._places.take(spelled(choice), opening)
+        watching = chosen_tools(self._options.sanitizers, kind_named(choice.kind).sanitizers)
+        taken = await self._places.take(spelled(choice), opening.model_copy(update={"tools": [*watching]}))
         self._first = taken.place
         title, others = await self._site.others(selection, taken)
         tools = await self._site.tools(choice, taken.device, self._problem)
@@ -139,7 +140,7 @@ class LocalEvaluator:
         self._device = device.model_copy(update={"toolchain": tools.toolchain})
         self._roofline = roofline(self._problem, self._device)
         self._sanitizers = Sanitizers(
-            tools=chosen_tools(self._options.sanitizers, kind_named(self._device.kind).sanitizers),
+            tools=watching,
             given=(given, given.default_configuration),
             build=lambda candidate, at, more: self._executable(candidate, at, self._problem, more),
             ask=self._places.ask,

@@ -235,7 +235,7 @@ async def start(program: Program) -> Child:
         status, told = await pipes.reader(PIPE) if program.dies_with_us else (None, None)
         kept = ("keep",) if program.is_kept else ()
         process = await asyncio.create_subprocess_exec(
-            *(() if told is None else (*_LAUNCHER, *kept, str(os.getpid()), str(told))),
+            *(() if told is None else (*LAUNCHER, *kept, str(os.getpid()), str(told))),
             *program.command,
             stdin=stdin,
             stdout=stdout,
@@ -251,7 +251,8 @@ async def start(program: Program) -> Child:
     return child
 
 
-_LAUNCHER = (sys.executable, "-I", "-S", str(Path(parent.__file__).resolve()))
+LAUNCHER = (sys.executable, "-I", "-S", str(Path(parent.__file__).resolve()))
+"""What becomes a program and is killed with us; its words are those of `parent.py`."""
 
 
 async def _raise_unless_started(child: Child, status: asyncio.StreamReader | None, program: str) -> None:
@@ -281,39 +282,6 @@ def signal_group(group: int, number: int) -> bool:
         os.killpg(group, number)
         return True
     return False
-
-
-def run_program(
-    command: Sequence[str], *, environment: Mapping[str, str], limit_s: float, dies_with_us: bool = False
-) -> subprocess.CompletedProcess[str]:
-    """Run a program that answers in little time and few words, as to `--version`, and wait for it.
-
-    Args:
-        dies_with_us: whether it is killed when this thread is: one that may run for ever.
-
-    Raises:
-        OSError: it cannot be started.
-        TimeoutExpired: it did not end in time; it was killed with all that it started.
-    """
-    with (
-        Path(os.devnull).open("wb") as nothing,
-        subprocess.Popen(  # noqa: S603 - callers name programs of the user's toolchain, or ours
-            [*_LAUNCHER, str(os.getpid()), str(nothing.fileno()), *command] if dies_with_us else command,
-            pass_fds=(nothing.fileno(),) if dies_with_us else (),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=dict(environment),
-            start_new_session=True,
-            encoding="utf-8",
-            errors="replace",
-        ) as process,
-    ):
-        try:
-            output, errors = process.communicate(timeout=limit_s)
-        finally:
-            signal_group(process.pid, signal.SIGKILL)
-    return subprocess.CompletedProcess(command, process.returncode, output, errors)
 
 
 def start_server(command: Sequence[str], *, environment: Mapping[str, str], descriptor: int) -> subprocess.Popen[bytes]:

@@ -20,7 +20,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from tui_tuner.errors import SettingsError
 from tui_tuner.processes import environment_without_keys
-from tui_tuner.processes.child import Program, run_program, running
+from tui_tuner.processes.child import Program, running
+from tui_tuner.processes.waited import run_program
 from tui_tuner.text import clean
 
 NAMES = ("Tensile", "tensile", "Tensile.sh")

@@ -241,6 +241,10 @@ class Device(ABC):
         """
         raise CannotWatch(f"{tool} cannot be had for this device")
 
+    def start_watcher(self, tools: Sequence[str]) -> bool:
+        """Start one of these tools ahead of `launch_watched`, where that takes long; whether one was left to start."""
+        return False
+
     @abstractmethod
     def time(
         self,

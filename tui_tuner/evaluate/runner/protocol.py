@@ -60,6 +60,7 @@ class OpenRequest(Frame):
     Attributes:
         run: what others are told that wait for the device.
         problem: whose inputs are drawn meanwhile, if it is the one that is prepared next.
+        tools: that watch kernels later, to be started ahead.
     """
 
     type: Literal["open"] = "open"
@@ -67,6 +68,7 @@ class OpenRequest(Frame):
     allow_unconfined: bool = False
     run: str = ""
     problem: Problem | None = None
+    tools: list[str] = []
 
 
 class ChecksRequest(Frame):
@@ -284,9 +286,7 @@ RunnerAnswer = Annotated[
     Field(discriminator="type"),
 ]
 
-
-HEADER = struct.Struct("!I")
-MAX_BYTES = 64 * 2**20
+HEADER, MAX_BYTES = struct.Struct("!I"), 64 * 2**20
 
 
 class ChannelClosed(Exception):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import resource
+import select
 import socket
 import sys
 import time
@@ -72,6 +73,8 @@ SANITIZE_LIMIT_S = 60.0
 HEARTBEAT_S = 10.0
 """How often a runner that waits for its device says so."""
 _MOST_FILES = 1 << 16
+REST_S = 0.2
+"""After so long without a request there is time for what is only needed later."""
 PATIENT_S = 2.0
 """A wait that is shorter is not worth telling."""
 
@@ -87,11 +90,13 @@ class Runner:
         self._lock: DeviceLock | None = None
         self._heard_at = 0.0
         self._waited_for: set[str] = set()
+        self._tools: list[str] = []
 
     def serve(self) -> None:
         """Answer until the other side closes, or until the device's context is lost."""
         adapter: TypeAdapter[RunnerRequest] = TypeAdapter(RunnerRequest)
         while True:
+            self._use_rest()
             try:
                 request = adapter.validate_python(receive(self._connection))
             except ChannelClosed:
@@ -99,6 +104,12 @@ class Runner:
             answer = self._answer(request)
             send(self._connection, answer.model_dump(mode="json"))
             if getattr(answer, "fatal", False):
+                return
+
+    def _use_rest(self) -> None:
+        """While nothing is asked, start the tools that kernels are watched with, one after another."""
+        while self._device is not None and not _has_input(self._connection, REST_S):
+            if not self._device.start_watcher(self._tools):
                 return
 
     def _answer(self, request: RunnerRequest) -> Frame:
@@ -221,6 +232,7 @@ class Runner:
         self._say("opening the device", OPEN_LIMIT_S)
         choice = device_named(request.device)
         self._device = open_device(choice, allow_unconfined=request.allow_unconfined)
+        self._tools = request.tools
         if self._device.unit and not self._device.info.is_cpu:
             self._lock = DeviceLock(self._device.unit, request.run)
         if not self._device.info.is_cpu:
@@ -262,6 +274,11 @@ class Runner:
         self._heard_at = time.monotonic()
         limit_s += 0.0 if self._device is None else self._device.load_s
         send(self._connection, Phase(text=text, limit_s=limit_s, notice=notice).model_dump(mode="json"))
+
+
+def _has_input(connection: socket.socket, limit_s: float) -> bool:
+    """Whether there is something to be read within so many seconds."""
+    return bool(select.select([connection], [], [], limit_s)[0])
 
 
 def _open_more_files() -> None:

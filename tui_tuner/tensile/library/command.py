@@ -18,7 +18,7 @@ from typing import Any
 
 from tui_tuner.errors import ExitCode, SettingsError
 from tui_tuner.format import counted, factor
-from tui_tuner.processes.child import run_program
+from tui_tuner.processes.waited import run_program
 from tui_tuner.tensile.document import value_text
 from tui_tuner.tensile.knowledge.known import Gpu, gpu_facts
 from tui_tuner.tensile.library import DATA_TYPES, LibraryLogic, LogicRow, Size, read_logic

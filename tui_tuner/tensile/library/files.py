@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tui_tuner.errors import SettingsError, writing
-from tui_tuner.processes.child import run_program
+from tui_tuner.processes.waited import run_program
 from tui_tuner.resources import write_whole
 from tui_tuner.tensile.library import LibraryLogic, read_logic
 from tui_tuner.tensile.library.merging import Merge, merged

@@ -36,7 +36,7 @@ from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
 from tui_tuner.problem.signature import in_namespaces
 from tui_tuner.processes import environment_without_keys
-from tui_tuner.processes.child import run_program
+from tui_tuner.processes.waited import run_program
 
 SOURCE, INSTANCE, ARTIFACT = "kernel.cu", "instance.cu", "kernel.cubin"
 

@@ -6,7 +6,6 @@ import itertools
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
@@ -28,8 +27,8 @@ from tui_tuner.evaluate.devices.cuda.backends import LoadedFunction, Opaque, by_
 from tui_tuner.evaluate.devices.cuda.checks import Checks, kernel_for
 from tui_tuner.evaluate.devices.cuda.driver import Driver, device_info
 from tui_tuner.evaluate.devices.cuda.errors import fault_of, fell_off, not_taken
-from tui_tuner.evaluate.devices.cuda.guarded_memory import GuardedDeviceArray, GuardedMemory
-from tui_tuner.evaluate.devices.cuda.sanitizer import launch_under
+from tui_tuner.evaluate.devices.cuda.guarded_memory import DeviceArrays, GuardedMemory
+from tui_tuner.evaluate.devices.cuda.sanitizer import Watchers
 from tui_tuner.evaluate.devices.cuda.timing import BATCH, CudaTimer, open_clock
 from tui_tuner.evaluate.devices.cuda.transfers import Transfers
 from tui_tuner.evaluate.devices.faults import DeviceFault
@@ -37,23 +36,6 @@ from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.tolerance import Bound, Verdict, verdict
 from tui_tuner.problem.candidate import Geometry
 from tui_tuner.problem.placement import with_addresses
-
-
-@dataclass(frozen=True)
-class DeviceArrays:
-    """The arguments of one launch in device memory.
-
-    Attributes:
-        arrays: index of an argument to its memory.
-        pristine: index of a restored argument to the address of its untouched copy.
-        digests: index of any other array to the digest of what it held at first, where the device can tell.
-        arguments: what the backend launches with.
-    """
-
-    arrays: dict[int, GuardedDeviceArray]
-    pristine: dict[int, int]
-    digests: dict[int, int]
-    arguments: list[Opaque]
 
 
 class CudaDevice(Device):
@@ -89,6 +71,7 @@ class CudaDevice(Device):
             self._errors: tuple[type[Exception], ...] = (CudaError, *self._backend.errors)
             self._ours = frozenset(self._users().keys() - before)
             self.info = device_info(self._driver, device, self._backend.version)
+            self._watchers = Watchers(self.unit, self.info.memory_bytes or 0)
             self._memory = GuardedMemory(self._driver, device)
             self._timer = CudaTimer(self._driver, self._backend, self.info.l2_bytes or 0)
             gap = statistics.median(self._timer.time(20, lambda: None, lambda: None))
@@ -254,7 +237,11 @@ class CudaDevice(Device):
         self, tool: str, artifact: Path, symbol: str, launches: Sequence[WatchedLaunch], timeout_s: float
     ) -> None:
         """Launch in a child under compute-sanitizer."""
-        launch_under(tool, artifact, symbol, launches, self.unit, timeout_s)
+        self._watchers.launch(tool, artifact, symbol, launches, timeout_s)
+
+    def start_watcher(self, tools: Sequence[str]) -> bool:
+        """Start one of compute-sanitizer's, which waits with a context of its own."""
+        return self._watchers.start_one(tools)
 
     def time_warm(
         self, kernel: LoadedKernel, buffers: Buffers, geometry: Geometry, launches: int, timeout_s: float

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tui_tuner.evaluate.devices.cuda.backends import Opaque
 from tui_tuner.evaluate.devices.cuda.driver import AccessDescription, AllocationProperties, Driver, Location
 from tui_tuner.evaluate.devices.faults import DeviceFault, illegal
 from tui_tuner.evaluate.devices.guard_bands import (
@@ -92,6 +93,23 @@ class GuardedDeviceArray:
         """Before the array and after it."""
         end = self.layout.offset + self.layout.nbytes
         return Band(self.base, self.layout.offset, 0), Band(self.base + end, self.layout.after, end)
+
+
+@dataclass(frozen=True)
+class DeviceArrays:
+    """The arguments of one launch in device memory.
+
+    Attributes:
+        arrays: index of an argument to its memory.
+        pristine: index of a restored argument to the address of its untouched copy.
+        digests: index of any other array to the digest of what it held at first, where the device can tell.
+        arguments: what the backend launches with.
+    """
+
+    arrays: dict[int, GuardedDeviceArray]
+    pristine: dict[int, int]
+    digests: dict[int, int]
+    arguments: list[Opaque]
 
 
 class GuardedMemory:

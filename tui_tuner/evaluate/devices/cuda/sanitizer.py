@@ -11,6 +11,7 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -23,17 +24,18 @@ from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.toolkit import WARPCHECK, toolkit_program
 from tui_tuner.problem.placement import addresses_of_parts
 from tui_tuner.processes import driver_environment
-from tui_tuner.processes.child import run_program
 from tui_tuner.processes.server import own_command
+from tui_tuner.processes.waited import begin_program
 from tui_tuner.text import clean
 
 _OPTIONS = {
-    "memcheck": ("--tool", "memcheck", "--padding", "256"),
     "racecheck": ("--tool", "racecheck", "--racecheck-report", "analysis"),
     WARPCHECK: ("--tool", "racecheck", "--racecheck-report", "hazard"),
+    "memcheck": ("--tool", "memcheck", "--padding", "256"),
     "initcheck": ("--tool", "initcheck"),
     "synccheck": ("--tool", "synccheck"),
 }
+"""By tool; what takes longest to start comes first."""
 _COMMON = ("--report-api-errors", "no", "--print-limit", "20")
 _KINDS = {
     "memcheck": FailureKind.ILLEGAL_ACCESS,
@@ -44,37 +46,83 @@ _KINDS = {
 }
 
 
-def launch_under(
-    tool: str, artifact: Path, symbol: str, launches: Sequence[WatchedLaunch], unit: str, timeout_s: float
-) -> None:
-    """Launch a cubin under a tool.
+class Watched:
+    """A process under a tool, with a context on the device, which waits to be told what it is to launch.
+
+    It ends with this process. Of the second that racecheck takes for a small launch, hundredths are the launch.
 
     Args:
+        tool: one of compute-sanitizer's, or ours by it.
         unit: UUID of the device.
 
     Raises:
-        DeviceFault: the tool found something.
-        CannotWatch: the tool is not there, does not work or takes too long.
+        CannotWatch: the tool is not there, or cannot be started.
     """
-    program = toolkit_program("compute-sanitizer")
-    if program is None:
-        raise CannotWatch("no compute-sanitizer in CUDA_HOME, PATH or /usr/local/cuda; it comes with the CUDA toolkit")
-    if "racecheck" in _OPTIONS[tool]:
-        launches = few_blocks(launches)
-    with tempfile.TemporaryDirectory(prefix="tuner-sanitize-") as directory:
-        write_job(Path(directory), artifact, symbol, launches, unit, timeout_s / 4)
-        command = [str(program), *_OPTIONS[tool], *_COMMON, *own_command(watched_launches.__name__, "main", directory)]
+
+    def __init__(self, tool: str, unit: str) -> None:
+        self._tool = tool
+        program = toolkit_program("compute-sanitizer")
+        if program is None:
+            raise CannotWatch(
+                "no compute-sanitizer in CUDA_HOME, PATH or /usr/local/cuda; it comes with the CUDA toolkit"
+            )
+        command = (str(program), *_OPTIONS[tool], *_COMMON, *own_command(watched_launches.__name__, "main", unit))
         try:
-            done = run_program(command, environment=driver_environment(), limit_s=timeout_s, dies_with_us=True)
-        except subprocess.TimeoutExpired:
-            raise CannotWatch(f"it was not done within {timeout_s:g} s") from None
+            self._program = begin_program(command, environment=driver_environment(), dies_with_us=True)
         except OSError as error:
             raise CannotWatch(f"{program} cannot be started: {error.strerror}") from error
-    finding = first_in_a_warp(done.stdout) if tool == WARPCHECK else first_finding(done.stdout)
-    if finding is not None:
-        raise DeviceFault(_KINDS[tool], finding)
-    if watched_launches.LAUNCHED not in done.stdout.splitlines():
-        raise CannotWatch(_complaint(done.stdout + done.stderr))
+
+    def launch(self, artifact: Path, symbol: str, launches: Sequence[WatchedLaunch], timeout_s: float) -> None:
+        """Launch a cubin; this process is over then.
+
+        Raises:
+            DeviceFault: the tool found something.
+            CannotWatch: the tool does not work or takes too long.
+        """
+        if "racecheck" in _OPTIONS[self._tool]:
+            launches = few_blocks(launches)
+        with tempfile.TemporaryDirectory(prefix="tuner-sanitize-") as directory:
+            write_job(Path(directory), artifact, symbol, launches, timeout_s / 4)
+            try:
+                done = self._program.finish(directory, timeout_s)
+            except subprocess.TimeoutExpired:
+                raise CannotWatch(f"it was not done within {timeout_s:g} s") from None
+        finding = first_in_a_warp(done.stdout) if self._tool == WARPCHECK else first_finding(done.stdout)
+        if finding is not None:
+            raise DeviceFault(_KINDS[self._tool], finding)
+        if watched_launches.LAUNCHED not in done.stdout.splitlines():
+            raise CannotWatch(_complaint(done.stdout + done.stderr))
+
+
+ROOMY_BYTES = 15 * 2**30
+"""Of a device on which contexts that wait, half a gigabyte each, take no memory from a problem's arrays."""
+
+
+class Watchers:
+    """The tools of a device: one that was started ahead is there when a kernel is to be watched.
+
+    Args:
+        unit: UUID of the device.
+        memory_bytes: of the device.
+    """
+
+    def __init__(self, unit: str, memory_bytes: int) -> None:
+        self._unit = unit
+        self._has_room = memory_bytes >= ROOMY_BYTES
+        self._ready: dict[str, Watched] = {}
+
+    def start_one(self, tools: Sequence[str]) -> bool:
+        """Start one of these that is not; whether there was one. Why it cannot be is told when it is needed."""
+        missing = next((tool for tool in _OPTIONS if tool in tools and tool not in self._ready), None)
+        if missing is not None and self._has_room:
+            with suppress(CannotWatch):
+                self._ready[missing] = Watched(missing, self._unit)
+        return missing in self._ready
+
+    def launch(self, tool: str, artifact: Path, symbol: str, launches: Sequence[WatchedLaunch], limit_s: float) -> None:
+        """Launch a cubin under a tool, as `Watched.launch` does."""
+        watched = self._ready.pop(tool, None) or Watched(tool, self._unit)
+        watched.launch(artifact, symbol, launches, limit_s)
 
 
 FEW_BLOCKS = 8
@@ -93,7 +141,6 @@ def write_job(
     artifact: Path,
     symbol: str,
     launches: Sequence[WatchedLaunch],
-    unit: str,
     last_start_s: float,
 ) -> None:
     """What the child is to do: `job.json`, and a file for each argument of each launch.
@@ -121,7 +168,7 @@ def write_job(
             }
         )
     cubin = str(artifact.resolve())
-    job = {"unit": unit, "cubin": cubin, "symbol": symbol, "launches": jobs, "last_start_s": last_start_s}
+    job = {"cubin": cubin, "symbol": symbol, "launches": jobs, "last_start_s": last_start_s}
     (directory / "job.json").write_text(json.dumps(job))
 
 

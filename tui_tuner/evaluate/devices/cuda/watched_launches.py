@@ -31,10 +31,8 @@ def launch_all(directory: Path, driver: Driver) -> None:
 
     Raises:
         CudaError: the driver failed, and the tool has told why.
-        DeviceError: there is no such device.
     """
     job = json.loads((directory / "job.json").read_text())
-    driver.use_context(driver.device(driver.ordinal(job["unit"])))
     module = driver.load_module(Path(job["cubin"]).read_bytes())
     function = driver.function(module, job["symbol"])
     began = time.monotonic()
@@ -88,10 +86,16 @@ def _by_value(content: bytes, launch: dict[str, Any], index: int, addresses: dic
 
 
 def main(arguments: list[str]) -> None:
-    """Launch all in the directory that is given, say so, and end without tidying up, which takes a tool long."""
+    """Take the device, wait for the directory of a job, launch all in it, say so, and end without tidying up.
+
+    Tidying up would take a tool long, as taking the device does, which is why this may be started ahead.
+    """
     die_with_parent()
     try:
-        launch_all(Path(arguments[0]), Driver())
+        driver = Driver()
+        driver.use_context(driver.device(driver.ordinal(arguments[0])))
+        if directory := sys.stdin.read():
+            launch_all(Path(directory), driver)
     except (CudaError, DeviceError) as error:
         raise SystemExit(" ".join(str(error).split())) from None
     sys.stdout.write(f"{LAUNCHED}\n")
