@@ -16,7 +16,7 @@ from tui_tuner.evaluate.devices.choose import (
     titles_of,
 )
 from tui_tuner.evaluate.devices.kind import DeviceChoice
-from tui_tuner.evaluate.devices.probe import DeviceReport, probe_devices
+from tui_tuner.evaluate.devices.probe import DeviceReport, probe_devices, probe_preferred
 from tui_tuner.evaluate.results import DeviceInfo
 from tui_tuner.problem.model import Argument, Kernel, Launch, Problem
 
@@ -219,6 +219,31 @@ async def test_a_look_says_of_everything_that_it_is_there_or_what_is_missing():
     assert report.opencl_devices or report.opencl_problem
     assert {*report.backends, *report.backend_problems} == {"cuda-python", "pycuda", "cupy"}
     assert len(report.lines()) >= 5
+
+
+@pytest.mark.parametrize(
+    ("gpus", "looked", "opencl"), [(["H200 (sm_90)"], {"first"}, {}), ([], {"first"}, {"0.0": "pocl"})]
+)
+def test_a_look_for_what_is_preferred_goes_on_only_where_that_is_not_there(gpus, looked, opencl, monkeypatch, capsys):
+    packages = {"first": ("json", lambda: "1"), "second": ("no.such.module", lambda: "2")}
+    monkeypatch.setattr(probe, "PACKAGES", packages)
+    monkeypatch.setattr(probe, "cuda_devices", lambda: (gpus, ["gpu-a"] * len(gpus), "" if gpus else "no driver"))
+    monkeypatch.setattr(probe, "opencl_devices", lambda: ({"0.0": "pocl"}, [], ""))
+    monkeypatch.setattr("sys.argv", ["probe", "preferred"])
+    probe.main()
+    report = DeviceReport.model_validate_json(capsys.readouterr().out)
+    assert {*report.backends, *report.backend_problems} == looked
+    assert (report.cuda_devices, report.opencl_devices) == (gpus, opencl)
+    monkeypatch.setattr("sys.argv", ["probe"])
+    probe.main()
+    everything = DeviceReport.model_validate_json(capsys.readouterr().out)
+    assert {*everything.backends, *everything.backend_problems} == {"first", "second"}
+    assert everything.opencl_devices == {"0.0": "pocl"}
+
+
+async def test_the_child_that_looks_for_what_is_preferred_tells_the_same_of_cuda():
+    brief, whole = await probe_preferred(), await probe_devices()
+    assert (brief.cuda_devices, brief.no_cuda) == (whole.cuda_devices, whole.no_cuda)
 
 
 async def test_a_driver_that_brings_the_child_down_is_a_problem_in_words(monkeypatch, tmp_path):

@@ -13,7 +13,7 @@ from tui_tuner.evaluate.build.compilers import Compiler
 from tui_tuner.evaluate.devices.base import Device
 from tui_tuner.evaluate.devices.kind import ALL, Address, DeviceChoice, DeviceKind, DeviceSelection
 from tui_tuner.evaluate.devices.kinds import KINDS, RecordedKind, kind_named, kinds_for, usable_kind
-from tui_tuner.evaluate.devices.probe import Probe, probe_devices
+from tui_tuner.evaluate.devices.probe import Probe, probe_preferred
 from tui_tuner.evaluate.results import DeviceInfo
 from tui_tuner.problem.languages import COMPILED_LANGUAGES
 from tui_tuner.problem.model import Language, Problem
@@ -143,7 +143,7 @@ def is_recorded(text: str) -> bool:
     return f"{text.strip().lower()}:".startswith(_RECORDED)
 
 
-async def choose_device(text: str, language: Language, probe: Probe = probe_devices) -> tuple[DeviceSelection, str]:
+async def choose_device(text: str, language: Language, probe: Probe = probe_preferred) -> tuple[DeviceSelection, str]:
     """The devices that the user named or, with "auto", the best for the language, and a note for the user.
 
     Args:

@@ -23,6 +23,7 @@ from tui_tuner.processes.server import own_program
 
 LIMIT_S = 60.0
 CHILD = "tui_tuner.evaluate.devices.probe"
+_PREFERRED = "preferred"
 
 
 class DeviceReport(BaseModel):
@@ -88,8 +89,20 @@ Probe = Callable[[], Awaitable[DeviceReport]]
 
 
 async def probe_devices() -> DeviceReport:
-    """Look in a child process, which is killed when a driver makes it hang."""
-    program = Program(own_program(CHILD), environment=driver_environment(), output=PIPE)
+    """Look for all there is, in a child process, which is killed when a driver makes it hang."""
+    return await _probed()
+
+
+async def probe_preferred() -> DeviceReport:
+    """Look for a CUDA device and one package that can drive it, and for the rest only where these are not there.
+
+    To load all packages takes half a second, CuPy most of it.
+    """
+    return await _probed(_PREFERRED)
+
+
+async def _probed(*arguments: str) -> DeviceReport:
+    program = Program(own_program(CHILD, *arguments), environment=driver_environment(), output=PIPE)
     try:
         async with asyncio.timeout(LIMIT_S), running(program) as child:
             output = await child.talk()
@@ -127,10 +140,12 @@ def cuda_devices() -> tuple[list[str], list[str], str]:
     return names, uuids, "" if names else "the NVIDIA driver shows no GPU"
 
 
-def backends() -> tuple[dict[str, str], dict[str, str]]:
-    """Versions of the packages that load, and why the others do not."""
-    usable, problems = {}, {}
+def backends(*, one_will_do: bool = False) -> tuple[dict[str, str], dict[str, str]]:
+    """Versions of the packages that load, and why the others do not; with `one_will_do` as far as the first."""
+    usable, problems = dict[str, str](), dict[str, str]()
     for name, (module, its_version) in PACKAGES.items():
+        if one_will_do and usable:
+            break
         try:
             import_module(module)
             usable[name] = its_version()
@@ -162,9 +177,10 @@ def opencl_devices() -> tuple[dict[str, str], list[str], str]:
 
 def main() -> None:
     """Look and print."""
+    preferred = sys.argv[1:] == [_PREFERRED]
     cuda, cuda_uuids, cuda_problem = cuda_devices()
-    usable, problems = backends()
-    opencl, opencl_cpus, opencl_problem = opencl_devices()
+    usable, problems = backends(one_will_do=preferred)
+    opencl, opencl_cpus, opencl_problem = ({}, [], "") if preferred and cuda and usable else opencl_devices()
     report = DeviceReport(
         cuda_devices=cuda,
         cuda_uuids=cuda_uuids,
