@@ -91,9 +91,12 @@ template <int N> __global__ void __launch_bounds__(N, 2) __cluster_dims__(2, 1, 
 """
 
 
+INLINED = f"{LATE}// wgmma"
+
+
 async def test_warps_are_late_where_they_are_asked_to_and_lines_stay(builder, candidate):
     (build, late), wrong = await asyncio.gather(
-        asyncio.gather(*(builder.build(candidate(LATE, "t<128>"), {}, options) for options in ([], ["late-warps"]))),
+        asyncio.gather(*(builder.build(candidate(INLINED, "t<128>"), {}, options) for options in ([], ["late-warps"]))),
         builder.build(candidate(f"{LATE}error\n", "t<128>"), {}, ["late-warps"]),
     )
 
@@ -102,6 +105,16 @@ async def test_warps_are_late_where_they_are_asked_to_and_lines_stay(builder, ca
     plain, more = (Path(one.artifact).stat().st_size for one in (build, late))
     assert more - plain > 9 * 512, "bytes: each of the nine places waits in a loop of its own"
     assert wrong.failure.message.startswith("kernel.cu:14: error: ")
+    called = await builder.build(candidate(LATE, "t<128>"), {}, ["late-warps"])
+    assert (called.failure, called.symbol) == (None, build.symbol)
+
+
+def test_each_place_where_a_warp_may_be_late_calls_what_waits(nvcc, candidate, tmp_path):
+    late, _ = with_late_warps(candidate(LATE + "template __global__ void t<128>(int*, const int*);\n"), [LATE_WARPS])
+    (tmp_path / "kernel.cu").write_text(late.source)
+    command = [nvcc.program, "-ptx", "-arch=sm_90", "-std=c++17", "kernel.cu", "-o", "kernel.ptx"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    assert (tmp_path / "kernel.ptx").read_text().count("tuner_lateEv, ") >= 9
 
 
 UNROLLED = """#define HALF (COUNT / 2)
@@ -357,6 +370,20 @@ def test_whoever_comes_from_a_barrier_in_assembler_is_late(candidate, statement)
     assert late.source.endswith(f"{LINE}if (x) {ONCE_AND_LATE}{statement} else return;\n")
     assert options == ["-O3"]
     assert with_late_warps(candidate(source), ["-O3"]) == (candidate(source), ["-O3"])
+
+
+@pytest.mark.parametrize(
+    ("statement", "function"),
+    [
+        ("tile[threadIdx.x] = 1;", "__noinline__"),
+        ('asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0}, {%1};");', "__noinline__"),
+        ('asm volatile("wgmma.fence.sync.aligned;");', "__forceinline__"),
+        ("using namespace cute;", "__forceinline__"),
+    ],
+)
+def test_being_late_is_a_call_that_builds_fast_but_among_warp_group_products(candidate, statement, function):
+    late, _ = with_late_warps(candidate(statement), [LATE_WARPS])
+    assert f"static __device__ {function} void tuner_late()" in late.source
 
 
 LINE = 'asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));\n'

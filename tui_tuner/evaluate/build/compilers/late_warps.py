@@ -16,16 +16,14 @@ from tui_tuner.problem.candidate import Candidate
 
 _BLOCKS_NS_LOG2, _WARPS_NS_LOG2 = 14, 12
 """How long a window is: 16 and 4 microseconds."""
-_PRELUDE = f"""
-static __device__ bool tuner_rests(unsigned who, unsigned window) {{
+_PRELUDE = f"""static __device__ bool tuner_rests(unsigned who, unsigned window) {{
     unsigned mixed = who * 0x9e3779b1u + window * 0x85ebca6bu;
     mixed = (mixed ^ (mixed >> 16)) * 0x7feb352du;
     mixed = (mixed ^ (mixed >> 15)) * 0x846ca68bu;
     return (mixed ^ (mixed >> 16)) & 1;
 }}
-// No function to call: warp-group products take ptxas minutes then, or more registers than there are.
 // Nobody rests in one millisecond of eight, so that nothing takes more than about eight times as long.
-static __device__ __forceinline__ void tuner_late() {{
+static __device__ __noinline__ void tuner_late() {{
     unsigned block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
     unsigned warp = (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) / 32;
     unsigned long long now;
@@ -53,6 +51,9 @@ _BARRIER_IN_ASSEMBLER = re.compile(
     r"\b(?:asm|__asm__)\b(?=(?:(?!\)\s*;).){0,800}?(?:\b|\\n|\\t)(?:bar|m?barrier)(?:\.\w+)*\.(?:sync|red|wait|\w+_wait)\b)",
     re.DOTALL,
 )
+_OF_WARP_GROUPS = re.compile(r"wgmma|tcgen05|\b(?:cute|cutlass)\b")
+"""Products with which ptxas takes minutes for a call, or more registers than there are. Elsewhere a call builds faster,
+by a factor of four where loops are unrolled that ask for an index."""
 _ONCE_AND_LATE = r"for (bool tuner_once = true; tuner_once; tuner_once = false, tuner_late()) \g<0>"
 
 
@@ -60,5 +61,7 @@ def with_late_warps(candidate: Candidate, options: Sequence[str]) -> tuple[Candi
     """The candidate and the compiler's options of a build: as they are, but where the options ask for late warps."""
     if LATE_WARPS not in options:
         return candidate, [*options]
-    source = _PRELUDE.lstrip() + _BARRIER_IN_ASSEMBLER.sub(_ONCE_AND_LATE, candidate.source)
+    inlined = _OF_WARP_GROUPS.search(candidate.source) is not None
+    prelude = _PRELUDE.replace("__noinline__", "__forceinline__") if inlined else _PRELUDE
+    source = prelude.lstrip() + _BARRIER_IN_ASSEMBLER.sub(_ONCE_AND_LATE, candidate.source)
     return candidate.model_copy(update={"source": source}), [one for one in options if one != LATE_WARPS]
