@@ -94,8 +94,8 @@ class Watched:
             raise CannotWatch(_complaint(done.stdout + done.stderr))
 
 
-ROOMY_BYTES = 15 * 2**30
-"""Of a device on which contexts that wait, half a gigabyte each, take no memory from a problem's arrays."""
+ROOMY_BYTES = 22 * 2**30
+"""Of a device on which five contexts that wait, two thirds of a gigabyte each, leave a problem enough."""
 
 
 class Watchers:
