@@ -179,7 +179,7 @@ class LocalEvaluator:
         if answer.failure is not None and self._sanitizers is not None:
             failure = await self._sanitizers.located(kernel, answer.failure)
             answer = answer.model_copy(update={"failure": failure})
-        self._troubles += [f"not checked from now on, as the kernel as given fails there: {o}" for o in answer.left_out]
+        self._troubles += [f"left out of all checks from now on: {one}" for one in answer.left_out]
         return answer
 
     async def compare(self, incumbent: Kernel, challenger: Kernel, delta: float) -> Comparison:

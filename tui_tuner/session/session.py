@@ -128,7 +128,7 @@ class Session(EventStream):
         for dropped in started.dropped:
             self._emit(Note(text=f"a test that the model proposed is of no use: {dropped}"))
         for left_out in started.left_out:
-            self._emit(Note(text=f"not checked, since the kernel as given fails there itself: {left_out}"))
+            self._emit(Note(text=f"left out of all checks: {left_out}"))
         problem = self._machine.problem
         held_by = diagnosis(problem, started.device, baseline(problem), started.given)
         self._emit(BaselineMeasured(given=started.given, diagnosis=held_by))

@@ -133,7 +133,7 @@ class Drafts:
         """A line for each test, and for the timed size, at which textures are left out for want of room."""
         missing = {i: self._wanted(i)[len(self.textures(i)) :] for i in range(len(self.problem.tests) + 1)}
         return [
-            f"inputs with {' and '.join(some)}: there is no room for so many arrays of {self._bytes(index)} bytes"
+            f"inputs with {' and '.join(some)}: no room for more arrays of {self._bytes(index) / 2**30:.1f} GiB"
             for index, some in missing.items()
             if some
         ]
