@@ -277,8 +277,10 @@ class Runner:
 
 
 def _has_input(connection: socket.socket, limit_s: float) -> bool:
-    """Whether there is something to be read within so many seconds."""
-    return bool(select.select([connection], [], [], limit_s)[0])
+    """Whether there is something to be read within so many seconds; `select` knows no more than 1024 files."""
+    poll = select.poll()
+    poll.register(connection, select.POLLIN)
+    return bool(poll.poll(limit_s * 1000))
 
 
 def _open_more_files() -> None:
