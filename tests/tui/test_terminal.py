@@ -96,14 +96,15 @@ def test_a_key_that_goes_to_another_pane_writes_what_changes_by_it(tmp_path: Pat
     assert 0 < len(written) < A_CHANGE
 
 
-def test_over_ssh_a_dialog_leaves_what_is_behind_it_as_it_is(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("key", "shown"), [("q", b"Leave"), (";", b"a")])
+def test_over_ssh_what_comes_over_the_screen_leaves_it_as_it_is(tmp_path: Path, key: str, shown: bytes) -> None:
     child = _quiet(tmp_path, SSH_CONNECTION="10.0.0.1 50000 10.0.0.2 22")
-    child.send("q")
+    child.send(key)
     opened = _settled(child)
     child.send("\x1b")
     closed = _settled(child)
     child.close(force=True)
-    assert b"Leave" in opened
+    assert shown in opened
     assert b"Benchmarks" not in opened
     assert max(len(opened), len(closed)) < A_CHANGE
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from string import ascii_letters
 from typing import ClassVar, NamedTuple
@@ -110,13 +111,21 @@ def option_targets(options: OptionList, go: Callable[[int], object]) -> Iterable
             yield Target(region.offset + Offset(-1, line), lambda index=index: go(index))  # type: ignore[misc]
 
 
+def class_over_ssh() -> str | None:
+    """The class of a screen over another one that leaves it as bright as it is, where the terminal is far away.
+
+    To dim it writes all of it anew, seconds of a slow line.
+    """
+    return "-far" if "SSH_CONNECTION" in os.environ else None
+
+
 class JumpScreen(ModalScreen[Target | None]):
     """The letters over what is there; the result is the place whose letter was pressed, None for any other key."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "leave", "Leave", tooltip="Stay where you are.")]
 
     def __init__(self, targets: Iterable[Target]) -> None:
-        super().__init__()
+        super().__init__(classes=class_over_ssh())
         self._targets = dict(zip(LETTERS, targets, strict=False))
         self._laid_out_in: Size | None = None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,7 +18,7 @@ from tui_tuner.format import tunable_value
 from tui_tuner.text import clean, in_line
 from tui_tuner.tui.frame import KeyLine
 from tui_tuner.tui.keys import REPLAY_BINDINGS
-from tui_tuner.tui.moving import Menu, Reading
+from tui_tuner.tui.moving import Menu, Reading, class_over_ssh
 from tui_tuner.tui.text import Paragraphs, one_line, plain
 
 if TYPE_CHECKING:
@@ -45,13 +44,10 @@ def withdraw(app: App[Any], words: str) -> None:
 
 
 class Dialog(ModalScreen[ScreenResultType]):
-    """A question or message over the screen, with a last line of its own, as bright as itself.
-
-    What is behind it is dimmed, but not over SSH: that writes the whole screen anew, seconds of a slow line.
-    """
+    """A question or message over the screen, with a last line of its own, as bright as itself."""
 
     def __init__(self) -> None:
-        super().__init__(classes="-far" if "SSH_CONNECTION" in os.environ else None)
+        super().__init__(classes=class_over_ssh())
 
     def on_mount(self) -> None:
         """Show what its keys do in the place of the keys behind it."""
