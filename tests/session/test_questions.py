@@ -25,9 +25,9 @@ WHY = Ask(text="why is it faster?", about="- float a;\n+ float4 a;")
 class Talkative(ScriptedModel):
     """Answers questions beside its scripted replies; each answer costs."""
 
-    def __init__(self, *replies: str, fails: bool = False, hangs: bool = False) -> None:
+    def __init__(self, *replies: str, fails: bool = False, hangs: bool = False, stop: Stop = Stop.COMPLETE) -> None:
         super().__init__(*replies)
-        self.fails, self.hangs = fails, hangs
+        self.fails, self.hangs, self.stop = fails, hangs, stop
         self.questions: list[Request] = []
 
     async def stream(self, request: Request) -> AsyncIterator[Chunk]:
@@ -42,7 +42,7 @@ class Talkative(ScriptedModel):
             raise Unreachable("no connection", Service("fake", ""))
         yield Chunk(text=ANSWER[:9])
         await asyncio.sleep(0)
-        yield Chunk(text=ANSWER[9:], stop=Stop.COMPLETE, usage=Usage(900, 60, 0.5))
+        yield Chunk(text=ANSWER[9:], stop=self.stop, usage=Usage(900, 60, 0.5))
 
 
 class Curious(ApproveAll):
@@ -118,6 +118,12 @@ async def test_a_question_is_answered_at_once_with_what_it_is_about_and_changes_
     assert len(words) == 2
     end = finished(story)
     assert (end.model_calls, end.cost) == (1, 1.0)
+
+
+async def test_an_answer_that_is_cut_says_so_and_which_setting_helps(tmp_path: Path) -> None:
+    story = await told(new_run(tmp_path), Talkative(reply(), stop=Stop.LENGTH), Curious(WHY))
+    warnings = [event.text for event in story if isinstance(event, events.Note) and event.level == "warning"]
+    assert [text for text in warnings if text.startswith("the answer was cut: max_tokens under [model] allows 16384")]
 
 
 async def test_a_replay_and_a_resume_show_it_and_ask_it_no_more(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from tui_tuner.format import configuration_words, factor_in_lines
 from tui_tuner.journal.recall import Recall
 from tui_tuner.llm import Chunk, Message, Reply, Request
 from tui_tuner.llm.errors import TransportError
+from tui_tuner.llm.lacking import lacking, way_out
 from tui_tuner.prompts import render
 from tui_tuner.session import events
 from tui_tuner.session.budget import Budget
@@ -247,6 +248,8 @@ class Questions(SideRequests[Ask]):
                 number=number, text=reply.text, thinking=reply.thinking, tokens=tokens, cost=reply.usage.cost
             )
         )
+        if lack := lacking(reply):
+            self._emit(events.Note(level="warning", text=f"the answer {lack}: {way_out(reply, self._max_tokens)}"))
 
 
 @dataclass
