@@ -17,8 +17,12 @@ def axes(program: HostProgram, text: str, place: int) -> tuple[list[str], int]:
     """What a `dim3` or a number says of each axis, and where that stands."""
     for _ in range(_MOST_STEPS):
         direct = re.fullmatch(r"(?:dim3\s*[({]|\{)(.*)[)}]", text.strip(), re.DOTALL)
+        given = split_list(direct[1]) if direct else []
+        if len(given) == 1 and given[0].isidentifier():  # a copy of another grid, or a number
+            text = given[0]
+            continue
         if direct:
-            return split_list(direct[1]), place
+            return given, place
         if not re.fullmatch(r"\w+", text.strip()):
             break
         handed = program.handed_back(text.strip(), program.begin_of(place), place)

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
+from itertools import zip_longest
 from pathlib import Path
 
 from tui_tuner.problem.draft.arithmetic.c_expressions import NotArithmetic
@@ -236,10 +237,10 @@ class _Drafting:
         """An expression, with the block's extents as the draft has them."""
         text = ast.unparse(node)
         made = self._drafted_block.extents
-        for index, (axis, (given, number)) in enumerate(zip(AXES, self._block, strict=False)):
+        for axis, (given, number), own in zip_longest(AXES, self._block, made, fillvalue=("", ast.Constant(1))):
             name = self._drafted_block.macro_of(given)
             if name is None and made and number is not None:
-                name = made[index] if made[index] == TILE else ast.unparse(number)
+                name = own if own == TILE else ast.unparse(number)
             if name is not None:
                 text = re.sub(rf"\bblock_size_{axis}\b", name, text)
         return said_again(text)

@@ -76,13 +76,13 @@ class LaunchReading(LaunchNames):
 
     def _in_threads(self, blocks: ast.expr, index: int) -> tuple[ast.expr, ast.expr | None]:
         """A count of blocks, as threads where the kernel numbers them through all blocks and asks for no count."""
-        text, threads = self.block[index] if index < len(self.block) else ("", None)
+        text, threads = self.block[index] if index < len(self.block) else ("", ast.Constant(1))
         axis, body = AXES[index], self.signature.body
         extents = [*self.chain(text, self.launch.place)]
         counts = "gridDim" in body or any(map(is_of_block, map(ast.Name, names(blocks))))
         if counts or not isinstance(threads, ast.Constant) or not is_numbered_through(axis, extents, body):
             return blocks, None
-        return folded(ast.BinOp(blocks, ast.Mult(), threads)), self._as_block(threads, index)
+        return folded(ast.BinOp(blocks, ast.Mult(), threads)), ast.Name(f"block_size_{axis}")
 
     def _divided(self, text: str, place: int, index: int) -> tuple[ast.expr, ast.expr | None]:
         """Numerator and divisor of a count of blocks; a number that is the block's stands for the block."""

@@ -1,0 +1,44 @@
+"""Grids and blocks as whole programs write them: copies of a `dim3`, a block of one along an axis."""
+
+import pytest
+
+from tests.problem.examples import drafted
+
+PLACE = "int c = blockIdx.x * blockDim.x + threadIdx.x, r = blockIdx.y * blockDim.y + threadIdx.y;"
+COPY = (
+    f"__global__ void k(const float *x, float *y, int rows, int cols) {{ {PLACE} if (r < rows && c < cols) "
+    "y[r * cols + c] = x[r * cols + c]; }\n"
+)
+HOST = (
+    "int main() {{ int rows = 400, cols = 500; float *x, *y; cudaMalloc(&x, rows * cols * sizeof(float));"
+    " cudaMalloc(&y, rows * cols * sizeof(float)); {} }}"
+)
+
+
+def test_a_grid_that_is_a_copy_of_another_is_that(tmp_path):
+    host = HOST.format(
+        "dim3 grid((cols + 15) / 16, (rows + 7) / 8); dim3 block(16, 8); k<<<dim3(grid), dim3{block}>>>(x, y, rows, cols);"
+    )
+    problem, _ = drafted(tmp_path, COPY + host)
+    assert problem.launch.problem_size == ["cols", "rows"]
+    assert problem.defaults == {"block_size_x": 16, "block_size_y": 8}
+    assert problem.sizes.keys() == {"rows", "cols"}
+
+
+@pytest.mark.parametrize("block", ["256", "dim3(256, 1)", "dim3(256)"])
+def test_blocks_along_an_axis_in_which_they_have_one_thread_are_threads(tmp_path, block):
+    host = HOST.format(f"dim3 grid((cols + 255) / 256, rows); k<<<grid, {block}>>>(x, y, rows, cols);")
+    problem, _ = drafted(tmp_path, COPY + host)
+    assert problem.launch.problem_size == ["cols", "rows"]
+    assert problem.launch.grid_div_y is None
+    assert problem.defaults == {"block_size_x": 256, "block_size_y": 1}
+
+
+def test_they_stay_blocks_where_the_block_is_fixed(tmp_path):
+    kernel = COPY.replace(
+        "{ int c = blockIdx.x * blockDim.x", "{ __shared__ float s[BLOCK]; int c = blockIdx.x * BLOCK"
+    )
+    host = HOST.format("dim3 grid((cols + BLOCK - 1) / BLOCK, rows); k<<<grid, BLOCK>>>(x, y, rows, cols);")
+    problem, _ = drafted(tmp_path, f"#define BLOCK 256\n{kernel}{host}")
+    assert problem.launch.block_size == ["BLOCK"]
+    assert problem.launch.grid_div_y == ["1"]
