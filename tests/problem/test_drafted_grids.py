@@ -17,7 +17,8 @@ HOST = (
 
 def test_a_grid_that_is_a_copy_of_another_is_that(tmp_path):
     host = HOST.format(
-        "dim3 grid((cols + 15) / 16, (rows + 7) / 8); dim3 block(16, 8); k<<<dim3(grid), dim3{block}>>>(x, y, rows, cols);"
+        "dim3 grid((cols + 15) / 16, (rows + 7) / 8); dim3 block(16, 8);"
+        " k<<<dim3(grid), dim3{block}>>>(x, y, rows, cols);"
     )
     problem, _ = drafted(tmp_path, COPY + host)
     assert problem.launch.problem_size == ["cols", "rows"]

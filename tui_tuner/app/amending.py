@@ -25,6 +25,7 @@ from tui_tuner.evaluate.trials import TrialResult, Trials
 from tui_tuner.format import time_words
 from tui_tuner.problem.draft.amendments import NO_AMENDMENTS, Amendments, Tested
 from tui_tuner.problem.draft.kernel.files import text_of
+from tui_tuner.problem.draft.kernel.includer import lacking, stated_before
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts
 from tui_tuner.problem.headers import missing_headers
 from tui_tuner.problem.inputs import array_bytes
@@ -293,6 +294,12 @@ class Amending:
             given = f'compiler_options = ["-D{unknown}=..."]'
             hint = f"write the draft with: {self._init}, and give its value in [kernel]: {given}"
             raise ProblemError(f"{message} (-D{unknown})", hint=hint, file=self._file, line=self._line)
+        if unknown and host is not None and lacking(stated_before(host, self._file), unknown):
+            before = f"which {host.name} states before it includes {self._file.name}"
+            message = f"{self._kernel}() does not build: {unknown} is not known, {before}"
+            hint = f"write the draft with: {self._init}, and start again: move it into {self._file.name}, "
+            hint += "or into a header that both include"
+            raise ProblemError(message, hint=hint, file=self._file, line=self._line)
         line = with_name_of(self._file, next(iter(reason.splitlines()), "no reason"))
         return replace(written, doubts=(f"{NOT_RUN}: {self._trials.where} cannot build it ({line})",))
 

@@ -16,7 +16,8 @@ from tui_tuner.problem.toml_file import read_text
 _FEW = 2
 """So many settings alike are each told."""
 _MOST_SCRIPTS = 100
-"""That are looked through beside a kernel's file."""
+"""And files of hosts, that are looked through beside a kernel's file."""
+_OF_HOSTS = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".h", ".hpp")
 _NUMBER = re.compile(r"\[?\d+\]?$")
 _NUMBER_OF_NAME = re.compile(r"(?<=_)\d+$")
 
@@ -57,6 +58,8 @@ def assumptions(written: Written, another: str = "") -> Iterator[str]:
         yield f"  kernel      {kernel.name} of several; for another: {another}, as in {others}"
     if (script := _script_beside(written)) is not None:
         yield f"  script      {script.name} tunes it; to take over what it says: --host {script}"
+    if (host := _host_beside(written)) is not None:
+        yield f"  host        {host.name} launches it; to take over what it says: --host {host}"
     launch = problem.launch.model_dump(exclude_defaults=True)
     told = [
         ("launch", "launch", {key: f" = {value}" for key, value in launch.items()}),
@@ -89,6 +92,20 @@ def _script_beside(written: Written) -> Path | None:
             text = read_text(script)
             if "tune_kernel(" in text and named.search(text):
                 return script
+    return None
+
+
+def _host_beside(written: Written) -> Path | None:
+    """A file that launches the kernel, where no host's code was given and the kernel's own file does not."""
+    if written.host is not None or "# as the host launches it" in written.text:
+        return None
+    kernel = re.escape(written.problem.kernel.name.partition("<")[0])
+    launch = re.compile(rf"\b{kernel}\s*(?:<[^<>;]*>)?\s*<<<")
+    beside = sorted(one for one in written.file.parent.iterdir() if one.suffix in _OF_HOSTS)
+    for file in islice(beside, _MOST_SCRIPTS):
+        with suppress(ProblemError):  # what cannot be read is none
+            if launch.search(read_text(file)):
+                return file
     return None
 
 

@@ -44,7 +44,7 @@ def problem_of(kernel: Path | None, device: str = "auto", host: Path | None = No
         return loaded(room.problem)(file, name, device)  # type: ignore[no-any-return]
     if file.suffix != ".toml" and not file.with_suffix(".toml").exists():
         known_language(file)
-        there = file_of_kernels(file)
+        there = file_of_kernels(file, name)
         if there == file or not there.with_suffix(".toml").exists():
             return drafted(there, name, file if there != file and host is None else host)
         file = there

@@ -53,9 +53,9 @@ async def init(chosen: argparse.Namespace) -> int:
     if named != given:
         tell(f"{named} has the kernel that {given} has as a text")
     check_kernel(named)
-    file = file_of_kernels(named)
-    host = chosen.host or script or (named if file != named else None)
     name = chosen.kernel or name
+    file = file_of_kernels(named, name)
+    host = chosen.host or script or (named if file != named else None)
     taken = name
     name, others, text = await off_the_loop(unconfirmed, file, name, host)
     target = file.with_suffix(".toml")

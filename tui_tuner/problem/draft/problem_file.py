@@ -15,6 +15,7 @@ from tui_tuner.problem.draft.drafted_launch import NO_LAUNCH, DraftedLaunch, Tun
 from tui_tuner.problem.draft.host.build_options import BuildOptions, build_options, options_of_scripts
 from tui_tuner.problem.draft.kernel.device_words import text_of_headers
 from tui_tuner.problem.draft.kernel.files import known_language, source_of, text_of
+from tui_tuner.problem.draft.kernel.includer import built_after, stated_before
 from tui_tuner.problem.draft.kernel.order import appended
 from tui_tuner.problem.draft.kernel.parts import parts_of
 from tui_tuner.problem.draft.kernel.reach import reached_by
@@ -90,6 +91,7 @@ class _Given:
         host: code of another file.
         built: what the host builds the kernel with.
         spaces: what a host's script has kernel_tuner vary, by the kernel's name.
+        stated: what the host's file states before it includes the kernel's.
     """
 
     file: Path
@@ -98,16 +100,22 @@ class _Given:
     host: str
     built: BuildOptions
     spaces: Mapping[str, TunedSpace]
+    stated: str = ""
 
     @cached_property
     def code(self) -> str:
-        """That of the source and of its headers, without comments."""
-        return f"{code_only(self.source)}\n{text_of_headers(self.source, self.file, self.built.macros)}"
+        """That of the source and of its headers, without comments, behind what its includer states before it."""
+        own = f"{code_only(self.source)}\n{text_of_headers(self.source, self.file, self.built.macros)}"
+        return f"{self.stated}\n{own}" if self.stated else own
 
 
 def _given(file: Path, host: Path | None) -> _Given:
     language, source = known_language(file), source_of(file)
     code = text_of(host, "name the file that launches the kernel") if host else ""
+    if host is not None and language == "cuda" and (stated := stated_before(host, file)):
+        own = f"{code_only(source)}\n{text_of_headers(source, file, ())}"
+        built = BuildOptions(built_after(stated, own))
+        return _Given(file, language, active_source(source, built.macros), code, built, {}, stated)
     code, spaces = host_in_c(code, language, source) if host and host.suffix == ".py" else (code, {})
     options = list(dict.fromkeys(option for space in spaces.values() for option in space.options))
     built = build_options(source, code) if language == "opencl" else options_of_scripts(options)
@@ -122,7 +130,10 @@ def _launched(
     def launch(signature: KernelSignature) -> DraftedLaunch | None:
         if not COMPILED_LANGUAGES[given.language].has_blocks:
             return None
-        return drafted_launch(given.source, signature, given.file, given.language, given.host, stated_too=stated_too)
+        stated = given.built.macros if given.stated else {}
+        return drafted_launch(
+            given.source, signature, given.file, given.language, given.host, stated_too=stated_too, included_with=stated
+        )
 
     name = _chosen_name(given, kernel)
     try:

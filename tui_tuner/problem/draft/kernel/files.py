@@ -52,12 +52,14 @@ def known_language(file: Path) -> Language:
     raise ProblemError(f"the ending of {file} says no language", hint=f"known endings: {', '.join(LANGUAGES)}")
 
 
-def file_of_kernels(file: Path) -> Path:
-    """The file, or the first header beside it that it includes and that has kernels, where it has none itself."""
+def file_of_kernels(file: Path, kernel: str | None = None) -> Path:
+    """The file, or the first beside it that it includes and that has this kernel, or any, where it has none itself."""
     if language_of(file) != "cuda" or not file.is_file() or ranked_kernels(file):
         return file
-    headers = [one for one in local_headers(text_of(file), file) if one.suffix in _HEADERS]
-    return next((one for one in headers if ranked_kernels(one)), file)
+    name = (kernel or "").partition("<")[0]
+    included = [one for one in local_headers(text_of(file), file) if language_of(one) == "cuda"]
+    found = {one: names for one in included if (names := ranked_kernels(one))}
+    return next((one for one, names in found.items() if name in names), next(iter(found), file))
 
 
 def source_of(file: Path) -> str:

@@ -21,7 +21,7 @@ from tui_tuner.problem.draft.arithmetic.worked_out import (
     with_numbers,
 )
 from tui_tuner.problem.draft.drafted_launch import DraftedLaunch, Keys
-from tui_tuner.problem.draft.host.build_options import build_macros
+from tui_tuner.problem.draft.host.build_options import BuildMacro, build_macros
 from tui_tuner.problem.draft.host.launches import HostLaunch, in_cuda, is_chosen, launches
 from tui_tuner.problem.draft.host.objects import Supposed
 from tui_tuner.problem.draft.host.opencl_launches import opencl_launches
@@ -66,6 +66,7 @@ def drafted_launch(
     host: str = "",
     *,
     stated_too: bool = False,
+    included_with: Mapping[str, BuildMacro] | None = None,
 ) -> DraftedLaunch | None:
     """What the host's launch of a kernel says; None where there is none.
 
@@ -75,6 +76,7 @@ def drafted_launch(
         file: the kernel's; headers beside it are read for the numbers they define.
         host: the text of another file with host code, if there is one.
         stated_too: whether large numbers that the kernel's own text states are sizes as well.
+        included_with: what the host states before it includes the kernel's file.
     """
     included = local_headers(source + "\n" + host, file)
     source, host = in_cuda(source), in_cuda(host)
@@ -82,7 +84,7 @@ def drafted_launch(
     code = with_bytes_of_arrays(code_only(source) + "\n" + code_only(host))
     program = HostProgram(code, headers, source + "\n" + host)
     of_opencl = language == "opencl"
-    options = build_macros(program, source) if of_opencl else {}
+    options = build_macros(program, source) if of_opencl else included_with or {}
     hosted = HostedKernel(signature, program, words_of_device(source, file, signature), options)
     found = opencl_launches(program, signature) if of_opencl else launches(program, signature.name)
     drafts = [_Drafting(_read(hosted, one, stated_too)) for one in found]
