@@ -228,3 +228,20 @@ def test_what_only_pytorch_makes_of_a_tensor_is_named_with_what_to_pass(tmp_path
     assert "argument 'given' of k() is of type" in error.value.message
     assert kind.partition("<")[0].rpartition("::")[2] in error.value.message
     assert "data_ptr" in (error.value.hint or "")
+
+
+def test_a_guess_gives_way_to_the_hosts_own_size_where_arrays_are_too_large(tmp_path):
+    kernel = (
+        "__global__ void walk(float *at, const float *by, int n, int steps) {\n"
+        "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= n) return;\n"
+        "for (int s = 0; s < steps; s++) at[i] += by[s * n + i]; }\n"
+    )
+    host = (
+        "int main(int argc, char **argv) { int n = 150000, steps = atoi(argv[1]); float *at, *by;"
+        " cudaMalloc(&at, n * sizeof(float)); cudaMalloc(&by, n * steps * sizeof(float));"
+        " walk<<<(n + 255) / 256, 256>>>(at, by, n, steps); }"
+    )
+    problem, text = drafted(tmp_path, kernel + host)
+    assert problem.sizes["n"] == 150000
+    assert "n = 150000  # as the host has it" in text
+    assert 32 <= problem.sizes["steps"] <= 128

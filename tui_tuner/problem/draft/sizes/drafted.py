@@ -190,9 +190,10 @@ def _usual(launch: DraftedLaunch, signature: KernelSignature, toys: Collection[s
     others = timed.keys() - re.findall(r"\w+", shared)
     while shared and value_of(shared, timed | launch.defaults) > _MOST_SHARED and _halved(launch, timed, others):
         pass
-    most = _MOST_GUESSED if guessed else _MOST_ELEMENTS
-    while _is_large(launch, timed, math.inf, most) and _halved(launch, timed, launch.stated):
-        pass
+    of_host = {name for name, number in launch.sizes.items() if number is not None} - set(toys)
+    for most, kept in ((_MOST_GUESSED if guessed else _MOST_ELEMENTS, of_host), (_MOST_ELEMENTS, set[str]())):
+        while _is_large(launch, timed, math.inf, most) and _halved(launch, timed, kept | launch.stated.keys()):
+            pass
     return timed, guessed
 
 
