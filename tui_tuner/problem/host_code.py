@@ -144,13 +144,13 @@ def _of_host(include: re.Match[str], directories: Sequence[Path], words: str) ->
     text = "" if place is None else (place / include["quoted"]).read_text("utf-8", "replace")
     needed = [one["quoted"] or one["angled"] for one in INCLUDE.finditer(text)]
     code = code_only(text)
-    named = {word for groups in _DECLARED.findall(_without_bodies(code)) for word in groups}
+    named = {word for groups in _DECLARED.findall(without_bodies(code)) for word in groups}
     named.update(*enumerators(code).values())
     is_idle = any(map(is_of_host_library, needed)) and named.isdisjoint(_WORD.findall(words))
     return spaces(include.group()) if is_idle else include.group()
 
 
-def _without_bodies(code: str) -> str:
+def without_bodies(code: str) -> str:
     """Code without what stands in braces."""
     while (shorter := re.sub(r"\{[^{}]*\}", " ", code)) != code:
         code = shorter

@@ -30,9 +30,9 @@ from tui_tuner.problem.draft.host.functions import (
     variable_returned,
 )
 from tui_tuner.problem.draft.host.members import HostMembers
-from tui_tuner.problem.draft.host.statements import NOTHING_YET, assignments, first_item, halfway, raised
+from tui_tuner.problem.draft.host.statements import CONSTANT, NOTHING_YET, assignments, first_item, halfway, raised
 from tui_tuner.problem.draft.host.templates import HostTemplates
-from tui_tuner.problem.host_code import DIRECTIVE
+from tui_tuner.problem.host_code import DIRECTIVE, without_bodies
 from tui_tuner.problem.structures import enumerated
 from tui_tuner.problem.syntax import closing, constants_of, list_at, spaces, with_macros
 
@@ -61,6 +61,8 @@ class HostProgram:
         self._macros = {one["name"]: (one["parameters"], _plain(one["text"])) for one in found}
         self._types = frozenset[str]().union(*map(types_in, (*headers, code)))
         self._enumerated = {name: number for text in (*headers, code) for name, number in enumerated(text).items()}
+        constants = (one for text in headers for one in CONSTANT.finditer(without_bodies(text)))
+        self._constants = {one["name"]: _plain(one["text"]) for one in constants}
         macros = (one["name"] for one in _DEFINE.finditer(code) if one["parameters"] is None)
         self.own_numbers = frozenset([*macros, *dict(constants_of(code))])
         """Macros and constants of the file, which a build may give another number."""
@@ -119,7 +121,8 @@ class HostProgram:
             return None if parameters or not text else (text, place)
         if name in self._enumerated:
             return self._enumerated[name], place
-        return self.templates.given(name, place) or self._set_outside(name)
+        set_here = self.templates.given(name, place) or self._set_outside(name)
+        return set_here or ((self._constants[name], place) if name in self._constants else None)
 
     def handed_back(self, name: str, start: int, end: int) -> tuple[str, int] | None:
         """The parameter by which a function that is called between two places writes a name, and where it ends."""

@@ -9,6 +9,11 @@ from tui_tuner.problem.syntax import closing, split_list
 
 Meaning = Callable[[str, int], tuple[str, int] | None]
 """What a name was last set to before a place, and where."""
+CONSTANT = re.compile(
+    r"\b(?:static\s+|inline\s+)*(?:const|constexpr)\s+(?:static\s+)?(?P<type>[\w\s]*?\w)\s+(?P<name>\w+)"
+    r"\s*=\s*(?P<text>[^;{}=]+);"
+)
+"""A constant outside of functions, with its value."""
 NOTHING_YET = re.compile(r"\s*(?:-\s*1|0(?:\.0*)?f?)\s*")
 """What a variable is declared with that is set to something from outside later, as by an option."""
 _HALVED = r"\s*(?:>>=\s*1|/=\s*2|=\s*{0}\s*(?:>>\s*1|/\s*2))\s*"

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tui_tuner.problem.draft.host.build_options import BuildMacro
+from tui_tuner.problem.draft.host.statements import CONSTANT
 from tui_tuner.problem.draft.kernel.device_words import local_headers
 from tui_tuner.problem.headers import INCLUDE
+from tui_tuner.problem.host_code import without_bodies
 from tui_tuner.problem.structures import structures
 from tui_tuner.problem.syntax import code_only
 
@@ -16,10 +18,6 @@ _DEFINE = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+(?P<name>\w+)(?P<parameters>\([^()\n]*\))?(?P<text>(?:\\\r?\n|[^\n])*)", re.MULTILINE
 )
 _ALIAS = re.compile(r"\btypedef\s+(?P<text>(?!struct\b|union\b|enum\b)[\w\s:]+?)\s*\b(?P<name>\w+)\s*;")
-_CONSTANT = re.compile(
-    r"\b(?:static\s+|inline\s+)*(?:const|constexpr)\s+(?:static\s+)?(?P<type>[\w\s]*?\w)\s+(?P<name>\w+)"
-    r"\s*=\s*(?P<text>[^;{}=]+);"
-)
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -42,7 +40,7 @@ def built_after(stated: str, code: str) -> dict[str, BuildMacro]:
         code: that of the file and of its own headers; what this states itself is left out.
     """
     given = dict(_statements(stated))
-    own = {one["name"] for pattern in (_DEFINE, _ALIAS, _CONSTANT) for one in pattern.finditer(code)}
+    own = {one["name"] for pattern in (_DEFINE, _ALIAS, CONSTANT) for one in pattern.finditer(code)}
     wanted, found = {*_WORD.findall(code)} - own, dict[str, BuildMacro]()
     while more := [name for name in given if name in wanted and name not in found]:
         found |= {name: given[name] for name in more}
@@ -64,14 +62,7 @@ def _statements(stated: str) -> Iterator[tuple[str, BuildMacro]]:
     for one in _ALIAS.finditer(stated):
         text = " ".join(one["text"].split())
         yield one["name"], BuildMacro(one["name"], text, text)
-    for one in _CONSTANT.finditer(_outside(stated)):
+    for one in CONSTANT.finditer(without_bodies(stated)):
         text = " ".join(one["text"].split())
         value = text if text.isdecimal() else f"(({one['type']})({text}))"
         yield one["name"], BuildMacro(one["name"], value, value)
-
-
-def _outside(code: str) -> str:
-    """Code without what stands in braces."""
-    while (shorter := re.sub(r"\{[^{}]*\}", " ", code)) != code:
-        code = shorter
-    return code

@@ -1,0 +1,48 @@
+"""What headers of a project say to the host's code around a kernel."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.problem.examples import drafted
+
+HEADER = """\
+#ifdef SINGLE
+#define REAL float
+#else
+#define REAL double
+#endif
+static const int most = 96;
+constexpr REAL reach = 13.5;
+inline float inside(float x) { const float lone = 4.0f; return x * lone; }
+"""
+SOURCE = """\
+#include "given.h"
+__global__ void k(const float *x, float *y, int n, int m, float a, float b)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float sum = 0;
+    for (int j = 0; j < m; j++) sum += a * x[j * n + i] + b;
+    y[i] = sum;
+}
+int main()
+{
+    int n = 40000;
+    float *x, *y;
+    REAL a = (REAL) reach;
+    cudaMalloc(&x, n * most * sizeof(float));
+    cudaMalloc(&y, n * sizeof(float));
+    k<<<(n + 255) / 256, 256>>>(x, y, n, most, a, lone);
+}
+"""
+
+
+def test_constants_of_headers_are_what_they_say_and_those_within_functions_are_none(tmp_path):
+    (tmp_path / "given.h").write_text(HEADER)
+    problem, text = drafted(tmp_path, SOURCE)
+    values = {one.name: one.value for one in problem.arguments}
+    assert problem.sizes == {"n": 40000, "m": 96}
+    assert values["a"] == 13.5
+    assert values["b"] != 4.0
+    assert "m = 96  # as the host has it" in text
