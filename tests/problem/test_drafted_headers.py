@@ -46,3 +46,29 @@ def test_constants_of_headers_are_what_they_say_and_those_within_functions_are_n
     assert values["a"] == 13.5
     assert values["b"] != 4.0
     assert "m = 96  # as the host has it" in text
+
+
+@pytest.mark.parametrize(
+    ("declared", "kind"),
+    [
+        ("typedef enum { PLAIN = 0, SQUARED = 3 } mode_t2;", "mode_t2"),
+        ("enum Mode { PLAIN, SQUARED = 3 };", "Mode"),
+        ("enum class Mode { PLAIN, SQUARED = 3 };", "Mode"),
+    ],
+)
+@pytest.mark.parametrize("is_in_header", [True, False])
+def test_an_enumeration_is_passed_as_a_whole_number(tmp_path, declared, kind, is_in_header):
+    (tmp_path / "given.h").write_text(declared if is_in_header else "")
+    squared = f"{kind}::SQUARED" if "class" in declared else "SQUARED"
+    source = (
+        f'#include "given.h"\n{"" if is_in_header else declared}\n'
+        f"__global__ void k(float *x, int n, {kind} mode) {{ int i = blockIdx.x * blockDim.x + threadIdx.x;"
+        f" if (i < n) x[i] = mode == {squared} ? x[i] * x[i] : x[i]; }}\n"
+        f"int main() {{ int n = 40000; float *x; {kind} mode = {squared}; cudaMalloc(&x, n * sizeof(float));"
+        " k<<<(n + 255) / 256, 256>>>(x, n, mode); }\n"
+    )
+    problem, _ = drafted(tmp_path, source)
+    mode = problem.arguments[-1]
+    assert mode.dtype == "int32"
+    assert mode.value in (3, 0, 1)
+    assert mode.value == 3 or "class" in declared

@@ -9,9 +9,13 @@ from tui_tuner.problem.syntax import closing, name_in, split_list
 
 _WORDS = r"(?:[^;{}()=<>:]|::)*"
 _HEAD = re.compile(
-    rf"(?P<typedef>\btypedef\s+)?\b(?:struct|class)\b(?P<head>{_WORDS}(?:\([^;{{}}]*\){_WORDS})?(?:(?<!:):(?!:)[^;{{}}()]*)?)\{{"
+    rf"(?P<typedef>\btypedef\s+)?(?<!enum )\b(?:struct|class)\b"
+    rf"(?P<head>{_WORDS}(?:\([^;{{}}]*\){_WORDS})?(?:(?<!:):(?!:)[^;{{}}()]*)?)\{{"
 )
-_ENUMERATION = re.compile(r"\benum\b\s*(?P<scoped>(?:class|struct)\s+)?(?P<name>\w*)[^;{}()]*\{(?P<body>[^{}]*)\}")
+_ENUMERATION = re.compile(
+    r"(?P<typedef>\btypedef\s+)?\benum\b\s*(?P<scoped>(?:class|struct)\s+)?(?P<name>\w*)[^;{}()]*\{(?P<body>[^{}]*)\}"
+    r"(?(typedef)\s*(?P<alias>\w*))"
+)
 _BASE = re.compile(r"(?<!:):(?!:)\s*(?:(?:public|private|protected)\s+)?([\w:]+\s*(?:<[^<>]*>)?)\s*$")
 _BASES = re.compile(r":.*", re.DOTALL)
 _INITIAL = re.compile(r"(?<!operator)(?<![=!<>+*/-])=(?!=)\s*[^;,{}]*(?:\([^;]*\))?")
@@ -54,11 +58,10 @@ def enumerators(code: str) -> dict[str, list[str]]:
     """The names that each enumeration of code without comments lists, as they are written outside of it."""
     found: dict[str, list[str]] = {}
     for one in _ENUMERATION.finditer(code):
-        if not one["name"]:
-            continue
         names = [text.partition("=")[0].strip() for text in one["body"].split(",")]
         scope = f"{one['name']}::" if one["scoped"] else ""
-        found[one["name"]] = [scope + name for name in names if name.isidentifier()]
+        called = filter(None, (one["name"], one["alias"]))
+        found |= {name: [scope + each for each in names if each.isidentifier()] for name in called}
     return found
 
 

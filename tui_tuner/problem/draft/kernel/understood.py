@@ -42,8 +42,11 @@ def understood(
 
 
 def _with_types_of_headers(signature: KernelSignature, code: str, language: Language) -> KernelSignature:
-    """The kernel whose arrays and scalars have the types that names stand for which only its headers give."""
-    aliases = type_aliases(code)
+    """The kernel whose arrays and scalars have the types that names stand for which only its headers give.
+
+    Enumerations are whole numbers, as they are passed.
+    """
+    aliases = {**dict.fromkeys(enumerators(code), "int"), **type_aliases(code)}
 
     def with_type(parameter: KernelParameter) -> KernelParameter:
         words = type_words(parameter.type_text)
