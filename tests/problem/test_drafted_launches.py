@@ -245,3 +245,20 @@ def test_a_guess_gives_way_to_the_hosts_own_size_where_arrays_are_too_large(tmp_
     assert problem.sizes["n"] == 150000
     assert "n = 150000  # as the host has it" in text
     assert 32 <= problem.sizes["steps"] <= 128
+
+
+def test_fractions_of_the_hosts_numbers_are_what_they_come_to(tmp_path):
+    kernel = (
+        "__global__ void step(const double *u, double *v, int n, double dt, double r) {\n"
+        "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) v[i] = u[i] + dt * r * u[i]; }\n"
+    )
+    host = (
+        "int main() { int n = 100000, steps = 10; double *u, *v; cudaMalloc(&u, n * sizeof(double));"
+        " cudaMalloc(&v, n * sizeof(double)); double dt = 0.5 / steps; double r = 0.1 * dt + 1.0 / n;"
+        " for (int t = 0; t < steps; t++) step<<<(n + 255) / 256, 256>>>(u, v, n, dt, r); }"
+    )
+    problem, text = drafted(tmp_path, kernel + host)
+    values = {one.name: one.value for one in problem.arguments}
+    assert values["dt"] == pytest.approx(0.05)
+    assert values["r"] == pytest.approx(0.005 + 1e-5)
+    assert "value = 0.05  # as the host passes it" in text

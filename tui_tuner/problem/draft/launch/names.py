@@ -226,9 +226,9 @@ class LaunchNames:
         ):
             self._stated_seen += name in self.words
             return value
-        parts, self.roots = self.roots, before
-        if number == 0:  # no size is 0
+        if number == 0:  # no size is 0; what it is made of are
             return value
+        parts, self.roots = self.roots, before
         size = self.root(name, number)
         self._made |= {one: (value, parts) for one in names(size) if inside - {one}}
         return size
