@@ -43,3 +43,16 @@ def test_they_stay_blocks_where_the_block_is_fixed(tmp_path):
     problem, _ = drafted(tmp_path, f"#define BLOCK 256\n{kernel}{host}")
     assert problem.launch.block_size == ["BLOCK"]
     assert problem.launch.grid_div_y == ["1"]
+
+
+@pytest.mark.parametrize("later", ["", "if (local[0] * local[1] > 256) { by = 16; local[0] = by; local[1] = by; }"])
+def test_a_block_whose_extents_are_elements_of_a_list_is_that_of_the_grid(tmp_path, later):
+    host = HOST.format(
+        "unsigned by = 16; unsigned all[2] = {cols, rows}; unsigned local[2] = {by, by};"
+        f" {later} dim3 grid(all[0] / local[0], all[1] / local[1]); dim3 block(local[0], local[1]);"
+        " k<<<grid, block>>>(x, y, rows, cols);"
+    )
+    problem, _ = drafted(tmp_path, COPY + host)
+    assert problem.launch.problem_size == ["cols", "rows"]
+    assert (problem.launch.grid_div_x, problem.launch.grid_div_y) == (None, None)
+    assert problem.sizes.keys() == {"rows", "cols"}

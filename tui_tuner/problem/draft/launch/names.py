@@ -102,10 +102,11 @@ class LaunchNames:
             if macro := next((name for name, one in self.options.items() if one.stands_for(text)), None):
                 yield from (text, macro) if text.isidentifier() else (macro,)
                 return
-            if not re.fullmatch(r"[A-Za-z_]\w*", text):
+            if not re.fullmatch(r"[A-Za-z_]\w*(?:\[\d+\])?", text):
                 return
-            yield text
-            meaning = self.program.meaning(text, place)
+            if text.isidentifier():
+                yield text
+            meaning = self.program.meaning(text, place) or element(self.program, text, place)
             if meaning is None:
                 return
             text, place = meaning

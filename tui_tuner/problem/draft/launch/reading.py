@@ -109,9 +109,13 @@ class LaunchReading(LaunchNames):
         if isinstance(own, ast.Constant) and ast.dump(own) == ast.dump(divisor) and own.value != 1:
             return ast.Name(f"block_size_{AXES[index]}")
         if isinstance(divisor, ast.Name) and is_of_block(divisor):
-            is_own = self.block[AXES.index(divisor.id[-1])][0] == text
+            other = self.block[AXES.index(divisor.id[-1])][0]
+            is_own = other == text or not {*self._chain(other)}.isdisjoint(self._chain(text))
             return ast.Name(f"block_size_{AXES[index]}") if is_own else divisor
         return divisor
+
+    def _chain(self, text: str) -> Iterator[str]:
+        return self.chain(text, self.launch.place)
 
     def asks_device(self) -> bool:
         """Whether what CUDA tells of the device is among what the grid is made of."""
