@@ -262,3 +262,19 @@ def test_fractions_of_the_hosts_numbers_are_what_they_come_to(tmp_path):
     assert values["dt"] == pytest.approx(0.05)
     assert values["r"] == pytest.approx(0.005 + 1e-5)
     assert "value = 0.05  # as the host passes it" in text
+
+
+def test_numbers_that_the_host_draws_bound_what_an_output_holds_before_too(tmp_path):
+    kernel = (
+        "__global__ void join(int *parent, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x;"
+        " if (i < n) parent[i] = parent[i] / 2 + 1; }\n"
+    )
+    host = (
+        "int main() { int n = 100000; int *of = new int[n]; int *parent;"
+        " for (int i = 0; i < n; i++) of[i] = rand() % 77 + 3; cudaMalloc(&parent, n * sizeof(int));"
+        " cudaMemcpy(parent, of, n * sizeof(int), cudaMemcpyHostToDevice);"
+        " join<<<(n + 255) / 256, 256>>>(parent, n); }"
+    )
+    problem, _ = drafted(tmp_path, kernel + host)
+    parent = problem.arguments[0]
+    assert (parent.output, parent.fill, parent.low, parent.high) == (True, "integers", 3, "80")

@@ -24,6 +24,7 @@ _WHOLE_NUMBERS = r"\buniform_int_distribution\s*(?:<[^<>]*>)?\s*"
 _RANDOM = (
     r"(?:\([\w\s]+\)|\w+\()?\s*(?:(?P<low>'[^'\\]'|\d+)\s*\+\s*)?\(?\s*(?:std::)?"
     r"(?:rand|random|lrand48|rng|gen|generator|mt|engine|eng)\s*\(\s*\)\s*(?P<by>[%&])\s*(?P<count>\w+)\s*\)?\s*\)?"
+    r"(?:\s*\+\s*(?P<above>\d+))?"
 )
 
 
@@ -240,7 +241,8 @@ class HostMemory:
         return (called[1] if called else f"{name}.size()") if re.search(given, text) else ""
 
     def _random(self, array: str) -> Drawn | None:
-        element = rf"\b{array}\s*(?:\[[^;=]*\]\s*=(?!=)|\.\s*push_back\s*\()"
+        others = r"(?:\s*\w+\s*\[[^;=]*\]\s*=(?!=))*"  # that are set to the same
+        element = rf"\b{array}\s*(?:\[[^;=]*\]\s*=(?!=){others}|\.\s*push_back\s*\()"
         loop = rf"\bfor\s*\(\s*[\w:]+\s*&+\s*(?P<one>\w+)\s*:\s*{array}\s*\)\s*\{{?\s*(?P=one)\s*=(?!=)"
         generated = rf"\bgenerate\w*\s*\([^;{{]*\b{array}\b[^;{{]*\{{\s*return\b"
         begun = rf"(?:{element}|{loop}|{generated})"
@@ -283,7 +285,8 @@ class HostMemory:
     def _numbers(self, found: re.Match[str]) -> Drawn:
         low = self._program.text[found.start("low") : found.end("low")] if found["low"] else "0"
         count = found["count"] if found["by"] == "%" else f"({found['count']} + 1)"
-        return Drawn(ord(low[1]) if low.startswith("'") else int(low), count, found.start())
+        least = ord(low[1]) if low.startswith("'") else int(low)
+        return Drawn(least + int(found["above"] or 0), count, found.start())
 
 
 def _remainders(text: str) -> str:

@@ -106,7 +106,14 @@ def _output(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
     held, usual = draft.launch.held.get(parameter.name, ""), _fill(parameter, draft, changed=True)
     fill, said = _content_before(held, parameter.name, draft.signature.body, usual)
     yield f'fill = "{fill}"  # {why}: its content before each launch{said}'
-    yield from _marks(parameter, draft)
+    if fill == "integers" and parameter.name in draft.launch.drawn:
+        yield _drawn(*draft.launch.drawn[parameter.name])
+    else:
+        yield from _marks(parameter, draft)
+
+
+def _drawn(low: int, high: str) -> str:
+    return f"low = {low}\nhigh = {json.dumps(high)}  # as the host fills it"
 
 
 def _said_of_output(parameter: KernelParameter, draft: Draft) -> str:
@@ -117,8 +124,8 @@ def _said_of_output(parameter: KernelParameter, draft: Draft) -> str:
 def _input(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
     """The fill of an input, where another than the usual one suits it."""
     if parameter.name in draft.launch.drawn:
-        low, high = draft.launch.drawn[parameter.name]
-        yield f'fill = "integers"\nlow = {low}\nhigh = {json.dumps(high)}  # as the host fills it'
+        yield 'fill = "integers"'
+        yield _drawn(*draft.launch.drawn[parameter.name])
     elif (proposed := draft.facts.fills.get(parameter.name)) is not None:
         yield from proposed.lines()
     elif parameter.name in arrays_of_offsets(draft.signature):
