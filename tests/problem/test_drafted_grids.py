@@ -56,3 +56,27 @@ def test_a_block_whose_extents_are_elements_of_a_list_is_that_of_the_grid(tmp_pa
     assert problem.launch.problem_size == ["cols", "rows"]
     assert (problem.launch.grid_div_x, problem.launch.grid_div_y) == (None, None)
     assert problem.sizes.keys() == {"rows", "cols"}
+
+
+STEP = (
+    f"__global__ void k(float *x, int n, int from) {{ {PLACE} if (from + r < n && from + c < n) "
+    "x[(from + r) * n + from + c] *= 2; }\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("grid", "problem_size"),
+    [
+        ("dim3 grid((n - i) / 16, (n - i) / 8);", ["n - (n - 16) // 32 * 16", "n - (n - 16) // 32 * 16"]),
+        ("dim3 grid(i, 3);", ["(n - 16) // 32 * 16 * 16", "24"]),
+        ("size_t many; many = i; dim3 grid(many, 3);", ["(n - 16) // 32 * 16 * 16", "24"]),
+    ],
+)
+def test_a_grid_that_grows_with_a_loop_is_that_of_the_turn_that_the_kernel_is_passed(tmp_path, grid, problem_size):
+    host = (
+        "int main() { int n = 512; float *x; cudaMalloc(&x, n * n * sizeof(float)); dim3 block(16, 8);"
+        f" for (int i = 0; i < n - 16; i += 16) {{ {grid} k<<<grid, block>>>(x, n, i); }} }}"
+    )
+    problem, _ = drafted(tmp_path, STEP + host)
+    assert problem.arguments[-1].value == "(n - 16) // 32 * 16"
+    assert problem.launch.problem_size == problem_size

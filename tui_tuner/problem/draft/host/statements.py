@@ -65,6 +65,8 @@ def halfway(code: str, name: str, place: int) -> str | None:
             continue
         if place < end:
             first, last, by = f"({found['first'].strip()})", f"({found['last'].strip()})", (found["by"] or "1").strip()
+            if first == "(0)":
+                return f"{last} / 2" if by == "1" else f"{last} / (2 * ({by})) * ({by})"
             return f"({first} + {last}) / 2" if by == "1" else f"{first} + ({last} - {first}) / (2 * ({by})) * ({by})"
     return None
 

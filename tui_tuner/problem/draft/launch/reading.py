@@ -42,10 +42,15 @@ class LaunchReading(LaunchNames):
         bounds: roots that the kernel counts to, with the host's number where that is large; None from outside.
     """
 
+    _is_of_grid = False
+    """Whether what is read is the grid."""
+
     def __init__(self, kernel: HostedKernel, launch: HostLaunch) -> None:
         super().__init__(kernel, launch)
         self.shapes = dict(self._extents())
+        self._is_of_grid = True
         self.grid = self._axes_of_grid()
+        self._is_of_grid = False
         self.passed = self._values()
         self._part_sizes()
         self.bounds = {name: self.roots[name] for name in self._counted_to()}
@@ -57,6 +62,15 @@ class LaunchReading(LaunchNames):
             for name, taken, one in self.memory.arrays(given, self.launch.place, parameter):
                 with suppress(NotArithmetic):
                     yield name, self.elements(taken, one)
+
+    def _known(self, name: str, place: int) -> ast.expr | None:
+        """What a name at a place stands for; the grid has what a loop counts as the kernel is passed it."""
+        of_loop = self._turn(name, place) if self._is_of_grid else None
+        return super()._known(name, place) if of_loop is None else self.node(*of_loop)
+
+    def _turn(self, name: str, place: int) -> tuple[str, int] | None:
+        """The number halfway through the loop that counts with a name, where the kernel is passed it."""
+        return self.program.halfway(name, place) if any(given == name for _, _, given in self.scalars()) else None
 
     def _axes_of_grid(self) -> list[tuple[ast.expr, ast.expr | None] | None]:
         """What is divided to give the blocks along each axis, and by what; None for an axis that cannot be read."""
@@ -87,6 +101,8 @@ class LaunchReading(LaunchNames):
     def _divided(self, text: str, place: int, index: int) -> tuple[ast.expr, ast.expr | None]:
         """Numerator and divisor of a count of blocks; a number that is the block's stands for the block."""
         for name in list(self.chain(text, place)):
+            if self._turn(name, place) is not None:  # as many blocks as it counts, however that is made
+                return self.expression(name, place), None
             meaning = self.program.meaning(name, place)
             if meaning is not None and name == text and name not in self.of_block:
                 with suppress(NotArithmetic):
