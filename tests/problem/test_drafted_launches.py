@@ -278,3 +278,19 @@ def test_numbers_that_the_host_draws_bound_what_an_output_holds_before_too(tmp_p
     problem, _ = drafted(tmp_path, kernel + host)
     parent = problem.arguments[0]
     assert (parent.output, parent.fill, parent.low, parent.high) == (True, "integers", 3, "80")
+
+
+@pytest.mark.parametrize(("kind", "dtype"), [("double", "float64"), ("long", "int64"), ("unsigned char", "uint8")])
+def test_a_type_that_a_template_of_the_host_leaves_open_is_what_it_is_called_with(tmp_path, kind, dtype):
+    kernel = (
+        "template <typename T> __global__ void scale(T *out, const T *in, int n) {"
+        " int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) out[i] = in[i] * 2; }\n"
+    )
+    host = (
+        "template <typename S> void run(size_t n) { S *a, *b; cudaMalloc(&a, n * sizeof(S));"
+        " cudaMalloc(&b, n * sizeof(S)); scale<<<(n + 255) / 256, 256>>>(b, a, n); }\n"
+        f"template <typename Q> void all() {{ run<Q>(100000); }}\nint main() {{ all<char>(); all<{kind}>(); }}"
+    )
+    problem, _ = drafted(tmp_path, kernel + host)
+    assert problem.kernel.name == f"scale<{kind}>"
+    assert [(one.dtype, one.shape) for one in problem.arguments[:2]] == [(dtype, ["n"])] * 2

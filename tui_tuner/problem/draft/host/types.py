@@ -82,10 +82,12 @@ def _type_of(program: HostProgram, text: str, place: int, pointed: bool, callers
 
 
 def open_type(program: HostProgram, name: str, place: int, callers: int = _MOST_CALLERS) -> str:
-    """The type of a function template's parameter that callers say by what they pass; empty where none does."""
+    """The type of a function template's parameter that callers name, or say by what they pass; else empty."""
     function = program.function_at(place)
     if function is None or name not in program.templates.names_of(function) or not callers:
         return ""
+    if (given := program.templates.given(name, place)) is not None:
+        return _plain(given[0]) if _is_type(program, given[0]) else open_type(program, *given, callers - 1)
     head = program.code[function.start : function.body - 1].partition("(")[2].rpartition(")")[0]
     for parameter, text in zip(function.parameters, split_list(head), strict=False):
         meaning = program.meaning(parameter, place) if re.search(rf"<\s*{name}\s*>|\b{name}\s*\*", text) else None
