@@ -294,3 +294,21 @@ def test_a_type_that_a_template_of_the_host_leaves_open_is_what_it_is_called_wit
     problem, _ = drafted(tmp_path, kernel + host)
     assert problem.kernel.name == f"scale<{kind}>"
     assert [(one.dtype, one.shape) for one in problem.arguments[:2]] == [(dtype, ["n"])] * 2
+
+
+@pytest.mark.parametrize(
+    ("made", "is_power"),
+    [("pow(2, k)", True), ("(int) std::pow(2.0, k)", True), ("exp2(k)", True), ("3 * pow(2, k)", False)],
+)
+def test_a_size_that_the_host_makes_as_a_power_of_two_stays_one(tmp_path, made, is_power):
+    kernel = (
+        "__global__ void swap(int *x, int half) { int i = blockIdx.x * blockDim.x + threadIdx.x;"
+        " int to = i ^ half; if (to > i && x[i] > x[to]) { int t = x[i]; x[i] = x[to]; x[to] = t; } }\n"
+    )
+    host = (
+        f"void sort(int *host, int k) {{ int size = {made}; int *x; cudaMalloc(&x, size * sizeof(int));"
+        " swap<<<size / 256, 256>>>(x, 1); }\nint main(int argc, char **argv) { sort(0, atoi(argv[1])); }"
+    )
+    problem, _ = drafted(tmp_path, kernel + host)
+    tested = problem.tests[-1].sizes["size"]
+    assert (tested & (tested - 1) == 0) is is_power

@@ -24,6 +24,10 @@ _ASSERTED = re.compile(
     r"\b(?:assert|TORCH_CHECK|TORCH_INTERNAL_ASSERT|GGML_ASSERT|\w*CHECK\w*|\w*ASSERT\w*)\s*\(\s*\(?"
     r"(?P<size>[\w.]+(?:->\w+)?(?:\(\d*\))?)\s*%\s*(?P<by>\w+|\([^;%]*?\))\s*\)?\s*==\s*0"
 )
+_POWER = re.compile(
+    r"(?:\([\w\s]+\)\s*)?\(?\s*(?:1[uUlL]*\s*<<|(?:std\s*::\s*)?(?:pow[fl]?\s*\(\s*2(?:\.0*)?f?\s*,|exp2[fl]?\s*\())[^*+/]*"
+)
+"""What makes a power of two and nothing else of it."""
 _SHARED = re.compile(r"\b(?:__shared__|__local|local)\s+[\w\s:]+?\b\w+\s*((?:\[[^\]]+\]\s*)+);")
 _SET_BY = {"zeros": "0", "ones": "1"}
 _DECLARED = re.compile(r"(?:^|[;{}])\s*(?P<type>(?:[\w:<>]+\s+)+)(?P<names>[^;{}()]*\[[^;{}()]*)[;{]")
@@ -132,10 +136,10 @@ def _parted(reading: LaunchReading) -> Iterator[tuple[ast.Name, ast.Constant]]:
 
 
 def is_power(reading: LaunchReading, name: str) -> bool:
-    """Whether the host makes a size by a shift, or asserts that it is a power of two."""
+    """Whether the host makes a size by a shift, or `pow(2, n)`, or asserts that it is a power of two."""
     meaning, plain = reading.program.meaning(name, reading.launch.place), re.escape(name)
     asserted = rf"\b{plain}\s*&\s*\(\s*{plain}\s*-\s*1\s*\)"
-    made = meaning is not None and re.fullmatch(r"\(?\s*1[uUlL]*\s*<<[^*+/]*", meaning[0]) is not None
+    made = meaning is not None and _POWER.fullmatch(meaning[0]) is not None
     return made or re.search(asserted, reading.program.code) is not None
 
 
