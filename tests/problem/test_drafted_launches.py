@@ -312,3 +312,22 @@ def test_a_size_that_the_host_makes_as_a_power_of_two_stays_one(tmp_path, made, 
     problem, _ = drafted(tmp_path, kernel + host)
     tested = problem.tests[-1].sizes["size"]
     assert (tested & (tested - 1) == 0) is is_power
+
+
+@pytest.mark.parametrize(
+    ("body", "low"),
+    [
+        ("y[i] = x[i] / (float) counts[i];", 1),
+        ("int c = counts[i]; y[i] = x[i] / c;", 1),
+        ("y[i] = x[i] / (counts[i] + 1);", None),
+        ("if (counts[i] > 0) y[i] = x[i] / counts[i]; else y[i] = 0;", None),
+        ("y[i] = x[i] * counts[i];", None),
+    ],
+)
+def test_whole_numbers_that_a_kernel_divides_by_are_never_0(tmp_path, body, low):
+    kernel = (
+        "__global__ void mean(const float *x, const int *counts, float *y, int n) {"
+        f" int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= n) return; {body} }}\n"
+    )
+    problem, _ = drafted(tmp_path, kernel)
+    assert problem.arguments[1].low == low

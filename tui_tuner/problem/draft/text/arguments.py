@@ -10,6 +10,7 @@ from functools import partial
 
 from tui_tuner.problem.by_value import Field, structure_bytes
 from tui_tuner.problem.draft.host.memory import LIST
+from tui_tuner.problem.draft.kernel.divisors import is_divided_by
 from tui_tuner.problem.draft.kernel.guesses import (
     AXES,
     array_shape,
@@ -134,6 +135,8 @@ def _input(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
         yield 'fill = "arange"  # a guess, for the kernel writes where it says, and each place once: check'
     elif _fill(parameter, draft) == "integers" and (bound := _bound(parameter, draft)) is not None:
         yield f'fill = "integers"\nhigh = {bound}: check'
+    elif _fill(parameter, draft) == "integers" and is_divided_by(parameter.name, draft.signature):
+        yield 'fill = "integers"\nlow = 1  # a guess, for the kernel divides by it: check'
     elif _fill(parameter, draft) == "uniform":
         yield f'fill = "uniform"{_POSITIVE}'
 
