@@ -80,3 +80,44 @@ def test_a_grid_that_grows_with_a_loop_is_that_of_the_turn_that_the_kernel_is_pa
     problem, _ = drafted(tmp_path, STEP + host)
     assert problem.arguments[-1].value == "(n - 16) // 32 * 16"
     assert problem.launch.problem_size == problem_size
+
+
+SHARE = """\
+#define BLOCK 256
+#define ITEMS 4
+#define HALO 3
+__global__ void k(const float *x, float *y, int rows, int cols)
+{
+    int n = rows * cols;
+    for (int j = 0; j < ITEMS; j++) {
+        int i = (blockIdx.x * ITEMS + j) * BLOCK + threadIdx.x;
+        if (i < n) y[i] = x[i] + (i + HALO < n ? x[i + HALO] : 0);
+    }
+}
+"""
+
+
+def test_a_macro_that_says_how_many_elements_a_thread_takes_is_tuned_beside_the_block(tmp_path):
+    host = HOST.format(
+        "int n = rows * cols; k<<<(n + BLOCK * ITEMS - 1) / (BLOCK * ITEMS), BLOCK>>>(x, y, rows, cols);"
+    )
+    problem, _ = drafted(tmp_path, SHARE + host)
+    assert problem.tunables == {"BLOCK": [64, 128, 256, 512], "ITEMS": [1, 2, 4, 8]}
+    assert problem.defaults == {"BLOCK": 256, "ITEMS": 4}
+    assert problem.launch.grid_div_x == ["BLOCK * ITEMS"]
+
+
+@pytest.mark.parametrize(
+    ("source", "launch"),
+    [
+        (SHARE, "k<<<(n + 1023) / 1024, BLOCK>>>(x, y, rows, cols);"),
+        (
+            SHARE.replace("BLOCK + threadIdx", "blockDim.x + threadIdx"),
+            "k<<<(n + 255) / (256 * ITEMS), 256>>>(x, y, rows, cols);",
+        ),
+        (SHARE.replace("ITEMS 4", "ITEMS (BLOCK / 64)"), "k<<<n / (BLOCK * ITEMS), BLOCK>>>(x, y, rows, cols);"),
+    ],
+)
+def test_such_a_macro_is_none_where_the_grid_is_not_divided_by_it_or_the_block_makes_it(tmp_path, source, launch):
+    problem, _ = drafted(tmp_path, source + HOST.format(f"int n = rows * cols; {launch}"))
+    assert "ITEMS" not in problem.tunables

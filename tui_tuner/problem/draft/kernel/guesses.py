@@ -294,6 +294,11 @@ def extents_around(value: int) -> list[int]:
     return sorted(extent for extent in near if 1 <= extent <= 1024)
 
 
+def shares_around(value: int) -> list[int]:
+    """Elements a thread to try: the value, halves of it and its double."""
+    return sorted({max(1, value // 4), max(1, value // 2), value, value * 2})
+
+
 def usual_block(signature: KernelSignature) -> list[int]:
     """The block to start from."""
     usual, values = _USUAL_BLOCK[block_dimensions(signature)], block_values(signature)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from tui_tuner.problem.draft.arithmetic.folding import factors
-from tui_tuner.problem.draft.arithmetic.worked_out import evaluated, names
+from tui_tuner.problem.draft.arithmetic.folding import factors, folded
+from tui_tuner.problem.draft.arithmetic.worked_out import evaluated, names, with_numbers
 from tui_tuner.problem.draft.drafted_launch import MOST_THREADS
 from tui_tuner.problem.draft.kernel.device_words import is_warp
 from tui_tuner.problem.draft.kernel.guesses import (
@@ -18,6 +18,7 @@ from tui_tuner.problem.draft.kernel.guesses import (
     dimensions,
     extents_around,
     is_written,
+    shares_around,
 )
 from tui_tuner.problem.draft.kernel.parts import has_one_a_block, parts_of
 from tui_tuner.problem.draft.launch.reading import LaunchReading
@@ -41,6 +42,8 @@ class DraftedBlock:
         made: what fixes the block, by name; nothing where it can be tuned as it is.
         extents: the text of each axis then.
         defaults: the host's own block, where it is tunable.
+        shares: macros of the file by which a block takes more than an element a thread: each becomes a tunable too.
+        grid: that of the reading, with these by their names.
         parts: outputs in which each block leaves a part of the result, and by what these make it.
     """
 
@@ -56,6 +59,16 @@ class DraftedBlock:
         self.tile = 0 if is_fixed else self._number_of(template)
         self.made, self.extents = self._fixed(template, is_fixed)
         self.defaults = self._own_extents()
+        divisors = {name for axis in reading.grid if axis and axis[1] for name in names(axis[1])}
+        self.shares = {one: by for one, by in reading.shares.items() if self.macros and one in divisors}
+        fixed = {name: by for name, by in reading.shares.items() if name not in self.shares}
+        self.grid = [axis and (_with(axis[0], fixed), axis[1] and _with(axis[1], fixed)) for axis in reading.grid]
+
+    @property
+    def tunables(self) -> dict[str, list[int]]:
+        """What makes the block, where it is tunable by that, and how much it takes, with values to try."""
+        found = {name: extents_around(by) for name, by in self.made.items() if name in (*self.macros, TILE)}
+        return found | {name: shares_around(by) for name, by in self.shares.items()}
 
     def _is_counted_by(self) -> bool:
         """Whether an output has elements for each block, of a share of the data that is as long as the block.
@@ -174,3 +187,7 @@ class DraftedBlock:
             if number is not None and 1 <= number <= MOST_THREADS and is_counted:
                 found[name] = number
         return {name: number for name, number in found.items() if not self.macros or name in self.macros}
+
+
+def _with(node: ast.expr, numbers: Mapping[str, int]) -> ast.expr:
+    return folded(with_numbers(node, numbers)) if names(node) & numbers.keys() else node

@@ -28,7 +28,7 @@ from tui_tuner.problem.draft.host.opencl_launches import opencl_launches
 from tui_tuner.problem.draft.host.program import HostProgram
 from tui_tuner.problem.draft.host.types import deduced, open_type, with_bytes_of_arrays
 from tui_tuner.problem.draft.kernel.device_words import local_headers, words_of_device
-from tui_tuner.problem.draft.kernel.guesses import AXES, dimensions, extents_around, is_flag_alone, size_names
+from tui_tuner.problem.draft.kernel.guesses import AXES, dimensions, is_flag_alone, size_names
 from tui_tuner.problem.draft.launch.block import TILE, DraftedBlock
 from tui_tuner.problem.draft.launch.names import HostedKernel, LaunchNames
 from tui_tuner.problem.draft.launch.promises import (
@@ -114,12 +114,12 @@ class _Drafting:
         self._signature = reading.signature
         self.launch = reading.launch
         self._block = reading.block
-        self._grid = reading.grid
         same = SameNumbers(reading)
         self._shapes = {name: same.in_shape(node) for name, node in reading.shapes.items()}
         self._passed = {name: same.in_scalar(node, self._shapes.values()) for name, node in reading.passed.items()}
         self._template = self._arguments_of_template()
         self._drafted_block = DraftedBlock(reading, self._template)
+        self._grid = self._drafted_block.grid
 
     def _arguments_of_template(self) -> str:
         place = self.launch.place
@@ -130,7 +130,8 @@ class _Drafting:
 
     def threads(self) -> int:
         """About how many threads it launches."""
-        known = self._usual | {f"block_size_{axis}": 32 for axis in AXES} | self._drafted_block.defaults
+        known = {f"block_size_{axis}": 32 for axis in AXES} | self._drafted_block.defaults
+        known |= self._usual | self._reading.shares
         return math.prod(max(1, evaluated(axis[0], known) or 1) for axis in self._grid if axis is not None)
 
     @property
@@ -171,13 +172,12 @@ class _Drafting:
         multiples = {name: self._in_numbers(node) for name, node in multiples_in(reading).items()}
         texts = [*_texts(keys), *shapes.values(), *map(str, values.values()), *local.values()]
         sizes = used_in(self._roots, [*texts, *(high for _, high in drawn.values())])
-        tunables = (*self._drafted_block.macros, TILE)
         return DraftedLaunch(
             line=self.launch.line,
             template=re.sub(r"\b\d+\b", TILE, self._template) if TILE in made else self._template,
             keys=keys,
-            tunables={name: extents_around(number) for name, number in made.items() if name in tunables},
-            defaults=self._drafted_block.defaults,
+            tunables=self._drafted_block.tunables,
+            defaults=self._drafted_block.defaults | self._drafted_block.shares,
             most_threads=most_threads(reading),
             sizes=sizes,
             shapes=shapes,

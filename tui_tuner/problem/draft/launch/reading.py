@@ -23,11 +23,14 @@ from tui_tuner.problem.draft.arithmetic.worked_out import (
 from tui_tuner.problem.draft.host.dimensions import axes
 from tui_tuner.problem.draft.host.launches import HostLaunch
 from tui_tuner.problem.draft.host.statements import halfway
+from tui_tuner.problem.draft.kernel.device_words import is_warp
 from tui_tuner.problem.draft.kernel.guesses import AXES, is_counted_to, is_numbered_through, usual_block
 from tui_tuner.problem.draft.launch.names import HostedKernel, LaunchNames
 
 _COUNTS_GROUPS = re.compile(r"\bget_(?:group_id|num_groups|global_size)\b")
 """What an OpenCL kernel says that has to do with how many work-groups there are."""
+_MOST_SHARE = 32
+"""Elements a thread that a block may take."""
 _MANY = 4096
 """What a kernel counts to that the emulator is better given less of."""
 
@@ -38,6 +41,7 @@ class LaunchReading(LaunchNames):
     Attributes:
         shapes: elements of the arrays that the host takes memory for.
         grid: what is divided to give the blocks along each axis, and by what; None for an axis that cannot be read.
+        shares: macros and constants of the file by which a block may take more than an element a thread.
         passed: what the scalars are, as far as that can be read.
         bounds: roots that the kernel counts to, with the host's number where that is large; None from outside.
     """
@@ -48,6 +52,7 @@ class LaunchReading(LaunchNames):
     def __init__(self, kernel: HostedKernel, launch: HostLaunch) -> None:
         super().__init__(kernel, launch)
         self.shapes = dict(self._extents())
+        self.shares = dict(self._shares_of_blocks())
         self._is_of_grid = True
         self.grid = self._axes_of_grid()
         self._is_of_grid = False
@@ -65,12 +70,25 @@ class LaunchReading(LaunchNames):
 
     def _known(self, name: str, place: int) -> ast.expr | None:
         """What a name at a place stands for; the grid has what a loop counts as the kernel is passed it."""
+        if self._is_of_grid and name in self.shares:
+            return ast.Name(name)
         of_loop = self._turn(name, place) if self._is_of_grid else None
         return super()._known(name, place) if of_loop is None else self.node(*of_loop)
 
     def _turn(self, name: str, place: int) -> tuple[str, int] | None:
         """The number halfway through the loop that counts with a name, where the kernel is passed it."""
         return self.program.halfway(name, place) if any(given == name for _, _, given in self.scalars()) else None
+
+    def _shares_of_blocks(self) -> Iterator[tuple[str, int]]:
+        """Macros and constants that the kernel reads, and that neither the block nor an array is made of."""
+        place = self.launch.place
+        arrays = [given for given, one in self.arguments if one.pointer]
+        taken = {*self.of_block, *self.passed_block, *self.memory.names_of(arrays, place)} | self.stated
+        for name in (self.program.own_numbers & self.words) - taken:
+            text = (self.program.meaning(name, place) or ("", 0))[0].strip("() ")
+            number = int(text) if text.isdecimal() else 0  # what is made of others, as of the block, goes with them
+            if 1 < number < _MOST_SHARE and not is_warp(name, number, self.words):
+                yield name, number
 
     def _axes_of_grid(self) -> list[tuple[ast.expr, ast.expr | None] | None]:
         """What is divided to give the blocks along each axis, and by what; None for an axis that cannot be read."""

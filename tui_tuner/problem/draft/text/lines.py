@@ -94,7 +94,8 @@ def _launch_as_given(draft: Draft) -> Iterator[str]:
 def _macros(launch: DraftedLaunch) -> Iterator[str]:
     yield ""
     what = "number of the template" if "block_size_x" in launch.template else "macros of the source"
-    yield f"[tunables]  # {what} that make{'s' if what[0] == 'n' else ''} its block; takes these values in its place"
+    made = "its block" if launch.tunables.keys() <= set(launch.keys["block_size"]) else "its block and what that takes"
+    yield f"[tunables]  # {what} that make{'s' if what[0] == 'n' else ''} {made}; takes these values in its place"
     yield from (f"{name} = {values}{CHECK}" for name, values in launch.tunables.items())
     yield ""
     yield "[defaults]  # the configuration of the kernel as it is"
