@@ -121,3 +121,38 @@ def test_a_macro_that_says_how_many_elements_a_thread_takes_is_tuned_beside_the_
 def test_such_a_macro_is_none_where_the_grid_is_not_divided_by_it_or_the_block_makes_it(tmp_path, source, launch):
     problem, _ = drafted(tmp_path, source + HOST.format(f"int n = rows * cols; {launch}"))
     assert "ITEMS" not in problem.tunables
+
+
+@pytest.mark.parametrize(
+    ("template", "given", "name"),
+    [
+        ("int BX, int BY", "16, 8", "k<block_size_x,block_size_y>"),
+        ("int BY, int BX", "8, 16", "k<block_size_y,block_size_x>"),
+        ("int BY, int BX", "16, 16", "k<block_size_y,block_size_x>"),
+        ("int BX, int BY", "16, 16", "k<block_size_x,block_size_y>"),
+    ],
+)
+def test_two_numbers_of_a_template_that_are_the_block_are_tuned(tmp_path, template, given, name):
+    kernel = COPY.replace("__global__", f"template <{template}> __global__").replace(
+        PLACE, "__shared__ float s[BY][BX]; int c = blockIdx.x * BX + threadIdx.x, r = blockIdx.y * BY + threadIdx.y;"
+    )
+    by = 16 if given == "16, 16" else 8
+    host = HOST.format(
+        f"dim3 block(16, {by}); dim3 grid((cols + 15) / 16, (rows + {by - 1}) / {by});"
+        f" k<{given}><<<grid, block>>>(x, y, rows, cols);"
+    )
+    problem, _ = drafted(tmp_path, kernel + host)
+    assert problem.kernel.name == name
+    assert problem.launch.block_size == ["block_size_x", "block_size_y"]
+    assert problem.launch.grid_div_y == ["block_size_y"]
+    assert problem.defaults == {"block_size_x": 16, "block_size_y": by}
+
+
+def test_two_numbers_of_a_template_that_are_not_the_block_leave_it_fixed(tmp_path):
+    kernel = COPY.replace("__global__", "template <int TILE, int ITEMS> __global__").replace(
+        PLACE, "__shared__ float s[TILE]; int c = blockIdx.x * TILE + threadIdx.x, r = blockIdx.y + 0 * ITEMS;"
+    )
+    host = HOST.format("dim3 grid((cols + 255) / 256, rows); k<256, 4><<<grid, 256>>>(x, y, rows, cols);")
+    problem, _ = drafted(tmp_path, kernel + host)
+    assert problem.kernel.name == "k<256,4>"
+    assert problem.launch.block_size == ["256"]

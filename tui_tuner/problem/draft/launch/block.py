@@ -38,7 +38,7 @@ class DraftedBlock:
 
     Attributes:
         macros: those of the file that make the block and that the kernel reads: each becomes a tunable.
-        tile: the only number among the template's arguments, where the block is made of it; else 0.
+        tiles: the numbers among the template's arguments, in their order, where the block is made of these, by tunable.
         made: what fixes the block, by name; nothing where it can be tuned as it is.
         extents: the text of each axis then.
         defaults: the host's own block, where it is tunable.
@@ -56,7 +56,7 @@ class DraftedBlock:
         self.parts = parts_of(self._signature, reading.program.code)
         is_fixed = self._is_counted_by() and not self.parts
         self.macros = [] if is_fixed else self._tunable_macros()
-        self.tile = 0 if is_fixed else self._number_of(template)
+        self.tiles = {} if is_fixed else self._numbers_of(template)
         self.made, self.extents = self._fixed(template, is_fixed)
         self.defaults = self._own_extents()
         divisors = {name for axis in reading.grid if axis and axis[1] for name in names(axis[1])}
@@ -67,7 +67,7 @@ class DraftedBlock:
     @property
     def tunables(self) -> dict[str, list[int]]:
         """What makes the block, where it is tunable by that, and how much it takes, with values to try."""
-        found = {name: extents_around(by) for name, by in self.made.items() if name in (*self.macros, TILE)}
+        found = {name: extents_around(by) for name, by in self.made.items() if name in (*self.macros, *self.tiles)}
         return found | {name: shares_around(by) for name, by in self.shares.items()}
 
     def _is_counted_by(self) -> bool:
@@ -103,7 +103,7 @@ class DraftedBlock:
         tried = [min(one) for one in block_values(self._signature)]
         found = {f"block_size_{axis}": number for axis, number in zip(AXES, tried, strict=False)}
         for axis, (text, _) in zip(AXES, self._block, strict=False):
-            name = self.macro_of(text) or (TILE if self.tile and axis == "x" else "")
+            name = self.macro_of(text) or (name_of if (name_of := f"block_size_{axis}") in self.tiles else "")
             if name in given:
                 found[f"block_size_{axis}"] = min(extents_around(given[name]))
         return found
@@ -124,18 +124,29 @@ class DraftedBlock:
         arrays = [given for given, one in self._reading.arguments if one.pointer and one.name not in self.parts]
         return self._reading.memory.names_of(arrays, self._place)
 
-    def _number_of(self, template: str) -> int:
-        given = re.findall(r"\b\d+\b", template)
+    def _numbers_of(self, template: str) -> dict[str, int]:
+        """The numbers of the template's arguments, where one is the block's, or two are its extents in either order."""
+        given = [int(one) for one in re.findall(r"\b\d+\b", template)]
         extents = [evaluated(node, {}) for _, node in self._block if node is not None]
-        return int(given[0]) if len(given) == 1 and int(given[0]) in extents and TILE not in self._words else 0
+        along = [TILE, "block_size_y"]
+        if not self._words.isdisjoint(along[: len(given)]):
+            return {}
+        if len(given) == 1:
+            return {TILE: given[0]} if given[0] in extents else {}
+        if len(given) != len(along) or sorted(given) != sorted(one or 0 for one in extents[: len(along)]):
+            return {}
+        if not {name_in(one) for one in self._signature.template} <= {*_NAME.findall(self._body)}:
+            return {}
+        is_turned = given != extents[: len(along)] or _begins_with_rows(self._signature.template)
+        return dict(zip(reversed(along) if is_turned else along, given, strict=True))
 
     def _fixed(self, template: str, is_fixed: bool) -> tuple[dict[str, int], list[str]]:
         numbers = [evaluated(node, {}) if node is not None else None for _, node in self._block]
         if self.macros:
             named = [(self.macro_of(text), number or 1) for (text, _), number in zip(self._block, numbers, strict=True)]
             return {name: number for name, number in named if name}, [name or str(number) for name, number in named]
-        if self.tile:
-            return {TILE: self.tile}, [TILE if number == self.tile else str(number or 1) for number in numbers]
+        if self.tiles:
+            return self.tiles, self._extents_by_tiles(numbers)
         literal = re.findall(r"\b\d+\b", template)
         of_sizes = {axis for axis, (_, node) in zip(AXES, self._block, strict=False) if node and names(node)}
         asked = re.findall(r"\bblockDim\s*\.\s*([xyz])", self._signature.body)
@@ -147,6 +158,12 @@ class DraftedBlock:
             texts = [ast.unparse(node) if node is not None else "" for _, node in self._block]
             return ({"": 1}, texts) if all(texts) else ({}, [])
         return {}, []
+
+    def _extents_by_tiles(self, numbers: Sequence[int | None]) -> list[str]:
+        if len(self.tiles) == 1:
+            return [TILE if number == self.tiles[TILE] else str(number or 1) for number in numbers]
+        along = (f"block_size_{axis}" for axis in AXES)
+        return [name if name in self.tiles else str(number or 1) for name, number in zip(along, numbers, strict=False)]
 
     def _template_makes_block(self, literal: Sequence[str]) -> bool:
         """Whether the block may have to do with the numbers of the template: not where the kernel asks for its own."""
@@ -178,8 +195,8 @@ class DraftedBlock:
     def _own_extents(self) -> dict[str, int]:
         """The host's own block, where it is tunable, along the axes that the kernel asks for, or more."""
         found: dict[str, int] = {}
-        if not self.macros and self.tile:
-            return {TILE: self.tile}
+        if not self.macros and self.tiles:
+            return self.tiles
         for axis, (text, node) in zip(AXES, self._block, strict=False):
             number = None if node is None else evaluated(node, {})
             name = self.macro_of(text) or f"block_size_{axis}"
@@ -187,6 +204,11 @@ class DraftedBlock:
             if number is not None and 1 <= number <= MOST_THREADS and is_counted:
                 found[name] = number
         return {name: number for name, number in found.items() if not self.macros or name in self.macros}
+
+
+def _begins_with_rows(template: Sequence[str]) -> bool:
+    """Whether the first parameter of a template is called after y or rows."""
+    return bool(template) and re.search(r"(?:[yY]|_?[rR]ows?|ROWS?)\d*$|^[yY]", name_in(template[0])) is not None
 
 
 def _with(node: ast.expr, numbers: Mapping[str, int]) -> ast.expr:

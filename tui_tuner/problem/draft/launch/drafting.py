@@ -29,7 +29,7 @@ from tui_tuner.problem.draft.host.program import HostProgram
 from tui_tuner.problem.draft.host.types import deduced, open_type, with_bytes_of_arrays
 from tui_tuner.problem.draft.kernel.device_words import local_headers, words_of_device
 from tui_tuner.problem.draft.kernel.guesses import AXES, dimensions, is_flag_alone, size_names
-from tui_tuner.problem.draft.launch.block import TILE, DraftedBlock
+from tui_tuner.problem.draft.launch.block import DraftedBlock
 from tui_tuner.problem.draft.launch.names import HostedKernel, LaunchNames
 from tui_tuner.problem.draft.launch.promises import (
     drawn_in,
@@ -128,6 +128,11 @@ class _Drafting:
         said = [self._program.templates.argument(one, place) for one in given]
         return f"<{','.join(said)}>" if said and all(said) else ""
 
+    def _named_template(self) -> str:
+        """The template's arguments, with names for those numbers that are tunable."""
+        tiles = iter(name for name in self._drafted_block.tiles if name in self._drafted_block.made)
+        return re.sub(r"\b\d+\b", lambda number: next(tiles, number[0]), self._template)
+
     def threads(self) -> int:
         """About how many threads it launches."""
         known = {f"block_size_{axis}": 32 for axis in AXES} | self._drafted_block.defaults
@@ -174,7 +179,7 @@ class _Drafting:
         sizes = used_in(self._roots, [*texts, *(high for _, high in drawn.values())])
         return DraftedLaunch(
             line=self.launch.line,
-            template=re.sub(r"\b\d+\b", TILE, self._template) if TILE in made else self._template,
+            template=self._named_template(),
             keys=keys,
             tunables=self._drafted_block.tunables,
             defaults=self._drafted_block.defaults | self._drafted_block.shares,
@@ -217,7 +222,7 @@ class _Drafting:
                 break
             size, divisor = parts
             is_block = isinstance(divisor, ast.Name) and divisor.id == f"block_size_{axis}"
-            in_numbers = self._drafted_block.tile or (is_block and not self._drafted_block.macros)
+            in_numbers = self._drafted_block.tiles or (is_block and not self._drafted_block.macros)
             said = self._in_numbers if in_numbers else self._in_block_names
             elements.append(said(size if divisor is not None else self._counted(size)))
             if (not is_block or is_fixed) and not (
@@ -242,7 +247,7 @@ class _Drafting:
         for axis, (given, number), own in zip_longest(AXES, self._block, made, fillvalue=("", ast.Constant(1))):
             name = self._drafted_block.macro_of(given)
             if name is None and made and number is not None:
-                name = own if own == TILE else ast.unparse(number)
+                name = own if own in self._drafted_block.tiles else ast.unparse(number)
             if name is not None:
                 text = re.sub(rf"\bblock_size_{axis}\b", name, text)
         return said_again(text)

@@ -93,9 +93,11 @@ def _launch_as_given(draft: Draft) -> Iterator[str]:
 
 def _macros(launch: DraftedLaunch) -> Iterator[str]:
     yield ""
-    what = "number of the template" if "block_size_x" in launch.template else "macros of the source"
+    of_template = "numbers" if "block_size_y" in launch.template else "number"
+    what = f"{of_template} of the template" if "block_size_x" in launch.template else "macros of the source"
     made = "its block" if launch.tunables.keys() <= set(launch.keys["block_size"]) else "its block and what that takes"
-    yield f"[tunables]  # {what} that make{'s' if what[0] == 'n' else ''} {made}; takes these values in its place"
+    makes = "makes" if what.startswith("number ") else "make"
+    yield f"[tunables]  # {what} that {makes} {made}; takes these values in its place"
     yield from (f"{name} = {values}{CHECK}" for name, values in launch.tunables.items())
     yield ""
     yield "[defaults]  # the configuration of the kernel as it is"
