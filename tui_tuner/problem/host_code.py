@@ -33,11 +33,17 @@ _WORD, _ENDS = re.compile(r"\w+"), re.compile(r"\s*;")
 _CLASS = re.compile(r"(?:template\s*<[^{}()<>]*>\s*)?\b(?:struct|class)\s+(?P<name>\w+)[^;{}()=]*\{")
 _OF_OPENCV = "typedef unsigned char uchar; namespace cv {}"
 """What kernels beside OpenCV's headers use of them."""
+OF_PYTORCH = re.compile(r"(?:torch|ATen|c10|THC|THCUNN|TH)/.*")
+"""PyTorch's headers, which no compiler of device code has."""
+_NAME_OF_PYTORCH = re.compile(r"\s*using\s+(?:namespace\s+)?(?:\w+\s*=\s*)?(?:torch|at|c10)\b")
+"""What gives a name for something of PyTorch's, or for all of it."""
+_INSTANCE = re.compile(r"\s*template\s+[\w\s:*&]*\w+\s*<[^;{}]*\b(?:torch|at|c10)\s*::[^;{}]*")
+"""One of a template for a type of PyTorch's."""
 _LIBRARIES = {
     r"cooperative_groups.*": r"\bcooperative_groups\b",
     r"cub/.*": r"\bcub\s*::",
     r"thrust/.*": r"\bthrust\s*::",
-    r"(?:torch|ATen|c10)/.*": r"\b(?:torch|at|c10)\s*::|\bC10_|\bAT_",
+    OF_PYTORCH.pattern: r"\b(?:torch|at|c10)\s*::|\bC10_|\bAT_",
 }
 """Headers that host code includes as well as device code does, and what device code that needs them says."""
 _DECLARED = re.compile(
@@ -47,6 +53,11 @@ _DECLARED = re.compile(
 """What gives a name in a header: a macro, a function, a type, a variable."""
 _LAUNCH = re.compile(r"<\s?<\s?<|\b(?:cuda|hip)Launch(?:Cooperative)?Kernel(?:GGL)?\b")
 _RUNTIME = re.compile(r"\b(?:cuda|hip)(?:Event|Malloc|Free|Memcpy|Memset|Stream|Device|Create|Destroy|Get|Set)\w*\s*\(")
+_OF_LIBRARIES = re.compile(r"\b(?:torch|at)\s*::\s*Tensor\b|\bcu(?:blas|dnn|fft|solver|sparse)\w*Handle_t\b")
+_DATA = re.compile(
+    r"\s*(?:(?:static|const|inline|extern)\s+)*std\s*::\s*(?:string|vector|deque|list|\w*map|\w*set)\b[^(){}]*"
+)
+"""Of the host, as no kernel can use it."""
 _MARK = re.compile(r"[{};]")
 _MAIN = re.compile(r"\bmain\s*\(")
 
@@ -83,6 +94,11 @@ def device_code(source: str, directories: tuple[Path, ...] = (), kernel: str = "
         source = INCLUDE.sub(lambda found: _without(found, idle), source)
         source = INCLUDE.sub(lambda found: _of_host(found, directories, words), source)
     return INCLUDE.sub(lambda found: _kept(found, directories), source)
+
+
+def without_host_parts(source: str) -> str:
+    """A source without functions, prototypes and classes of the host, nor names for what is PyTorch's."""
+    return _blanked(source, _host_parts(code_only(source)))
 
 
 def _blanked(source: str, parts: Iterator[tuple[int, int]]) -> str:
@@ -171,13 +187,14 @@ def _host_parts(code: str) -> Iterator[tuple[int, int]]:
     start = index = 0
     while (mark := _MARK.search(code, index)) is not None:
         index = mark.start()
-        if mark.group() == ";" and _is_prototype(code[start:index]):
+        if mark.group() == ";" and _is_statement_of_host(code[start:index]):
             yield _begin(code, start), index + 1
         if mark.group() != "{" or _CONTAINER.fullmatch(code[start:index].strip()):
             start = index = mark.end()
             continue
         end = closing(code, index)
-        if _is_host_function(code[start:index]) or _is_class_of_host(code[start:index], code[index:end]):
+        head = code[start:index]
+        if _is_host_function(head) or _is_class_of_host(head, code[index:end]) or _DATA.fullmatch(head):
             yield _begin(code, start), end
             start = end
         elif _is_function(code[start:index]):
@@ -199,12 +216,16 @@ def _is_host_function(head: str) -> bool:
 
 
 def _is_class_of_host(head: str, body: str) -> bool:
-    """Whether a class launches kernels or asks the runtime, which no kernel could use."""
+    """Whether a class launches kernels, asks the runtime or has handles of libraries, which no kernel could use."""
     is_class = re.match(r"(?:struct|class)\b", _TEMPLATE.sub("", head.strip()))
-    return (
-        bool(is_class and (_LAUNCH.search(body) or _RUNTIME.search(body)))
-        and re.search(r"\b__(?:global|device)__", body) is None
-    )
+    is_of_host = any(said.search(body) for said in (_LAUNCH, _RUNTIME, _OF_LIBRARIES))
+    return bool(is_class) and is_of_host and re.search(r"\b__(?:global|device)__", body) is None
+
+
+def _is_statement_of_host(statement: str) -> bool:
+    """Whether it is a prototype, data in containers, or a name or an instance that only PyTorch's headers can do."""
+    others = (_NAME_OF_PYTORCH, _INSTANCE, _DATA)
+    return _is_prototype(statement) or any(one.match(statement) for one in others)
 
 
 def _is_prototype(statement: str) -> bool:

@@ -10,7 +10,7 @@ import re
 import shutil
 import signal
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -32,6 +32,7 @@ from tui_tuner.evaluate.results import Build, Failure, FailureKind
 from tui_tuner.evaluate.sandbox.launcher import ResourceLimits
 from tui_tuner.evaluate.sandbox.process import CommandResult
 from tui_tuner.evaluate.sandbox.run import Policy, run_confined
+from tui_tuner.problem.adapted_headers import with_adapted_headers
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.headers import without_climbing
 from tui_tuner.problem.host_code import device_code
@@ -112,20 +113,29 @@ class Builder:
     async def _recipe(self, candidate: Candidate, configuration: Configuration, options: Sequence[str]) -> Recipe:
         """How to build the configuration; what the source does not use is not defined, so as to be built once."""
         directories = include_paths(options)
+        headers: Mapping[str, str] = {}
         if self._language == "cuda":
             source = device_code(candidate.source, directories, candidate.kernel)
+            source, headers = with_adapted_headers(source, directories)
         else:
             source = without_climbing(candidate.source, directories)
         candidate = candidate.model_copy(update={"source": source})
         failure = refuse(candidate.source, self._language)
         if failure is not None:
             raise BuildRefusal(failure.kind, failure.message)
-        recipe = self._compiler.recipe(candidate, configuration, options)
+        recipe = self._with_headers(candidate, configuration, options, headers)
         unused = await asyncio.to_thread(unused_tunables, candidate, configuration, options, recipe.headers)
         if not unused:
             return recipe
         used = {name: value for name, value in configuration.items() if name not in unused}
-        return self._compiler.recipe(candidate, used, options)
+        return self._with_headers(candidate, used, options, headers)
+
+    def _with_headers(
+        self, candidate: Candidate, configuration: Configuration, options: Sequence[str], headers: Mapping[str, str]
+    ) -> Recipe:
+        """The compiler's recipe, with these headers written beside the source."""
+        recipe = self._compiler.recipe(candidate, configuration, options)
+        return replace(recipe, files={**headers, **recipe.files}) if headers else recipe
 
     def _key(self, candidate: Candidate, recipe: Recipe) -> str:
         """Hash of all that determines the artifact; defines, options and architecture stand in the command."""
