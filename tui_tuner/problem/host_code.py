@@ -37,8 +37,8 @@ OF_PYTORCH = re.compile(r"(?:torch|ATen|c10|THC|THCUNN|TH)/.*")
 """PyTorch's headers, which no compiler of device code has."""
 _NAME_OF_PYTORCH = re.compile(r"\s*using\s+(?:namespace\s+)?(?:\w+\s*=\s*)?(?:torch|at|c10)\b")
 """What gives a name for something of PyTorch's, or for all of it."""
-_INSTANCE = re.compile(r"\s*template\s+[\w\s:*&]*\w+\s*<[^;{}]*\b(?:torch|at|c10)\s*::[^;{}]*")
-"""One of a template for a type of PyTorch's."""
+_INSTANCE = re.compile(r"\s*template\s+(?!<)(?!(?:class|struct|__global__)\b)[^;{}=]*\(")
+"""What has a function of a template built for some types, as the host's callers need it."""
 _LIBRARIES = {
     r"cooperative_groups.*": r"\bcooperative_groups\b",
     r"cub/.*": r"\bcub\s*::",
@@ -163,7 +163,9 @@ def _of_host(include: re.Match[str], directories: Sequence[Path], words: str) ->
     named = {word for groups in _DECLARED.findall(without_bodies(code)) for word in groups}
     named.update(*enumerators(code).values())
     is_idle = any(map(is_of_host_library, needed)) and named.isdisjoint(_WORD.findall(words))
-    return spaces(include.group()) if is_idle else include.group()
+    halves = re.search(r"\b(?:__)?half2?\b", words) and any(one.startswith("cuda_fp16") for one in needed)
+    instead = "#include <cuda_fp16.h>" if halves else spaces(include.group())
+    return instead if is_idle else include.group()
 
 
 def without_bodies(code: str) -> str:
@@ -223,7 +225,7 @@ def _is_class_of_host(head: str, body: str) -> bool:
 
 
 def _is_statement_of_host(statement: str) -> bool:
-    """Whether it is a prototype, data in containers, or a name or an instance that only PyTorch's headers can do."""
+    """Whether it is a prototype, an instance of a template, data in containers or a name for what is PyTorch's."""
     others = (_NAME_OF_PYTORCH, _INSTANCE, _DATA)
     return _is_prototype(statement) or any(one.match(statement) for one in others)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from tui_tuner.problem.draft.host.members import put_in
 from tui_tuner.problem.draft.host.statements import raised
+from tui_tuner.problem.host_code import DIRECTIVE
 from tui_tuner.problem.syntax import closing, list_at, name_in, spaces, split_list
 
 _FUNCTION = re.compile(
@@ -42,6 +43,18 @@ def functions_in(code: str) -> list[HostFunction]:
             end = closing(code, one.end() - 1)
             found.append(HostFunction(one["name"], names, defaults, one.start(), one.end(), end))
     return found
+
+
+def functions_called(code: str, headers: Sequence[str]) -> str:
+    """The functions of headers that code calls, as far as these are the host's."""
+    found = list[str]()
+    for text in headers:
+        for one in functions_in(text):
+            head = text[max(text.rfind(mark, 0, one.start) for mark in ";}") + 1 : one.start]
+            is_called = re.search(rf"(?<![\w.>]){re.escape(one.name)}\s*(?:<[^<>;]*>)?\s*\(", code)
+            if is_called and not re.search(r"__(?:device|global)__", head):
+                found.append(f"{DIRECTIVE.sub('', head)}{text[one.start : one.end]}")
+    return "\n".join(found)
 
 
 def function_at(functions: Sequence[HostFunction], place: int) -> HostFunction | None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 from tui_tuner.problem.conditionals import active_source
@@ -27,6 +29,9 @@ _IN_WARPS = re.compile(r"__(?:shfl|ballot|match|reduce)_\w+|__(?:any|all|activem
 
 _MOST_HEADERS = 200
 _MOST_ABOVE = 6
+_MOST_BESIDE = 64
+_ROOTS = (".git", "setup.py", "setup.cfg", "pyproject.toml", "CMakeLists.txt", "PKG-INFO")
+"""What stands in a project's own directory."""
 
 
 def local_headers(source: str, file: Path) -> list[Path]:
@@ -34,6 +39,22 @@ def local_headers(source: str, file: Path) -> list[Path]:
     around = _around(file)
     names = _LOCAL.findall(device_code(source, tuple(around)))
     return [place / name for name in names if (place := _place_of(name, around)) is not None]
+
+
+def reached_headers(source: str, file: Path) -> list[Path]:
+    """The headers of its project that a file includes, and those that these do."""
+    around, found = _around(file), dict.fromkeys(local_headers(source, file))
+    waiting = [*found]
+    while waiting and len(found) < _MOST_HEADERS:
+        header = waiting.pop(0)
+        places = [header.parent, *around]
+        for name in _LOCAL.findall(header.read_text("utf-8", "replace")):
+            place = _place_of(name, places)
+            other = None if place is None else (place / name).resolve()
+            if other is not None and other not in found:
+                found[other] = None
+                waiting.append(other)
+    return [*found]
 
 
 def text_of_headers(source: str, file: Path, defined: Collection[str]) -> str:
@@ -55,7 +76,7 @@ def text_of_headers(source: str, file: Path, defined: Collection[str]) -> str:
 def header_directories(source: str, file: Path) -> list[Path]:
     """From where the headers of its project are included: by the file itself, and by these headers.
 
-    That is the file's own directory, one above it, or an `include` in one of these.
+    That is the file's own directory, one above it, an `include` in one of these, or in its project one beside them.
     """
     around = _around(file)
     found: list[Path] = []
@@ -81,7 +102,16 @@ def _around(file: Path) -> list[Path]:
     """Where the project of a file may have its headers, the nearest first; never the user's home, or the root."""
     own = file.parent.resolve()
     above = [one for one in (own, *own.parents[:_MOST_ABOVE]) if one not in (Path.home(), Path(own.anchor))]
-    return [own, *(place for one in above for place in (one, one / "include") if place != own)]
+    named = [place for one in above for place in (one, one / "include") if place != own]
+    return list(dict.fromkeys([own, *named, *_beside(above)]))
+
+
+def _beside(above: list[Path]) -> Iterator[Path]:
+    """The directories in these as far as the project goes; none where nothing says how far that is."""
+    root = next((place for place, one in enumerate(above) if any((one / mark).exists() for mark in _ROOTS)), -1)
+    for one in above[: root + 1]:
+        with suppress(OSError):  # one that nobody may list
+            yield from sorted(inner for inner in islice(one.iterdir(), _MOST_BESIDE) if inner.is_dir())
 
 
 def _place_of(name: str, directories: list[Path]) -> Path | None:

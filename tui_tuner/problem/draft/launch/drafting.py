@@ -22,12 +22,13 @@ from tui_tuner.problem.draft.arithmetic.worked_out import (
 )
 from tui_tuner.problem.draft.drafted_launch import DraftedLaunch, Keys
 from tui_tuner.problem.draft.host.build_options import BuildMacro, build_macros
+from tui_tuner.problem.draft.host.functions import functions_called
 from tui_tuner.problem.draft.host.launches import HostLaunch, in_cuda, is_chosen, launches
 from tui_tuner.problem.draft.host.objects import Supposed
 from tui_tuner.problem.draft.host.opencl_launches import opencl_launches
 from tui_tuner.problem.draft.host.program import HostProgram
 from tui_tuner.problem.draft.host.types import deduced, open_type, with_bytes_of_arrays
-from tui_tuner.problem.draft.kernel.device_words import local_headers, words_of_device
+from tui_tuner.problem.draft.kernel.device_words import reached_headers, words_of_device
 from tui_tuner.problem.draft.kernel.guesses import AXES, dimensions, is_flag_alone, size_names
 from tui_tuner.problem.draft.launch.block import DraftedBlock
 from tui_tuner.problem.draft.launch.names import HostedKernel, LaunchNames
@@ -78,11 +79,12 @@ def drafted_launch(
         stated_too: whether large numbers that the kernel's own text states are sizes as well.
         included_with: what the host states before it includes the kernel's file.
     """
-    included = local_headers(source + "\n" + host, file)
+    included = reached_headers(source + "\n" + host, file)
     source, host = in_cuda(source), in_cuda(host)
     headers = [code_only(header.read_text("utf-8", "replace")) for header in included]
     code = with_bytes_of_arrays(code_only(source) + "\n" + code_only(host))
-    program = HostProgram(code, headers, source + "\n" + host)
+    called = functions_called(code, headers)
+    program = HostProgram(f"{code}\n{called}", headers, f"{source}\n{host}\n{called}")
     of_opencl = language == "opencl"
     options = build_macros(program, source) if of_opencl else included_with or {}
     hosted = HostedKernel(signature, program, words_of_device(source, file, signature), options)
