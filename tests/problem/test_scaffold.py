@@ -339,4 +339,12 @@ def test_a_type_that_depends_on_a_macro_is_that_of_the_build(tmp_path, before, d
 def test_branches_are_left_out_where_it_is_certain(source, kept):
     active = active_source(source, {"GIVEN"})
     assert "".join(line for line in active.split("\n") if line.strip().isdecimal()) == kept
+    assert all(active.count(one) == source.count(one) for one in ("#if", "#else", "#endif"))
     assert active.count("\n") == source.count("\n")
+
+
+def test_a_kernel_behind_branches_that_are_left_out_keeps_its_template(tmp_path):
+    file = tmp_path / "k.cu"
+    branches = "#ifdef OTHER\n#define N 1\n#else\n#ifdef THIRD\n#define N 2\n#else\n#define N 3\n#endif // 3\n#endif\n"
+    file.write_text(branches + "/*** it ***/\ntemplate <typename T>\n__global__ void k(T *x) { x[threadIdx.x] = N; }\n")
+    assert 'name = "k<float>"' in scaffold(file, None)

@@ -47,7 +47,9 @@ def active_source(source: str, defined: Collection[str]) -> str:
         is_out = bool(is_open) and is_open[-1].is_out
         kept.append(spaces(source[place : one.start()]) if is_out else source[place : one.start()])
         word, rest = one["word"], one["rest"].strip()
-        place = one.start()
+        is_left_out = is_out and word in ("define", "undef")  # the others stay, so that each has its end
+        kept.append(spaces(source[one.start() : one.end()]) if is_left_out else source[one.start() : one.end()])
+        place = one.end()
         if word in ("if", "ifdef", "ifndef"):
             is_open.append(_Conditional(not is_out, _holds(word, rest, known)))
         elif word == "endif" and is_open:
