@@ -91,3 +91,12 @@ def test_a_number_from_outside_whose_name_says_that_it_is_a_few_is_as_many(tmp_p
         " cudaMalloc(&a, n * 4); cudaMalloc(&b, n * 4); k<<<n / 128, 128>>>(a, b, n, maxRad, most); }\n",
     )
     assert {one.name: one.value for one in problem.arguments[2:]} == {"n": "n", "maxRad": 4, "most": 1}
+
+
+def test_what_is_taken_from_one_is_less_and_a_threshold_is_a_half(tmp_path):
+    problem, _ = drafted(
+        tmp_path,
+        f"__global__ void step(float *p, float *m, int n, float beta1, float iou_threshold, float scale) {{ {ONE}"
+        " if (i < n && p[i] > iou_threshold) { m[i] = beta1 * m[i] + (1.f - beta1) * p[i]; p[i] -= scale * m[i]; } }\n",
+    )
+    assert [one.value for one in problem.arguments if one.dtype == "float32" and one.shape is None] == [0.9, 0.5, 1.5]

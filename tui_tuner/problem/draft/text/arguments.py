@@ -37,6 +37,7 @@ _POSITIVE = "  # between 0 and 1, since negative numbers gave what is no number"
 _FILLS = {"0": "zeros", "1": "ones"}
 _USUAL_FRACTIONS = {
     r"(?i:eps(?:ilon)?|tol(?:erance)?)": "1e-5",
+    r"(?i:p|prob(?:ability)?|.*(?:ratio|thresh(?:old)?|fraction))": "0.5",
     r"(?i:min|low).*|.*(?:_min|Min|_low|Low)": "-2.0",
     r"(?i:max|high).*|.*(?:_max|Max|_high|High)": "2.0",
 }
@@ -339,8 +340,14 @@ def _valued(key: str, name: str, dtype: str | None, draft: Draft) -> tuple[str, 
     is_of_vector = "." in key and name in ("x", "y", "z", "w")  # the w of a colour is no width
     if name in draft.sizes.timed and not (is_float and is_of_vector):
         return f'"{name}"', ""
-    usual = next((number for words, number in _USUAL_FRACTIONS.items() if re.fullmatch(words, name)), "1.5")
-    return usual if is_float else "1", CHECK
+    return _usual_fraction(name, draft.signature.body) if is_float else "1", CHECK
+
+
+def _usual_fraction(name: str, body: str) -> str:
+    """What is taken for a scalar that nobody says: less than one for what the kernel takes from one, as `1 - beta`."""
+    if re.search(rf"(?<![\w.])1(?:\.0*)?f?\)?\s*-\s*{re.escape(name)}\b", body):
+        return "0.9"
+    return next((number for words, number in _USUAL_FRACTIONS.items() if re.fullmatch(words, name)), "1.5")
 
 
 def _fill(parameter: KernelParameter, draft: Draft, *, changed: bool = False) -> str:
