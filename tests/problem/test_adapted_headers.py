@@ -96,7 +96,8 @@ def test_a_kernel_of_an_extension_whose_headers_need_pytorch_runs(tmp_path):
 
 def test_instances_of_templates_and_data_in_containers_are_the_hosts():
     code = device_code(
-        "template void run<at::Half>(int n);\ntemplate void run<float>(int n, S *s);\nstd::vector<int> kept;\n__global__ void k(int *x) { *x = 1; }\n"
+        "template void run<at::Half>(int n);\ntemplate void run<float>(int n, S *s);\nstd::vector<int> kept;\n"
+        "__global__ void k(int *x) { *x = 1; }\n"
         "void run_it() { k<<<1, 1>>>(0); }\n"
     )
     assert "at::" not in code

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 
 from tui_tuner.problem.expression_nodes import ARITHMETIC, COMPARISONS
 
+_LEAST_BLOCK, _MOST_MORE = 16, 2
+"""A divisor that may be a block, and what may be added besides what it is rounded up by."""
+
 
 def has_root(node: ast.expr) -> bool:
     """Whether a root is taken in it."""
@@ -120,7 +123,10 @@ def _rounded_up(node: ast.BinOp) -> ast.expr | None:
 
 
 def _without(left: ast.expr, divisor: ast.expr) -> ast.expr | None:
-    """What `divisor - 1` was added to, in any order, as in `a - 1 + b`; None else, as of `1 + a`, a mean's."""
+    """What `divisor - 1` was added to, in any order, as in `a - 1 + b`; None else, as of `1 + a`, a mean's.
+
+    Of a macro without parentheses around its parameter it is `n + 2` in `n + 2 + 256 - 1`.
+    """
     terms = _terms(left)
     others = [(sign, one) for sign, one in terms if _number(one) is None]
     more = sum(sign * (_number(one) or 0) for sign, one in terms)
@@ -131,12 +137,22 @@ def _without(left: ast.expr, divisor: ast.expr) -> ast.expr | None:
         if added is None:
             return None
         others.remove(added)
-    if more != -1 or number == 1 or not others or others[0][0] < 0 or _number(terms[0][1]) is not None:
+    has_one_less = any(sign < 0 and _number(one) == 1 for sign, one in terms)
+    is_near = has_one_less and (number is None or number >= _LEAST_BLOCK) and abs(more + 1) <= _MOST_MORE
+    if (
+        (more != -1 and not is_near)
+        or number == 1
+        or not others
+        or others[0][0] < 0
+        or _number(terms[0][1]) is not None
+    ):
         return None
     result = others[0][1]
     for sign, one in others[1:]:
         result = ast.BinOp(result, ast.Add() if sign > 0 else ast.Sub(), one)
-    return result
+    if more == -1:
+        return result
+    return ast.BinOp(result, ast.Add() if more > -1 else ast.Sub(), ast.Constant(abs(more + 1)))
 
 
 def _terms(node: ast.expr) -> list[tuple[int, ast.expr]]:
