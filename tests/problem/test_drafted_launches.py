@@ -331,3 +331,25 @@ def test_whole_numbers_that_a_kernel_divides_by_are_never_0(tmp_path, body, low)
     )
     problem, _ = drafted(tmp_path, kernel)
     assert problem.arguments[1].low == low
+
+
+def test_a_macro_of_a_count_of_blocks_without_parentheses_counts_what_it_is_given(tmp_path):
+    problem, _ = drafted(
+        tmp_path,
+        "#define THREADS 256\n#define BLOCKS(N) (N + THREADS - 1) / THREADS\n"
+        "__global__ void k(int *to, long n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i <= n) to[i]++; }\n"
+        "void run(torch::Tensor to) { k<<<BLOCKS(to.numel() + 2), THREADS>>>(to.data_ptr<int>(), to.numel()); }\n",
+    )
+    assert problem.launch.problem_size == ["n + 2"]
+
+
+def test_threads_that_a_kernel_numbers_through_a_grid_of_cooperative_groups_have_any_block(tmp_path):
+    kernel = (
+        "#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n"
+        "__global__ void k(float *x, int n) { auto i = cg::GROUP().thread_rank(); if (i < n) x[i] += 1; }\n"
+        "void run(float *x, int n) { k<<<(n + 255) / 256, 256>>>(x, n); }\n"
+    )
+    free, _ = drafted(tmp_path, kernel.replace("GROUP", "this_grid"))
+    fixed, _ = drafted(tmp_path, kernel.replace("GROUP", "this_thread_block"))
+    assert free.defaults == {"block_size_x": 256}
+    assert fixed.launch.block_size == ["256"]

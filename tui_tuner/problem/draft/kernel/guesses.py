@@ -24,7 +24,7 @@ _LESS_FOR_TESTS = {1: 7, 2: 24, 3: 28}
 _EMULATED_EXTENT = {1: 2**14, 2: 128, 3: 24}
 SMALL = 32
 """A size below is no extent, or cannot be halved."""
-TOLD_APART = re.compile(r"\bthreadIdx\b|\bget_(?:global|local|group)_id\b")
+TOLD_APART = re.compile(r"\bthreadIdx\b|\bget_(?:global|local|group)_id\b|\bthread_(?:rank|index)\s*\(")
 """What a kernel says whose threads do different things."""
 BEFORE_ELEMENT = r"(?:\(\s*(?:\w+\s+)*\w+\s*\)\s*|\w+_cast\s*<[^<>]*>\s*\(\s*|__ldg\s*\(\s*&\s*)?"
 """What may stand before an element that a name is set to."""

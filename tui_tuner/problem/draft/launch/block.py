@@ -24,7 +24,9 @@ from tui_tuner.problem.draft.kernel.parts import has_one_a_block, parts_of
 from tui_tuner.problem.draft.launch.reading import LaunchReading
 from tui_tuner.problem.syntax import name_in
 
-_ASKS = re.compile(r"\bblockDim\b|\bblock_?(?:size|dim)\w*|\b(?:num_threads|size|dim_threads|group_dim|num_tiles)\s*\(")
+_ASKS = re.compile(
+    r"\bblockDim\b|\bthis_grid\b|\bblock_?(?:size|dim)\w*|\b(?:num_threads|size|dim_threads|group_dim|num_tiles)\s*\("
+)
 """What a kernel that may have other blocks says: their extent, or that of a group of CUDA's."""
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _OWN_SHARED = re.compile(r"(?<!\bextern )__shared__")
@@ -190,7 +192,8 @@ class DraftedBlock:
         """Whether the kernel tells the threads of a block apart and nowhere asks how many there are."""
         called = (one for one in self._program.functions if re.search(rf"\b{one.name}\s*\(", self._signature.body))
         texts = [self._body, *(self._program.code[one.start : one.end] for one in called)]
-        return "threadIdx" in texts[0] and not any(_ASKS.search(self._program.without_macros(text)) for text in texts)
+        tells = re.search(r"\bthreadIdx\b|\bthread_(?:rank|index)\b", texts[0]) is not None
+        return tells and not any(_ASKS.search(self._program.without_macros(text)) for text in texts)
 
     def _own_extents(self) -> dict[str, int]:
         """The host's own block, where it is tunable, along the axes that the kernel asks for, or more."""
