@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tui_tuner.problem.draft.arithmetic.c_expressions import NotArithmetic, arithmetic
+from tui_tuner.problem.draft.kernel.casts import without_casts
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
 from tui_tuner.problem.tunables import why_no_size
 
@@ -264,6 +265,7 @@ def _writes(name: str, body: str) -> tuple[int, int]:
     """How often an array is assigned to, and how often changed in place or passed by address."""
     if not name:
         return 0, 0
+    body = without_casts(body)
     cast, aliases = _CAST, _aliases(name, body)
     referred = re.findall(rf"&\s*(\w+)\s*=\s*{re.escape(name)}\s*\[", body)
     declared = rf"\*[^*;=]*=\s*(?:{cast}{re.escape(name)}\b(?!\s*\[)|[(\s]*&[(\s]*{re.escape(name)}\s*\[)"
