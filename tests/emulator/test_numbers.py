@@ -183,3 +183,11 @@ def test_parts_of_a_word_are_worked_on_each_on_its_own(emulator: Bench) -> None:
     for (name, end), found in zip(names, np.asarray(out), strict=True):
         expected = _OF_PARTS[name](a.view(kinds[end]), b.view(kinds[end])).astype(kinds[end])
         assert np.array_equal(found.view(kinds[end]), expected), f"{name}{end}"
+
+
+def test_the_bits_of_a_half_are_read_and_set_as_cuda_names_them(emulator: Bench, load: Load) -> None:
+    x = np.linspace(1, 2, 64, dtype=np.float16)
+    y = (x.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+    out = emulator.run(load("half_bits"), np.zeros(128, np.uint16), x, y, np.int32(64), block=(64, 1, 1))[0]
+    assert (out[::2] == (-x).view(np.uint16)).all()
+    assert (out[1::2] == y).all()

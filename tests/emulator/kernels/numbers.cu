@@ -146,3 +146,15 @@ __global__ void complex_arithmetic(cuDoubleComplex* out, const cuDoubleComplex* 
     out[4] = make_cuDoubleComplex(cuCabs(in[0]), cuCimag(cuConj(in[1])));
     out[5] = cuComplexFloatToDouble(cuCfmaf(make_cuComplex(1, 2), make_cuFloatComplex(3, 4), make_float2(5, 6)));
 }
+
+extern "C" __global__ void half_bits(unsigned short *out, const __half *x, const __nv_bfloat16 *y, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    __half_raw bits = __half_raw(x[i]);
+    bits.x ^= 0x8000;
+    __half negated = __hadd(bits, __float2half(0.0f));
+    __nv_bfloat16_raw others = y[i];
+    out[2 * i] = __half_raw(negated).x;
+    out[2 * i + 1] = others.x;
+}

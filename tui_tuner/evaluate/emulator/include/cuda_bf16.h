@@ -21,6 +21,14 @@ using __nv_bfloat162 = tuner_emulator::SmallPair<__nv_bfloat16>;
 using nv_bfloat16 = __nv_bfloat16;
 using nv_bfloat162 = __nv_bfloat162;
 
+struct __nv_bfloat16_raw {  // the bits alone, as what adds by atomicCAS has them
+    unsigned short x;
+
+    __nv_bfloat16_raw() = default;
+    __nv_bfloat16_raw(__nv_bfloat16 v) : x(v.bits) {}
+    operator __nv_bfloat16() const { return __nv_bfloat16::from_bits(x); }
+};
+
 TUNER_SMALL_FLOAT(__nv_bfloat16, __nv_bfloat162, bfloat16, bfloat162)
 
 inline __nv_bfloat162 __halves2bfloat162(__nv_bfloat16 x, __nv_bfloat16 y) { return {x, y}; }

@@ -32,6 +32,14 @@ using __half2 = tuner_emulator::SmallPair<__half>;
 using half = __half;
 using half2 = __half2;
 
+struct __half_raw {  // the bits alone, as what adds by atomicCAS has them
+    unsigned short x;
+
+    __half_raw() = default;
+    __half_raw(__half v) : x(v.bits) {}
+    operator __half() const { return __half::from_bits(x); }
+};
+
 TUNER_SMALL_FLOAT(__half, __half2, half, half2)
 
 inline __half __float2half_rz(float x) {
