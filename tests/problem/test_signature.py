@@ -199,3 +199,12 @@ def test_the_attributes_of_a_kernel_may_be_a_macro():
 def test_a_function_of_cpp_has_its_namespaces():
     source = "namespace a { namespace b { void f(float *x) { x[0] = 1; } } }\nvoid g(float *x) { x[0] = 1; }"
     assert [in_namespaces(name, source, "c") for name in ("f", "a::b::f", "g")] == ["a::b::f", "a::b::f", "g"]
+
+
+def test_template_arguments_of_the_kernels_namespace_get_it_too():
+    source = (
+        "namespace a { struct Sum {}; template <class T> __device__ T twice(const T &v) { return v + v; }\n"
+        "template <class T, T (*F)(const T &), class Op, int N> __global__ void k(T *x) { x[0] = F(x[N]); } }\n"
+    )
+    assert in_namespaces("k<float, twice<float>, Sum, 4>", source) == "a::k<float, a::twice<float>, a::Sum, 4>"
+    assert in_namespaces("k<float, b::twice, a::Sum, N>", source) == "a::k<float, b::twice, a::Sum, N>"

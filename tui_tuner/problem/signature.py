@@ -155,24 +155,47 @@ def find_kernel(source: str, language: Language, name: str) -> KernelSignature:
 
 @lru_cache(maxsize=32)  # a kernel has one text and many configurations
 def in_namespaces(name: str, source: str, language: Language = "cuda") -> str:
-    """A kernel's name with the namespaces around it, where it is written without; template arguments stay."""
+    """A kernel's name with the namespaces around it, where it is written without.
+
+    Template arguments that stand in the innermost of them get these too.
+    """
     code = code_only(source)
     if "::" in name.partition("<")[0] or "namespace" not in code:
         return name
     for function in functions(parse_code(code, language), code, language):
         if _signature(function, code, language, {}).name == name.partition("<")[0].strip():
-            return "".join(f"{space}::" for space in reversed(list(_namespaces(function, code)))) + name
+            around = list(_namespaces(function))
+            spaces = "".join(f"{_name_of(one, code)}::" for one in reversed(around))
+            bare, opening, arguments = name.partition("<")
+            inside = code[around[0].start_byte : around[0].end_byte] if around else ""
+            return f"{spaces}{bare}{opening}{_of_namespace(arguments, spaces, inside)}"
     return name
 
 
-def _namespaces(function: Node, code: str) -> Iterator[str]:
+def _of_namespace(arguments: str, spaces: str, inside: str) -> str:
+    """Template arguments with the namespaces in front of functions and types that stand in the innermost one."""
+
+    def named(word: re.Match[str]) -> str:
+        is_there = re.search(
+            rf"\b(?:struct|class|enum|using)\s+{word[0]}\b|[\w>&*]\s+{word[0]}\s*\([^;{{}}]*\)\s*\{{", inside
+        )
+        return f"{spaces}{word[0]}" if is_there else word[0]
+
+    return re.sub(r"(?<![\w:])[A-Za-z_]\w*(?!\s*::)", named, arguments) if spaces else arguments
+
+
+def _namespaces(function: Node) -> Iterator[Node]:
     """The named namespaces around a function, the innermost first."""
     parent = function.parent
     while parent is not None:
-        named = parent.child_by_field_name("name") if parent.type == "namespace_definition" else None
-        if named is not None:
-            yield code[named.start_byte : named.end_byte]
+        if parent.type == "namespace_definition" and parent.child_by_field_name("name") is not None:
+            yield parent
         parent = parent.parent
+
+
+def _name_of(namespace: Node, code: str) -> str:
+    named = namespace.child_by_field_name("name")
+    return "" if named is None else code[named.start_byte : named.end_byte]
 
 
 def same_signature(ours: KernelSignature, theirs: KernelSignature) -> str | None:
