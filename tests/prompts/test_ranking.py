@@ -45,7 +45,7 @@ def test_what_is_left_out_is_told():
 def test_a_column_stands_where_some_row_knows_something():
     resources = Resources(registers=40, spill_bytes=0, shared_bytes=1024)
     plain = timed(1, 2.0, resources=resources, share=0.5)
-    held = RankedEvaluation(plain.evaluation, 1, Occupancy(2, 16, 64, ("registers", "warps")), Waves(300, 264, 2, 0.1))
+    held = RankedEvaluation(plain.evaluation, 1, Occupancy(2, 16, 64, ("registers", "warps")), Waves(300, 264, 2))
     lines = ranking([held, timed(2, 4.0)], ["a"], 10).splitlines()
     assert lines[0] == "rank,ms,round,a,registers,spilled_bytes,shared_bytes,occupancy,waves,of_roofline"
     assert lines[1] == "1,2,1,1,40,0,1024,25% by registers+warps,1.14,50%"

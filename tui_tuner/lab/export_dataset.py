@@ -145,7 +145,6 @@ class RunExamples:
 class _SessionFrame:
     """What the events tell about the session as a whole."""
 
-    started: events.SessionStarted | None = None
     device: DeviceInfo | None = None
     given: Evaluation | None = None
     finished: events.SessionFinished | None = None
@@ -153,8 +152,6 @@ class _SessionFrame:
 
     def take(self, event: events.Event) -> None:
         match event:
-            case events.SessionStarted():
-                self.started = event
             case events.DeviceReady():
                 self.device = event.device
             case events.BaselineMeasured(tuned=None):

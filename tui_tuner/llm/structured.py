@@ -10,7 +10,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from tui_tuner.llm import CODE, Message, Reply, Request, Stop, Usage
+from tui_tuner.llm import CODE, Message, Reply, Request, Stop
 from tui_tuner.llm.streams import split_thinking
 from tui_tuner.llm.typed import schema_of
 
@@ -37,12 +37,10 @@ class TypedReply(Generic[T]):
     """A reply that passed every check.
 
     Attributes:
-        usage: of all attempts together.
         transcript: the whole conversation, refused attempts and the final reply included.
     """
 
     value: T
-    usage: Usage
     transcript: tuple[Message, ...]
 
 
@@ -55,18 +53,12 @@ class NoUsableReply(Exception):
 
     Attributes:
         problems: what was wrong with its last one.
-        transcript: the whole conversation.
-        usage: of all attempts together.
         replies: all that it gave.
     """
 
-    def __init__(
-        self, problems: list[str], transcript: tuple[Message, ...], usage: Usage, replies: Sequence[Reply] = ()
-    ) -> None:
+    def __init__(self, problems: list[str], replies: Sequence[Reply]) -> None:
         super().__init__("; ".join(problems))
         self.problems = problems
-        self.transcript = transcript
-        self.usage = usage
         self.replies = tuple(replies)
 
 
@@ -92,7 +84,7 @@ async def ask(
         NoUsableReply: no attempt gave a usable reply.
     """
     request = replace(request, schema=schema_of(reply_type))
-    usage, problems = Usage(), ["no attempt was allowed"]
+    problems = ["no attempt was allowed"]
     replies: list[Reply] = []
     while len(replies) < attempts:
         try:
@@ -100,17 +92,16 @@ async def ask(
         except InVain:
             break
         replies.append(reply)
-        usage += reply.usage
         try:
             value = _value(reply, reply_type, check)
         except Unreadable as error:
             problems = error.problems
         else:
-            return TypedReply(value, usage, (*request.messages, Message("assistant", reply.text)))
+            return TypedReply(value, (*request.messages, Message("assistant", reply.text)))
         if on_refused is not None:
             on_refused(problems)
         request = replace(request, messages=(*request.messages, *_put_back(reply, problems)))
-    raise NoUsableReply(problems, request.messages, usage, replies)
+    raise NoUsableReply(problems, replies)
 
 
 def _value(reply: Reply, reply_type: type[T], check: Callable[[T], list[str]] | None) -> T:

@@ -149,11 +149,11 @@ class _Run:
                 child = await start(Program(command, environment=environment(), output=PIPE, errors=STDOUT))
             except OSError as error:
                 why = f"{command[0]}: {error.strerror}"
-                return RunEnd(self._seconds(), None, False, limit_s, self._log, LogSummary(), why)
+                return RunEnd(self._seconds(), None, False, self._log, LogSummary(), why)
             timed_out = await self._until_the_end(child, file, limit_s)
         self._ration.end()
         seconds = self._seconds()
-        return RunEnd(seconds, child.returncode, timed_out, limit_s, self._log, self._reader.summary(seconds))
+        return RunEnd(seconds, child.returncode, timed_out, self._log, self._reader.summary(seconds))
 
     async def _until_the_end(self, child: Child, file: BinaryIO, limit_s: float | None) -> bool:
         """Whether the time was up."""

@@ -26,7 +26,6 @@ class RunEnd:
         seconds: that it took.
         returncode: exit status; negative for the signal that ended it; None where it could not be started.
         timed_out: whether it was ended because its time was up.
-        limit_s: the time that it had; None where it had all.
         log: the file with all that it printed.
         not_started: why it could not be started; empty where it could.
     """
@@ -34,7 +33,6 @@ class RunEnd:
     seconds: float
     returncode: int | None
     timed_out: bool
-    limit_s: float | None
     log: Path
     said: LogSummary
     not_started: str = ""

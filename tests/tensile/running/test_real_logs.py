@@ -76,7 +76,7 @@ def read(text: str) -> LogSummary:
 
 
 def ended(text: str, status: int) -> RunEnd:
-    return RunEnd(2.0, status, False, None, Path("log"), read(text))
+    return RunEnd(2.0, status, False, Path("log"), read(text))
 
 
 UNHEARD = "Words that nobody has heard before, so long that they go on in one more line of \ntext.\n"
@@ -168,13 +168,13 @@ FINISHED = f"{ANALYSING}{{(256, 128): [1, 4743.85]}}\n{RULE}\n# Finish Analysing
 def test_whatever_ends_the_library_logic_takes_no_results_away(
     text: str, status: int, timed_out: bool, broken: str
 ) -> None:
-    end = RunEnd(2.0, status, timed_out, 2.0, Path("log"), read(HEAD + text))
+    end = RunEnd(2.0, status, timed_out, Path("log"), read(HEAD + text))
     assert (end.has_results, run_failure(end), end.broken_logic) == (True, None, broken)
 
 
 @pytest.mark.parametrize("timed_out", [False, True])
 def test_a_run_that_is_ended_between_size_groups_has_no_results(timed_out: bool) -> None:
-    end = RunEnd(2.0, -9, timed_out, 2.0, Path("log"), read(HEAD + RAN))
+    end = RunEnd(2.0, -9, timed_out, Path("log"), read(HEAD + RAN))
     assert not end.has_results
     assert run_failure(end) is not None
 

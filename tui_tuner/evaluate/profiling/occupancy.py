@@ -95,13 +95,11 @@ class Waves:
         blocks: of the grid.
         resident: blocks that the whole device holds at a time.
         count: rounds in which the blocks run, the last one often not full.
-        tail: part of the device that the last round uses, above 0 to 1.
     """
 
     blocks: int
     resident: int
     count: int
-    tail: float
 
 
 def occupancy(device: DeviceInfo, resources: Resources, threads: int, dynamic_shared: int) -> Occupancy | None:
@@ -165,5 +163,4 @@ def waves(device: DeviceInfo, held: Occupancy, blocks: int) -> Waves | None:
     resident = held.blocks * (device.multiprocessors or 0)
     if resident == 0:
         return None
-    count = math.ceil(blocks / resident)
-    return Waves(blocks, resident, count, (blocks - (count - 1) * resident) / resident)
+    return Waves(blocks, resident, math.ceil(blocks / resident))

@@ -322,6 +322,6 @@ def _how_to_start(
     directory = TemporaryDirectory(prefix="tuner-runner-", ignore_cleanup_errors=True)
     # Confined before it starts: its libraries start threads, and Landlock binds only what comes after it.
     walled = through_launcher(
-        command, read=(*python_places(), PACKAGES, *read), write=(Path(directory.name),), limits=_LIMITS, strict=True
+        command, read=(*python_places(), PACKAGES, *read), write=(Path(directory.name),), limits=_LIMITS
     )
     return walled, driver_environment() | dict.fromkeys(_OWN_DIRECTORY, directory.name), directory

@@ -209,18 +209,18 @@ class Launcher:
 
 
 def through_launcher(
-    command: Sequence[str], *, read: Sequence[Path], write: Sequence[Path], limits: ResourceLimits, strict: bool
+    command: Sequence[str], *, read: Sequence[Path], write: Sequence[Path], limits: ResourceLimits
 ) -> tuple[str, ...]:
     """The command that runs the one given confined; to be started by this process, in a session of its own.
 
-    It ends as that one ends, and takes all that was started with it, even if it is killed itself.
+    It does not run unless it can be confined. It ends as that one ends, and takes all that was started with it, even
+    if it is killed itself.
 
     Args:
         read: what it may read and execute besides the system's programs and libraries.
         write: what it may read and write, device nodes included.
-        strict: whether it must not run unless it can be confined.
     """
-    options = _options(read, write, limits, strict=strict)
+    options = _options(read, write, limits, strict=True)
     return own_command(_LAUNCHER, "main", f"parent={os.getpid()}", *options, "--", *command)
 
 

@@ -174,7 +174,6 @@ class SizeGroup:
 
     Attributes:
         number: in the file, from 0, over all problems.
-        problem: number of its problem.
         place: number among the size groups of its problem; `_NN` in the names of results.
         problem_type: as the file has it.
         parameters: values of each parameter that the file names, in its order; the last one wins where it stands twice.
@@ -183,7 +182,6 @@ class SizeGroup:
     """
 
     number: int
-    problem: int
     place: int
     problem_type: Mapping[str, Any]
     parameters: Mapping[str, tuple[ParameterValue, ...]]

@@ -246,21 +246,21 @@ def _all_groups(root: yaml.MappingNode, file: Path) -> Iterator[SizeGroup]:
     if not found:
         line = None if problems is None else line_of(problems)
         raise ProblemError("BenchmarkProblems holds no size group", file=file, line=line)
-    for number, (problem, place, problem_type, node) in enumerate(found):
+    for number, (_, place, problem_type, node) in enumerate(found):
         if not isinstance(node, yaml.MappingNode):
             raise ProblemError(f"a size group must have keys, it is {short(node)}", file=file, line=line_of(node))
-        yield _size_group(node, mapping_value(problem_type, "ProblemType", file), (number, problem, place), file)
+        yield _size_group(node, mapping_value(problem_type, "ProblemType", file), (number, place), file)
 
 
 def _alternate_group(root: yaml.MappingNode, file: Path, sizes: ProblemSizes) -> SizeGroup:
     """Of the alternate format Tensile reads the problem type and these two sections, and nothing else."""
     parameters, groups = space(root, file)
     problem_type = mapping_value(child(root, "ProblemType"), "ProblemType", file)
-    return SizeGroup(0, 0, 0, problem_type, parameters, groups, sizes, line=line_of(root))
+    return SizeGroup(0, 0, problem_type, parameters, groups, sizes, line=line_of(root))
 
 
 def _size_group(
-    node: yaml.MappingNode, problem_type: Mapping[str, Any], numbers: tuple[int, int, int], file: Path
+    node: yaml.MappingNode, problem_type: Mapping[str, Any], numbers: tuple[int, int], file: Path
 ) -> SizeGroup:
     refuse_dead(node, file)
     parameters, groups = space(node, file)
