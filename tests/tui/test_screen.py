@@ -349,3 +349,13 @@ async def test_the_commands_of_the_result_stand_on_a_line_each(started: Started)
             shown = screen_text(pilot.app)
         assert f"tuner-tui best {run} --apply" in shown
         assert f"tuner-tui replay {run}" in shown
+
+
+async def test_no_cursor_blinks_which_would_draw_a_line_anew_twice_a_second(started: Started) -> None:
+    async with started(ScriptedRun(scripted.running(), stays=True)) as pilot:
+        entry = pilot.app.screen.query_one(SayInput)
+        entry.cursor_blink = True
+        await pilot.press("c")
+        await settled(pilot)
+        assert pilot.app.focused is entry
+        assert not entry.cursor_blink

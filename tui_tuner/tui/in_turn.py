@@ -24,9 +24,10 @@ from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.app import App, ReturnType
 from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
-from textual.events import Callback, Event, Key, Paste, Resize
+from textual.events import Callback, DescendantFocus, Event, Key, Paste, Resize
 from textual.message_pump import MessagePump
 from textual.screen import Screen
+from textual.widgets import Input, TextArea
 
 from tui_tuner.tui.keys import KeyNames, checked_keymap, know_alt_keys, names_of_keys
 from tui_tuner.tui.picture import Picture
@@ -92,6 +93,12 @@ class InTurn(App[ReturnType]):
         """Draw all of it: a shell or another program has written over it, and only what changes is drawn else."""
         self._picture.forget()
         self.refresh(layout=True)
+
+    @on(DescendantFocus)
+    def _still_cursor(self, event: DescendantFocus) -> None:
+        """No blinking: that draws a line anew twice a second, also for a terminal far away."""
+        if isinstance(event.widget, Input | TextArea):
+            event.widget.cursor_blink = False
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
         """Textual 8.2 writes all cells of what it drew; of them those that change are enough."""

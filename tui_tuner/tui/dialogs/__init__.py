@@ -240,11 +240,6 @@ class StepDialog(TypingDialog["StepWords"]):
             detail = clean(self._words.detail)
             yield TextArea(detail, id="step-words", soft_wrap=True, compact=True, placeholder=_DETAIL_AS_IN)
 
-    def on_mount(self) -> None:
-        """No blinking."""
-        self.query_one(Input).cursor_blink = False
-        self.query_one(TextArea).cursor_blink = False
-
     @on(Input.Submitted)
     def action_save(self) -> None:
         """Close with the words; a step without a title is none."""
@@ -281,10 +276,6 @@ class ModelDialog(Dialog[str | None]):
             yield Static(one_line(f"{self._trouble.model}: {in_line(self._trouble.reason)}"), markup=False)
             yield _NameInput(id="model-name", select_on_focus=False, compact=True, placeholder="as in ollama:qwen3")
             yield Static(one_line(", ".join(SPECS)), markup=False, classes="field-name")
-
-    def on_mount(self) -> None:
-        """No blinking."""
-        self.query_one(Input).cursor_blink = False
 
     @on(Input.Submitted)
     def _choose(self, message: Input.Submitted) -> None:

@@ -161,7 +161,6 @@ class ControlDialog(Dialog[Instruction | None]):
     def on_mount(self) -> None:
         """Nothing is to be typed yet."""
         self.query_one(Input).display = self.query_one("#control-fault").display = False
-        self.query_one(Input).cursor_blink = False
 
     @on(OptionList.OptionSelected)
     def _choose(self, message: OptionList.OptionSelected) -> None:

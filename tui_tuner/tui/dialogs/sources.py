@@ -309,7 +309,6 @@ class EditorDialog(TypingDialog[str]):
     def on_mount(self) -> None:
         """Colour the source."""
         area = self.query_one(TextArea)
-        area.cursor_blink = False
         apply_theme(area)
         apply_language(area, self._language)
         if self._failed is not None and self._failed.line is not None:

@@ -45,8 +45,7 @@ class ChatInput(Input):
         """The user sent nothing."""
 
     def on_mount(self) -> None:
-        """No blinking."""
-        self.cursor_blink = False
+        """Nothing is pasted yet."""
         self._pasted: dict[str, str] = {}
 
     def on_paste(self, event: Paste) -> None:

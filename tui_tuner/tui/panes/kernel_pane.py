@@ -122,9 +122,6 @@ beside it; `{review}` shows all panes, and it again, `{facts}` goes there and ba
         """Colour the sources as the theme says, now and after every change of it."""
         super().on_mount()
         self._seek.display = False
-        self._seek.cursor_blink = False
-        for area in self.query(TextArea):
-            area.cursor_blink = False  # a line anew twice a second, also for a terminal far away
         self.app.theme_changed_signal.subscribe(self, lambda _: self._colour())
         self._colour()
 

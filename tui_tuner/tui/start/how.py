@@ -73,7 +73,7 @@ class ModelNameDialog(TypingDialog[str]):
 
     def on_mount(self) -> None:
         """Nothing is wrong yet."""
-        self.query_one(Input).cursor_blink = self.query_one("#model-fault").display = False
+        self.query_one("#model-fault").display = False
 
     @on(Input.Submitted)
     def _take(self, message: Input.Submitted) -> None:
@@ -114,9 +114,7 @@ class How(Vertical):
             picker = _Picker(offered, value=value, allow_blank=False, id=name, compact=True)
             yield _field({"llm": "model"}.get(name, name), picker)
         for name, (label, empty) in _LABELS.items():
-            limit = _Limit(values.get(name, ""), id=name, compact=True, placeholder=empty)
-            limit.cursor_blink = False
-            yield _field(label, limit)
+            yield _field(label, _Limit(values.get(name, ""), id=name, compact=True, placeholder=empty))
 
     def offer(self, found: Found) -> None:
         """Have what was found in the pickers; what is chosen stays so, found or not."""

@@ -116,9 +116,7 @@ class ProblemForm(TypingDialog[FormResult]):
 
     def on_mount(self) -> None:
         """Check it as it stands."""
-        area = self.query_one(TextArea)
-        area.cursor_blink = False
-        apply_theme(area)
+        apply_theme(self.query_one(TextArea))
         self._judge()
 
     @on(TextArea.Changed)

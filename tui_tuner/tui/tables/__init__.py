@@ -328,10 +328,6 @@ class FilterLine(Container):
         yield FilterInput(placeholder=f"{self._words}; Esc shows all", id="filter", compact=True)
         yield Static(id="filter-fault", markup=False)
 
-    def on_mount(self) -> None:
-        """No blinking."""
-        self.input.cursor_blink = False
-
     def open(self) -> None:
         """Let the user type."""
         self.display = True
