@@ -56,6 +56,10 @@ def amended_for(made: Amendments, fault: GivenFault, problem: Problem) -> Amendm
     return None
 
 
+def _kernel_of(problem: Problem) -> KernelSignature:
+    return find_kernel(problem.source_text, problem.language, problem.kernel.name)
+
+
 def _argument(name: str, problem: Problem) -> Argument:
     return next(one for one in problem.arguments if one.name == name)
 
@@ -77,7 +81,7 @@ def _is_flag(name: str, problem: Problem) -> bool:
     """Whether an output of whole numbers is only set to numbers that the text names, and there is another output."""
     others = [one for one in problem.arguments if one.output and not one.one_value and one.name != name]
     own = _argument(name, problem)
-    kernel = find_kernel(problem.source_text, problem.language, problem.kernel.name)
+    kernel = _kernel_of(problem)
     times = len(_set_to_numbers(name, kernel))
     return bool(others) and 0 < times == times_written(name, kernel) and not is_floating(dtype_named(own.dtype))
 
@@ -95,7 +99,7 @@ def _is_status(name: str, problem: Problem) -> bool:
 
 def _is_written(name: str, problem: Problem) -> bool:
     """Whether the kernel's text writes an output, or there is no other."""
-    kernel = find_kernel(problem.source_text, problem.language, problem.kernel.name)
+    kernel = _kernel_of(problem)
     return is_written(name, kernel) or sum(argument.output for argument in problem.arguments) == 1
 
 
@@ -163,7 +167,7 @@ def _stated_of(argument: Argument, problem: Problem) -> tuple[set[str], set[str]
     As N is in `b[row * N + column]` and in `b += steps * N`, which is how long a row is; and M, which the grid divides
     along y, in `a += blockIdx.y * 16 * K`.
     """
-    kernel = find_kernel(problem.source_text, problem.language, problem.kernel.name)
+    kernel = _kernel_of(problem)
     name = re.escape(argument.name)
     said = " ".join(re.findall(rf"\b{name}\s*(?:\[[^][]*\]|\+=[^,;]*[,;)])", kernel.body))
     blocks = dict(re.findall(r"\b(\w+)\s*=\s*blockIdx\s*\.\s*([xyz])\s*;", kernel.body))
@@ -257,7 +261,7 @@ def _may_say_where(one: Argument) -> bool:
 def _of_constant(name: str, problem: Problem) -> str:
     """Of an output that holds one value once the kernel has run, as a flag does that it always clears."""
     lines = _lines_that_set(name, problem)
-    kernel = find_kernel(problem.source_text, problem.language, problem.kernel.name)
+    kernel = _kernel_of(problem)
     if any(one.name == name for one in kernel.parameters) and not _names(name, kernel.body):
         return f"its text does not name '{name}' between its braces, so what it computes is written nowhere"
     if not lines:
@@ -271,7 +275,7 @@ def _of_constant(name: str, problem: Problem) -> str:
 def _lines_that_set(name: str, problem: Problem) -> list[str]:
     """The first lines that set an element of an output to a number that stands there, and to which, in words."""
     code = code_only(problem.source_text)
-    kernel = find_kernel(problem.source_text, problem.language, problem.kernel.name)
+    kernel = _kernel_of(problem)
     begins = max(0, code.find(kernel.body))
     return [
         f"line {code.count(chr(10), 0, begins + one.start()) + 1} sets it to {one[1]}"
@@ -287,7 +291,7 @@ def _set_to_numbers(name: str, kernel: KernelSignature) -> list[re.Match[str]]:
 
 def assigned(problem: Problem) -> set[str]:
     """The arguments that the kernel's text writes."""
-    kernel = find_kernel(problem.source_text, problem.language, problem.kernel.name)
+    kernel = _kernel_of(problem)
     return {one.name for one in kernel.parameters if is_written(one.name, kernel)}
 
 
@@ -301,7 +305,7 @@ def _of_several_types(problem: Problem) -> Iterator[str]:
     """Of arrays of structures whose members no fill can make, as an offset beside a weight."""
     code = code_only(problem.source_text)
     known, aliases = structures(code), type_aliases(code)
-    for parameter in find_kernel(problem.source_text, problem.language, problem.kernel.name).parameters:
+    for parameter in _kernel_of(problem).parameters:
         kind = (type_words(parameter.type_text) or [""])[-1]
         members = known.get(kind)
         is_mixed = members is None or not _are_alike([one.type_text for one in members], aliases)
