@@ -100,7 +100,7 @@ async def test_the_user_may_allow_to_run_where_confinement_is_not_proven(monkeyp
 
 
 def test_the_launcher_runs_nothing_if_confinement_is_demanded_and_the_kernel_has_none(tmp_path):
-    no_landlock = "launcher.confine = lambda **rules: launcher.Confinement(0, False, ())\n"
+    no_landlock = "launcher.confine = lambda **rules: launcher.Confinement(0, False)\n"
 
     done = launched(no_landlock, "/bin/touch", "ran", cwd=tmp_path, options=("strict",))
 

@@ -35,7 +35,7 @@ def pretend(monkeypatch: pytest.MonkeyPatch, namespace: bool, landlock: int, tcp
         monkeypatch,
         "from tui_tuner.evaluate.sandbox.confinement import Confinement; "
         f"executor.leave_network = lambda: {namespace}; "
-        f"executor.confine = lambda **_: Confinement({landlock}, {tcp_refused}, ())",
+        f"executor.confine = lambda **_: Confinement({landlock}, {tcp_refused})",
     )
 
 

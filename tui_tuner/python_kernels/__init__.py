@@ -58,7 +58,7 @@ class KernelOpenRequest(Frame):
         source: the text that the file must have.
         default: the configuration of the kernel as given.
         jobs: builds at once.
-        build_limit_s: how long one build may take.
+        build_limit_s: how long one build may take; as Helion has it.
     """
 
     type: Literal["open"] = "open"

@@ -35,8 +35,6 @@ from tui_tuner.python_kernels import (
 from tui_tuner.python_kernels.client import DEFAULT, KernelClient, KernelProcess, KernelProcessDied, ProcessOptions
 from tui_tuner.text import clean
 
-BUILD_LIMIT_S = 60.0
-"""Time limit of a build, which is Helion's own."""
 UNCONFINED = "none: the kernel's file is your own code and runs in a process of its own"
 
 
@@ -52,7 +50,6 @@ class PythonOptions:
 
     log: Path
     jobs: int
-    build_limit_s: float = BUILD_LIMIT_S
     process: ProcessOptions = DEFAULT
 
 
@@ -74,7 +71,6 @@ class PythonEvaluator:
             default=problem.default_configuration,
             tolerance=problem.tolerance,
             jobs=options.jobs,
-            build_limit_s=options.build_limit_s,
         )
         self._client = KernelClient(partial(KernelProcess.start, options.log, options.process), opening)
 

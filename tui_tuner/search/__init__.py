@@ -25,13 +25,11 @@ class Method:
 
     Attributes:
         name: kernel_tuner's own, for its strategies.
-        description: one line for people.
         takes_start: whether kernel_tuner lets it begin at a given configuration (`x0`).
         options: where they differ from kernel_tuner's own.
     """
 
     name: str
-    description: str
     takes_start: bool = True
     options: Mapping[str, str | int | float] = field(default_factory=dict)
 
@@ -41,29 +39,28 @@ SURROGATE = "surrogate"
 DEFAULT_METHOD = SURROGATE
 
 _METHODS = (
-    Method(BRUTE_FORCE, "every valid configuration, as far as the budget goes"),
-    Method(SURROGATE, "Gaussian processes that learn the time and what fails; for spaces of any size"),
-    Method("random_sample", "a random sample of the valid configurations", takes_start=False),
-    Method("hybrid_vndx", "variable neighbourhood descent with a nearest-neighbour surrogate", takes_start=False),
-    Method("adaptive_tabu_greywolf", "grey wolf pack with a tabu list and random jumps", takes_start=False),
+    Method(BRUTE_FORCE),
+    Method(SURROGATE),
+    Method("random_sample", takes_start=False),
+    Method("hybrid_vndx", takes_start=False),
+    Method("adaptive_tabu_greywolf", takes_start=False),
     Method(
         "bayes_opt",
-        "Bayesian optimisation with a Gaussian process",
         takes_start=False,
         options={"method": "multi-fast"},  # its own default, multi-ultrafast, decides by the clock
     ),
-    Method("genetic_algorithm", "genetic algorithm that keeps to the restrictions"),
-    Method("diff_evo", "differential evolution"),
-    Method("pso", "particle swarm optimisation"),
-    Method("firefly_algorithm", "firefly algorithm"),
-    Method("simulated_annealing", "simulated annealing"),
-    Method("dual_annealing", "SciPy's dual annealing"),
-    Method("basinhopping", "SciPy's basin hopping around a local minimiser"),
-    Method("minimize", "one of SciPy's local minimisers; ends when it has converged"),
-    Method("mls", "multi-start local search that moves to the best neighbour"),
-    Method("greedy_mls", "multi-start local search that moves to the first better neighbour"),
-    Method("ordered_greedy_mls", "greedy multi-start local search, tunables in their given order"),
-    Method("greedy_ils", "iterated local search: climb, perturb, climb again"),
+    Method("genetic_algorithm"),
+    Method("diff_evo"),
+    Method("pso"),
+    Method("firefly_algorithm"),
+    Method("simulated_annealing"),
+    Method("dual_annealing"),
+    Method("basinhopping"),
+    Method("minimize"),
+    Method("mls"),
+    Method("greedy_mls"),
+    Method("ordered_greedy_mls"),
+    Method("greedy_ils"),
 )
 METHODS: dict[str, Method] = {method.name: method for method in _METHODS}
 

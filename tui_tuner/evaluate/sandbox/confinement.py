@@ -96,12 +96,10 @@ class Confinement(NamedTuple):
     Attributes:
         abi: version of Landlock, 0 where the kernel has none and nothing is confined.
         tcp_refused: whether TCP connections are refused.
-        skipped: paths that are not there and so carry no rule.
     """
 
     abi: int
     tcp_refused: bool
-    skipped: tuple[str, ...]
 
 
 def abi_version() -> int:
@@ -123,7 +121,7 @@ def confine(*, read: Sequence[Path | str], write: Sequence[Path | str] = ()) -> 
     """
     abi = abi_version()
     if abi == 0:
-        return Confinement(0, False, ())
+        return Confinement(0, False)
     rights = (1 << _KNOWN_RIGHTS.get(abi, 16)) - 1
     refuse_tcp = abi >= 4
     attributes = _RulesetAttributes(
@@ -131,21 +129,20 @@ def confine(*, read: Sequence[Path | str], write: Sequence[Path | str] = ()) -> 
     )
     ruleset = _checked("create", _CREATE_RULESET, ctypes.byref(attributes), ctypes.c_size_t(24), ctypes.c_uint32(0))
     try:
-        skipped = _allow(ruleset, read, _READ & rights) + _allow(ruleset, write, _WRITE & rights)
+        _allow(ruleset, read, _READ & rights)
+        _allow(ruleset, write, _WRITE & rights)
         _restrict(ruleset)
     finally:
         os.close(ruleset)
-    return Confinement(abi, refuse_tcp, skipped)
+    return Confinement(abi, refuse_tcp)
 
 
-def _allow(ruleset: int, paths: Iterable[Path | str], rights: int) -> tuple[str, ...]:
-    """Add one rule a path and return the paths that cannot be opened."""
-    skipped = []
+def _allow(ruleset: int, paths: Iterable[Path | str], rights: int) -> None:
+    """Add one rule a path; one that cannot be opened needs none."""
     for path in paths:
         try:
             descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
         except OSError:
-            skipped.append(os.fspath(path))
             continue
         try:
             is_directory = stat.S_ISDIR(os.fstat(descriptor).st_mode)
@@ -153,7 +150,6 @@ def _allow(ruleset: int, paths: Iterable[Path | str], rights: int) -> tuple[str,
             _checked("rule", _ADD_RULE, ruleset, _RULE_PATH_BENEATH, ctypes.byref(rule), ctypes.c_uint32(0))
         finally:
             os.close(descriptor)
-    return tuple(skipped)
 
 
 def _restrict(ruleset: int) -> None:

@@ -19,7 +19,6 @@ class CudaError(Exception):
     def __init__(self, code: int, call: str) -> None:
         super().__init__(f"{call}: {describe(code)}")
         self.code = code
-        self.call = call
 
 
 class CudaCode(NamedTuple):
