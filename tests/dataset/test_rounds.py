@@ -9,7 +9,8 @@ import pytest
 from tests.dataset.runs import exported, record
 from tests.session.fakes import PROBLEM
 from tui_tuner.evaluate.results import Comparison, Evaluation, Failure, FailureKind, Timing
-from tui_tuner.lab.attribution import Attribution, assigned, proposals_in
+from tui_tuner.lab.attribution import Attribution, assigned
+from tui_tuner.memory import proposals_in
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Launch
 from tui_tuner.session import events

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -19,16 +18,13 @@ from tui_tuner.lab.dataset_example import (
     RoundChoices,
     StepOutcome,
 )
-from tui_tuner.llm.streams import split_thinking
-from tui_tuner.llm.structured import json_text
+from tui_tuner.memory import PROPOSING, proposals_in
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
 from tui_tuner.session import events
 from tui_tuner.session.events import PromptSent, ReplyReceived
+from tui_tuner.strategies.round_question import means
 from tui_tuner.strategies.steps import Factor, Step, StepState
-
-ROUNDS = frozenset({"first_configurations", "more_configurations"})
-"""Purposes of the calls whose replies propose configurations."""
 
 Proposed = Mapping[str, object]
 _SETTLED = frozenset(StepState) - {StepState.PROPOSED, StepState.AWAITING, StepState.RUNNING}
@@ -40,16 +36,6 @@ class AssignedRound:
 
     origins: list[Origin | None]
     choices: RoundChoices
-
-
-def proposals_in(text: str) -> list[Proposed]:
-    """The configurations of a reply in their order; none where it cannot be read."""
-    try:
-        content = json.loads(json_text(split_thinking(text)[0]))
-    except ValueError:
-        return []
-    listed = content.get("configurations") if isinstance(content, dict) else None
-    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
 
 
 def assigned(
@@ -109,16 +95,11 @@ def _repair(
 def _means(proposal: Proposed, configuration: Configuration) -> bool:
     """Whether a proposal is this configuration; values that it leaves out are those the session filled in."""
     given = [name for name in configuration if proposal.get(name) is not None]
-    return bool(given) and all(_same(proposal[name], configuration[name]) for name in given)
+    return bool(given) and all(means(proposal[name], configuration[name]) for name in given)
 
 
 def _alike(proposal: Proposed, configuration: Configuration) -> int:
-    return sum(_same(proposal.get(name), value) for name, value in configuration.items())
-
-
-def _same(proposed: object, value: object) -> bool:
-    """Equal, or the same in other letters: 64.0 or "64" for 64, true for 1."""
-    return proposed == value or str(proposed).strip().lower() == str(value).lower()
+    return sum(means(proposal.get(name), value) for name, value in configuration.items())
 
 
 @dataclass
@@ -152,7 +133,7 @@ class ModelCall:
     @property
     def is_round(self) -> bool:
         """Whether the reply proposes configurations."""
-        return self.sent.purpose in ROUNDS
+        return self.sent.purpose in PROPOSING
 
     def add(self, evaluation: Evaluation, origin: Origin) -> None:
         """Count an evaluation as one of this reply."""

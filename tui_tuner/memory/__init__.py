@@ -196,20 +196,20 @@ def _read(content: Any) -> Reply | None:  # noqa: ANN401  # a column of SQLite h
 
 
 def _configurations(reply: Reply | None, tunables: Mapping[str, Sequence[Value]]) -> Iterator[Configuration]:
-    for proposed in [] if reply is None else _proposed(reply):
-        if isinstance(proposed, dict):
-            chosen = {name: _value(proposed.get(name), values) for name, values in tunables.items()}
-            if None not in chosen.values():
-                yield {name: value for name, value in chosen.items() if value is not None}
+    for proposed in [] if reply is None else proposals_in(reply.text):
+        chosen = {name: _value(proposed.get(name), values) for name, values in tunables.items()}
+        if None not in chosen.values():
+            yield {name: value for name, value in chosen.items() if value is not None}
 
 
-def _proposed(reply: Reply) -> list[Any]:
+def proposals_in(text: str) -> list[Mapping[str, object]]:
+    """The configurations of a reply in their order; none where it cannot be read."""
     try:
-        content = json.loads(json_text(split_thinking(reply.text)[0]))
+        content = json.loads(json_text(split_thinking(text)[0]))
     except (ValueError, RecursionError):
         return []
-    proposed = content.get("configurations") if isinstance(content, dict) else None
-    return proposed if isinstance(proposed, list) else []
+    listed = content.get("configurations") if isinstance(content, dict) else None
+    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
 
 
 def _value(given: object, values: Sequence[Value]) -> Value | None:

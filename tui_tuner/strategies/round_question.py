@@ -305,7 +305,7 @@ class Chooser:
             value = proposal.get(name)
             if len(values) == 1 or not isinstance(value, bool | int | float | str):
                 value = values[0] if len(values) == 1 else self._best[name]
-            wanted[name] = next((listed for listed in values if _means(value, listed)), value)
+            wanted[name] = next((listed for listed in values if means(value, listed)), value)
         return wanted
 
     def _words(self, configuration: Configuration) -> str:
@@ -313,6 +313,6 @@ class Chooser:
         return configuration_words(free)
 
 
-def _means(value: Value, listed: Value) -> bool:
+def means(value: object, listed: Value) -> bool:
     """Whether a value is the listed one in other letters: 64.0 or "64" for 64, true for 1."""
     return value == listed or str(value).strip().lower() == str(listed).lower()
