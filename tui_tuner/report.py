@@ -24,12 +24,11 @@ from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.library import LibraryTime
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.format import factor_in_lines, time_words
+from tui_tuner.journal.reading import RESULT
 from tui_tuner.problem.candidate import Candidate, geometry
 from tui_tuner.problem.model import Configuration, Launch, Problem, Value
 from tui_tuner.resources import write_whole
 from tui_tuner.text import flattened
-
-FILE = "result.json"
 
 
 class SessionOutcome(BaseModel):
@@ -98,7 +97,7 @@ class SessionOutcome(BaseModel):
 
     def write(self, directory: Path) -> Path:
         """Write result.json, whole or not at all."""
-        path = directory / FILE
+        path = directory / RESULT
         write_whole(path, self.model_dump_json(indent=2) + "\n")
         return path
 

@@ -77,7 +77,7 @@ class Story:
 
     def result(self, event: events.SessionFinished) -> str:
         """The result in words."""
-        lines = [f"{event.status.replace('_', ' ')}: {event.reason}", *self._subject.result(event)]
+        lines = [event.words, *self._subject.result(event)]
         if event.model_fault:
             lines.append(f"model     was of no use: {in_line(event.model_fault)}")
         calls = counted_in_lines(event.model_calls, "model call")

@@ -19,10 +19,11 @@ from tui_tuner.errors import DeviceError, ExitCode, ProblemError, SettingsError
 from tui_tuner.evaluate.evaluator import in_both_turns, verdict
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Failure, Timing
 from tui_tuner.format import interval_words, time_unit, time_words
+from tui_tuner.journal.reading import RESULT
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.inputs import label_of, test_sizes
 from tui_tuner.problem.model import Problem
-from tui_tuner.report import FILE, SessionOutcome, problem_key
+from tui_tuner.report import SessionOutcome, problem_key
 from tui_tuner.text import tell
 
 DELTA = 0.01
@@ -195,7 +196,7 @@ def _read(path: Path) -> SessionOutcome:
     Raises:
         SettingsError: there is none, or it is none.
     """
-    file = path / FILE if path.is_dir() else path
+    file = path / RESULT if path.is_dir() else path
     try:
         return SessionOutcome.model_validate_json(file.read_bytes())
     except OSError as error:

@@ -27,10 +27,10 @@ from tui_tuner.format import (
     time_words,
 )
 from tui_tuner.headless import ApproveAll
-from tui_tuner.journal.reading import header_of
+from tui_tuner.journal.reading import RESULT, header_of
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.model import Problem
-from tui_tuner.report import FILE, SessionOutcome, count_builds, count_failures, title_of
+from tui_tuner.report import SessionOutcome, count_builds, count_failures, title_of
 from tui_tuner.session import events
 from tui_tuner.session.run_directory import RunDirectory
 from tui_tuner.strategies.steps import UNCHANGED, Factor, Step
@@ -140,7 +140,7 @@ def outcome_of(run: Path) -> SessionOutcome | None:
     Raises:
         JournalError: it is another version's, or cannot be read.
     """
-    file = run / FILE
+    file = run / RESULT
     try:
         return SessionOutcome.model_validate_json(file.read_bytes())
     except FileNotFoundError:
@@ -256,10 +256,14 @@ def summary_lines(told: ToldRun) -> Iterator[str]:
             said = counted_in_lines(counts[candidate.id], "evaluation")
             yield f"{'kernel':<9} {candidate.id}  {title_of(candidate)}, {said}"
     failed = "".join(f", {number} {kind}" for kind, number in outcome.failures.items())
-    calls = f"{counted_in_lines(outcome.model_calls, 'model call')}{cost_in_lines(outcome.cost)}"
-    yield f"{'effort':<9} {counted_in_lines(outcome.evaluations, 'evaluation')}{failed}, {calls}"
+    yield f"{'effort':<9} {counted_in_lines(outcome.evaluations, 'evaluation')}{failed}, {calls_words(outcome)}"
     yield f"{'took':<9} {duration(outcome.elapsed_s)}, strategy {outcome.strategy}, {outcome.model or 'no model'}"
     yield f"{'in':<9} {told.run.path}"
+
+
+def calls_words(outcome: SessionOutcome) -> str:
+    """How often the model was asked, and the price of that."""
+    return f"{counted_in_lines(outcome.model_calls, 'model call')}{cost_in_lines(outcome.cost)}"
 
 
 def steps_of(told: ToldRun) -> list[Step]:

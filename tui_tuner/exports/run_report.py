@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from tui_tuner.evaluate.profiling.roofline import roofline
 from tui_tuner.evaluate.results import Evaluation
-from tui_tuner.exports import ToldRun, steps_of
+from tui_tuner.exports import ToldRun, calls_words, steps_of
 from tui_tuner.exports.blocks import Block, CodeBlock, FactList, Heading, Paragraph, Plot, Table
 from tui_tuner.format import (
     configuration_words,
-    cost_in_lines,
     counted_in_lines,
     duration,
     factor_in_lines,
@@ -313,7 +312,7 @@ def _verified(told: ToldRun) -> Iterator[Block]:
 def _environment(told: ToldRun) -> Iterator[Block]:
     outcome, device, options = told.outcome, told.device, told.run.options
     yield Heading("Environment")
-    calls = f"{counted_in_lines(outcome.model_calls, 'model call')}{cost_in_lines(outcome.cost)}"
+    calls = calls_words(outcome)
     rows = [
         ("device", f"{device.name} ({device.kind} {device.architecture})".replace(" )", ")")),
         ("driven by", device.backend),

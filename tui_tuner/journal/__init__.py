@@ -21,6 +21,7 @@ from typing import Any
 
 from tui_tuner.errors import JournalError
 from tui_tuner.journal.reading import (
+    RESULT,
     VERSION,
     JournalContent,
     Record,
@@ -32,7 +33,7 @@ from tui_tuner.journal.reading import (
 )
 from tui_tuner.text import is_utf8
 
-_RESULTS = ("result.json", "best.*")
+_RESULTS = (RESULT, "best.*")
 _BESIDE = frozenset({"builds", "kernels", "live", "runner.log"})
 """What a run puts beside its journal before anything came of it."""
 

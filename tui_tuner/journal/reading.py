@@ -22,6 +22,8 @@ from tui_tuner.resources import __version__
 
 VERSION = 1
 FILE = "journal.jsonl"
+RESULT = "result.json"
+"""Beside it: what came of the session."""
 ELAPSED = "elapsed"
 """Key of the header for the seconds that something before the session took of its time, as a model's draft."""
 RUNS = Path("tuner-runs")

@@ -15,9 +15,8 @@ from typing import Any
 
 from tui_tuner.errors import JournalError
 from tui_tuner.journal import Journal
-from tui_tuner.journal.reading import FILE, JournalContent, read_journal
+from tui_tuner.journal.reading import FILE, RESULT, JournalContent, read_journal
 
-RESULT = "result.json"
 STOPPED = "stopped by hand"
 """The reason that the result of a session has which the user stopped; a resume goes on."""
 GOES_ON = ("resumable", "stopped")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal, Protocol
@@ -35,6 +35,11 @@ class Request:
     messages: tuple[Message, ...]
     schema: dict[str, Any] | None = None
     max_tokens: int = 8192
+
+
+def prompt_text(messages: Sequence[Message]) -> str:
+    """A conversation as one text, each message under its role."""
+    return "\n\n".join(f"[{message.role}]\n{message.content}" for message in messages)
 
 
 @dataclass(frozen=True)

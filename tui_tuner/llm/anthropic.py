@@ -12,14 +12,13 @@ from tui_tuner.llm import Chunk, ModelSettings, Request, Stop, Way, shown
 from tui_tuner.llm.errors import Service, TransportError, connection_fault, refuse_page, status_fault
 from tui_tuner.llm.prices import Counts, usage
 from tui_tuner.llm.streams import Pace
-from tui_tuner.llm.typed import TOOL, TOOL_DESCRIPTION, Calls, HttpBackend, Ladder, reached, worded
+from tui_tuner.llm.typed import PACE, TOOL, TOOL_DESCRIPTION, Calls, HttpBackend, Ladder, reached, worded
 
 if TYPE_CHECKING:
     from anthropic import AsyncStream
     from anthropic.types import RawContentBlockDeltaEvent, RawMessageStreamEvent
 
 _URL = "https://api.anthropic.com"
-_PACE = Pace(first_s=600, between_s=90)
 _STOPS = {
     "end_turn": Stop.COMPLETE,
     "stop_sequence": Stop.COMPLETE,
@@ -57,7 +56,7 @@ class AnthropicBackend(HttpBackend):
     """
 
     def __init__(
-        self, model: str, key: str, settings: ModelSettings, url: str | None = None, pace: Pace = _PACE
+        self, model: str, key: str, settings: ModelSettings, url: str | None = None, pace: Pace = PACE
     ) -> None:
         try:
             import anthropic

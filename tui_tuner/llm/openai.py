@@ -12,7 +12,7 @@ from tui_tuner.llm import Chunk, ModelSettings, Request, Stop, Usage, Way, host_
 from tui_tuner.llm.errors import Service, TransportError, connection_fault, refuse_page, status_fault
 from tui_tuner.llm.prices import Counts, estimated_usage, usage
 from tui_tuner.llm.streams import Pace
-from tui_tuner.llm.typed import Calls, HttpBackend, Ladder, function_tool, reached, worded
+from tui_tuner.llm.typed import PACE, Calls, HttpBackend, Ladder, function_tool, reached, worded
 
 if TYPE_CHECKING:
     from openai import AsyncStream
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from openai.types.chat import ChatCompletionChunk
     from openai.types.chat.chat_completion_chunk import ChoiceDelta
 
-_PACE = Pace(first_s=600, between_s=90)  # a reasoning model may think for minutes before its first word
 _STOPS = {
     "stop": Stop.COMPLETE,
     "tool_calls": Stop.COMPLETE,
@@ -66,7 +65,7 @@ class OpenAIBackend(HttpBackend):
     """
 
     def __init__(
-        self, model: str, key: str | None, settings: ModelSettings, dialect: Dialect = OPENAI, pace: Pace = _PACE
+        self, model: str, key: str | None, settings: ModelSettings, dialect: Dialect = OPENAI, pace: Pace = PACE
     ) -> None:
         try:
             import httpx2

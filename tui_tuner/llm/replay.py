@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from tui_tuner.errors import JournalError, ModelError, UserError
 from tui_tuner.journal.reading import Record, journal_of, read_journal
-from tui_tuner.llm import Backend, Chunk, Message, Reply, Request, Stop, Usage
+from tui_tuner.llm import Backend, Chunk, Message, Reply, Request, Stop, Usage, prompt_text
 from tui_tuner.llm.streams import closing
 
 NOTICE = "a cached reply to the very same prompt: it cost nothing"
@@ -156,7 +156,7 @@ class RecordedRequest(BaseModel):
     @property
     def prompt(self) -> str:
         """The messages as one text, as the event of the prompt has it."""
-        return "\n\n".join(f"[{message.role}]\n{message.content}" for message in self.messages)
+        return prompt_text(self.messages)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ Send = Callable[[Request, Way], AsyncIterator[Chunk]]
 """One request, asked in one way."""
 
 CONNECT_S = 5
+PACE = Pace(first_s=600, between_s=90)
+"""Of services: a reasoning model may think for minutes before its first word."""
 _ASKED_BY = {
     Way.SCHEMA: "JSON by schema",
     Way.FORCED_TOOL: "tool calls",

@@ -249,6 +249,11 @@ class SessionFinished(Event):
     model_fault: str = ""
     result: str | None = None
 
+    @property
+    def words(self) -> str:
+        """A line of the story."""
+        return f"{self.status.replace('_', ' ')}: {self.reason}"
+
 
 __all__ = [
     "CHANGES",

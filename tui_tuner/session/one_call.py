@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from tui_tuner.errors import ModelError
 from tui_tuner.journal.recall import Recall
-from tui_tuner.llm import Backend, Chunk, Reply, Request, Stop
+from tui_tuner.llm import Backend, Chunk, Reply, Request, Stop, prompt_text
 from tui_tuner.llm.errors import TransportError
 from tui_tuner.llm.lacking import lacking, way_out
 from tui_tuner.llm.prices import estimate_messages
@@ -68,7 +68,7 @@ class Calls:
     def tell_sent(self, asked: Asked) -> None:
         """Tell what is asked."""
         request = asked.request
-        text = "\n\n".join(f"[{message.role}]\n{message.content}" for message in request.messages)
+        text = prompt_text(request.messages)
         tokens = estimate_messages(request.messages)
         self._emit(events.PromptSent(call=asked.number, purpose=request.purpose, text=text, tokens=tokens))
 

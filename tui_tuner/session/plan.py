@@ -215,7 +215,6 @@ def _place(told: dict[str, Any]) -> tuple[int, int]:
 
 
 Emit = Callable[[events.Event], None]
-_UNDER_WAY = (StepState.AWAITING, StepState.RUNNING)
 
 
 class Plan:
@@ -246,16 +245,19 @@ class Plan:
 
     def proposed(self) -> list[Step]:
         """The steps still to come, in their order."""
-        return [step for i in self._order if (step := self._steps[i]).state is StepState.PROPOSED]
+        return self._in(StepState.PROPOSED)
 
     def accepted(self) -> list[Step]:
         """The steps that made a new best, in their order."""
-        return [step for i in self._order if (step := self._steps[i]).state is StepState.ACCEPTED]
+        return self._in(StepState.ACCEPTED)
 
     @property
     def under_way(self) -> list[Step]:
         """The steps that are begun and not done."""
-        return [step for i in self._order if (step := self._steps[i]).state in _UNDER_WAY]
+        return self._in(StepState.AWAITING, StepState.RUNNING)
+
+    def _in(self, *states: StepState) -> list[Step]:
+        return [step for i in self._order if (step := self._steps[i]).state in states]
 
     def give_up(self, reason: str) -> None:
         """Skip whatever is not done."""

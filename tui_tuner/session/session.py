@@ -8,13 +8,14 @@ from contextlib import suppress
 from tui_tuner.errors import UserError
 from tui_tuner.evaluate.evaluator import Evaluator, MachineReport
 from tui_tuner.evaluate.profiling.bottleneck import diagnosis
+from tui_tuner.journal.reading import RESULT
 from tui_tuner.journal.recall import RecordEnds
 from tui_tuner.llm import Backend
 from tui_tuner.memory import Memory
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.inputs import array_bytes, label_of
 from tui_tuner.problem.model import Test
-from tui_tuner.report import FILE, SessionOutcome
+from tui_tuner.report import SessionOutcome
 from tui_tuner.search import DEFAULT_METHOD, methods_of
 from tui_tuner.session.conversation import Models
 from tui_tuner.session.effects import SessionEffects
@@ -252,7 +253,7 @@ class Session(EventStream):
             outcome = self._keep_best(reason) or self._told_so_far(reason)
         if outcome is None:
             return super()._interrupted(reason)
-        result = str(self._run.path / FILE) if self._run.journal.writable else None
+        result = str(self._run.path / RESULT) if self._run.journal.writable else None
         given, best = outcome.baseline.timing, outcome.best.timing
         if given is None or best is None or outcome.best == outcome.baseline:
             return self._finished("interrupted", reason, result=result)

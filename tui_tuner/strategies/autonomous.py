@@ -31,6 +31,7 @@ from tui_tuner.strategies.planning import (
     ask_if_valid,
 )
 from tui_tuner.strategies.rewriting import (
+    ENABLING_FROM,
     StartingPoint,
     StepBrief,
     best_so_far,
@@ -52,8 +53,6 @@ _ASKED_ON_UP_TO = 3
 """Sessions that began with a wording up to this go on when the best is at the roofline."""
 _VALIDATED_UP_TO = 8
 """Sessions that began with a wording up to this validate each step, whatever is chosen."""
-ENABLING_FROM = 0.5
-"""An enabling step may make the kernel this much slower by itself: down to half the speed."""
 
 
 class AutonomousStrategy(AdvisedStrategy):

@@ -26,6 +26,7 @@ from tui_tuner.prompts import question, render
 from tui_tuner.strategies.base import Effects, ModelFailed, StepSkipped
 from tui_tuner.strategies.history import UNANSWERED, Outcome, history_facts
 from tui_tuner.strategies.rewriting import (
+    ENABLING_FROM,
     StartingPoint,
     StepBrief,
     best_so_far,
@@ -38,8 +39,6 @@ from tui_tuner.strategies.single_step import ModelStrategy, nearness, share_of, 
 from tui_tuner.strategies.step_lists import default_steps, steps_prompt, unfit
 from tui_tuner.strategies.steps import Step, StepState
 
-ENABLING_FROM = 0.5
-"""A step that others depend on may make the kernel this much slower by itself: down to half the speed."""
 AHEAD = 4
 """Steps that follow and are judged together with one, as none of them changes the kernel where it is skipped."""
 _ONE_BY_ONE_UP_TO = 10

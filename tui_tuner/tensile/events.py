@@ -10,7 +10,7 @@ from pydantic_core import to_json
 
 from tui_tuner.session.events import Event
 from tui_tuner.tensile.document import BenchmarkConfiguration
-from tui_tuner.tensile.outcome import RoundOutcome, Winner
+from tui_tuner.tensile.outcome import RoundOutcome, Winner, outcome_words, round_words
 
 _LAUNCH: dict[str, Any] = {
     "problem_size": [1],
@@ -94,6 +94,11 @@ class BenchmarkFinished(Event):
     round: int
     candidate: str
     outcome: RoundOutcome
+
+    @property
+    def words(self) -> str:
+        """A line of the story."""
+        return f"{round_words(self.round)}: {outcome_words(self.outcome)}"
 
 
 class WinnersChanged(Event):

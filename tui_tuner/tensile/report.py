@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from tui_tuner.format import counted, duration, factor, factor_in_lines
-from tui_tuner.report import FILE
+from tui_tuner.journal.reading import RESULT
 from tui_tuner.session.events import Event, SessionFinished
 from tui_tuner.tensile.document import value_text
 from tui_tuner.tensile.events import BenchmarkFinished, BenchmarkOutput, BenchmarkStarted, WinnersChanged
@@ -20,7 +20,6 @@ from tui_tuner.tensile.outcome import (
     gflops_words,
     mean_gain,
     mean_speed,
-    outcome_words,
     round_words,
     size_text,
     values_words,
@@ -82,7 +81,7 @@ class TensileOutcome(BaseModel):
 
     def write(self, directory: Path) -> Path:
         """Write result.json."""
-        path = directory / FILE
+        path = directory / RESULT
         path.write_text(self.model_dump_json(indent=2) + "\n", encoding="utf-8")
         return path
 
@@ -188,7 +187,7 @@ class TensileStory:
                 return self._printed(event)
             case BenchmarkFinished():
                 self._ended.append(event.outcome)
-                return f"{round_words(event.round)}: {outcome_words(event.outcome)}"
+                return event.words
             case WinnersChanged():
                 self._winners = event.winners
                 return self._best(event)

@@ -21,7 +21,6 @@ from tui_tuner.tensile.outcome import (
     SizeOutcome,
     Winner,
     gflops_words,
-    outcome_words,
     round_words,
     size_text,
     values_words,
@@ -118,7 +117,7 @@ about a row.
         """How a run ended; of a failed one what Tensile said last is folded."""
         if not isinstance(event, BenchmarkFinished):
             return None
-        text, failure = f"{round_words(event.round)}: {outcome_words(event.outcome)}", event.outcome.failure
+        text, failure = event.words, event.outcome.failure
         if failure is not None and failure.detail:
             return Fold(f"! {text}", failure.detail, classes="entry")
         return note_entry(text, warning=failure is not None)

@@ -94,13 +94,13 @@ def _instruction_of(solution: Mapping[str, object]) -> tuple[object, ...]:
     return solution.get(INSTRUCTION), in_m, solution.get("MIWaveTile"), solution.get("MIWaveGroup")
 
 
-_NAMES = frozenset({"SolutionIndex", "SolutionNameMin", "KernelNameMin"})
+NAMES_OF_SOLUTION = frozenset({"SolutionIndex", "SolutionNameMin", "KernelNameMin"})
 """Entries of a solution that depend on what else is in its file."""
 
 
 def digest(solution: Mapping[str, object]) -> str:
     """A digest that is the same for the same solution, in whatever run."""
-    told = {name: value for name, value in solution.items() if name not in _NAMES}
+    told = {name: value for name, value in solution.items() if name not in NAMES_OF_SOLUTION}
     return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 

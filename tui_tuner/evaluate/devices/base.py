@@ -60,6 +60,8 @@ class ClockSample:
 
 
 POWER_CAP = "power cap"
+LEAST_FLUSH_BYTES = 64 * 2**20
+"""At least so much is written between two launches, so that the next one finds its cache cold."""
 
 
 class Inspection:

@@ -14,7 +14,7 @@ import pyopencl as cl
 from kernel_tuner.backends.opencl import OpenCLFunctions
 
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.devices.base import Buffers, Device, Inspection, KernelArgument, LoadedKernel
+from tui_tuner.evaluate.devices.base import LEAST_FLUSH_BYTES, Buffers, Device, Inspection, KernelArgument, LoadedKernel
 from tui_tuner.evaluate.devices.cuda.backends import by_value
 from tui_tuner.evaluate.devices.faults import DeviceFault
 from tui_tuner.evaluate.devices.guard_bands import PATTERN, Layout, band_layout, damage
@@ -94,7 +94,6 @@ def violation(queue: cl.CommandQueue, argument: int, buffer: BandedBuffer) -> De
 BATCH = 20
 QUICK_BYTES = 16 * 2**20
 """Outputs up to so many bytes are looked at after every launch."""
-LEAST_FLUSH_BYTES = 64 * 2**20
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import tomlkit
 
 from tui_tuner.evaluate.recorded import Recording, RecordingEntry
 from tui_tuner.evaluate.recorded.reading import is_cache_name, stem_of
+from tui_tuner.problem.candidate import AXES
 from tui_tuner.problem.expressions import ExpressionError
 from tui_tuner.problem.load import Written, problem_of_tables, problem_text, written_in_file
 from tui_tuner.problem.model import Configuration, Value
@@ -17,7 +18,6 @@ from tui_tuner.problem.space import SearchSpace
 from tui_tuner.problem.toml_file import KeyLocations, read_text, read_toml
 from tui_tuner.problem.tunables import exact
 
-_AXES = ("x", "y", "z")
 _RECORDED = "recorded"
 
 
@@ -93,7 +93,7 @@ def _filled(given: Mapping[str, Any], recording: Recording, place: KeyLocations)
 
 
 def _sizes(recording: Recording) -> dict[str, int]:
-    names = (f"problem_size_{axis}" for axis in _AXES)
+    names = (f"problem_size_{axis}" for axis in AXES)
     sizes = zip(names, recording.problem_size, strict=False)
     return {name: size for name, size in sizes if name not in recording.offered}
 

@@ -9,7 +9,8 @@ from collections.abc import Callable
 import torch
 from torch.utils._pytree import tree_map
 
-from tui_tuner.evaluate.devices.cuda.timing import BATCH, FLUSH_FACTOR, LEAST_FLUSH_BYTES
+from tui_tuner.evaluate.devices.base import LEAST_FLUSH_BYTES
+from tui_tuner.evaluate.devices.cuda.timing import BATCH, FLUSH_FACTOR
 from tui_tuner.evaluate.measure.timing import Patience, TimeLaunches, interleaved, measure
 from tui_tuner.evaluate.results import Comparison, FailureKind, Resources
 from tui_tuner.evaluate.runner.protocol import SayPhase

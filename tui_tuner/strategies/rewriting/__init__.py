@@ -58,6 +58,10 @@ def wanted_start(session: Effects, step: Step, outcomes: Sequence[Outcome]) -> S
     return next((start for start in starts if start is not None and start.candidate.id == step.base), None)
 
 
+ENABLING_FROM = 0.5
+"""A step that others build on may make the kernel this much slower by itself: down to half the speed."""
+
+
 @dataclass(frozen=True)
 class StepBrief:
     """What a step is carried out with.

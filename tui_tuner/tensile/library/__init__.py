@@ -17,6 +17,7 @@ import yaml
 
 from tui_tuner.tensile.result_tables import ResultsError, results_text
 from tui_tuner.tensile.results import LARGEST_FILE, Entries, Solution, items_of, yaml_in
+from tui_tuner.tensile.summary import NAMES_OF_SOLUTION
 
 try:
     from yaml import CSafeDumper as _Dumper
@@ -34,7 +35,6 @@ MATCHINGS = ("Equality", "GridBased", "Euclidean", "Range", "FreeSize", "Predict
 _ITEM = re.compile(r"^-(?=[ \n])", re.MULTILINE)
 _SHARED = re.compile(r"^ *(?:- )*(?:[\w.]+: )?&\w+(?: |$)", re.MULTILINE)
 _INDEX = re.compile(r"^(  SolutionIndex:).*$", re.MULTILINE)
-_NAMES = frozenset({"SolutionIndex", "SolutionNameMin", "KernelNameMin"})
 _NO_STAGGER = ("StaggerUMapping", "StaggerUStride", "_staggerStrideShift")
 _STAGGER = re.compile(rf"^(  (?:{'|'.join(_NO_STAGGER)}):).*$", re.MULTILINE)
 _LIKENESS = re.compile(r"^  ((?:DepthU|GlobalSplitU|MacroTile[01]|StreamK|WorkGroupMapping): .*)$", re.MULTILINE)
@@ -86,7 +86,7 @@ class LogicSolution:
         values = self.values
         if values.get("StaggerU") == 0:
             values = {**values, **dict.fromkeys(_NO_STAGGER, 0)}
-        return frozenset((name, _frozen(value)) for name, value in values.items() if name not in _NAMES)
+        return frozenset((name, _frozen(value)) for name, value in values.items() if name not in NAMES_OF_SOLUTION)
 
     @property
     def name(self) -> str:

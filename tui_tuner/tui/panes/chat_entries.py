@@ -165,7 +165,7 @@ def _line(event: Event, view: SubjectView) -> Content | None:
             about = f"  (about {_about(event.about)})" if event.about else ""
             return _YOU + plain(event.text) + plain(about, "$foreground-muted")
         case SessionFinished():
-            return _note(f"{event.status.replace('_', ' ')}: {event.reason}")
+            return _note(event.words)
     return _other_line(event)
 
 

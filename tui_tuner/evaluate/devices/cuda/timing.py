@@ -7,13 +7,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
-from tui_tuner.evaluate.devices.base import POWER_CAP, ClockSample
+from tui_tuner.evaluate.devices.base import LEAST_FLUSH_BYTES, POWER_CAP, ClockSample
 from tui_tuner.evaluate.devices.cuda.backends import CudaBackend, EventPair
 from tui_tuner.evaluate.devices.cuda.driver import Driver
 
 BATCH = 20
 """Launches queued before the next wait."""
-LEAST_FLUSH_BYTES = 64 * 2**20
 FLUSH_FACTOR = 4
 """Twice the L2 cache evicts it; twice that again keeps the device busy while the host queues what is timed."""
 
