@@ -8,7 +8,7 @@ of prompts are part of the keys of recorded sessions: what a function for prompt
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 
 def milliseconds(value: float, like: float | None = None) -> str:
@@ -177,6 +177,18 @@ def configuration_words(
 ) -> str:
     """Names with their values in lines and prompts, as in "block_size_x=64, tile=4"; `nothing` where there are none."""
     return between.join(f"{name}={value}" for name, value in configuration.items()) or nothing
+
+
+def assigned_words(values: Mapping[str, object]) -> str:
+    """Names with their values as they are written in a file, as in "n = 1024, m = 3"."""
+    return ", ".join(f"{name} = {value}" for name, value in values.items())
+
+
+def in_columns(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """The rows of a table as lines, each column as wide as its widest cell."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
 def seconds_of(text: str) -> float:

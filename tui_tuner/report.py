@@ -23,7 +23,7 @@ from tomlkit.items import Table
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.library import LibraryTime
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
-from tui_tuner.format import factor_in_lines, time_words
+from tui_tuner.format import assigned_words, factor_in_lines, time_words
 from tui_tuner.journal.reading import RESULT
 from tui_tuner.problem.candidate import Candidate, geometry
 from tui_tuner.problem.model import Configuration, Launch, Problem, Value
@@ -186,7 +186,7 @@ def measured_lines(problem: Problem, candidate: Candidate, outcome: SessionOutco
     """What was measured where, and how the best is launched; a line each, for a comment."""
     device, unit = outcome.device, outcome.time_unit
     sizes = kind_named(device.kind).sized(problem).sizes
-    of = ", ".join(f"{name} = {value}" for name, value in sizes.items())
+    of = assigned_words(sizes)
     place = ", ".join(filter(None, (device.backend, device.toolchain)))
     given, best = outcome.paired_times or (outcome.baseline.ms or math.nan, outcome.best.ms or math.nan)
     yield f"{_TUNED_BY} {outcome.program} on {flattened(f'{device.name} ({place})')}"

@@ -22,7 +22,7 @@ from tui_tuner.evaluate.build.compilers import include_paths
 from tui_tuner.evaluate.given import with_name_of
 from tui_tuner.evaluate.given_fault import GivenFault, GivenFaultKind
 from tui_tuner.evaluate.trials import TrialResult, Trials
-from tui_tuner.format import time_words
+from tui_tuner.format import assigned_words, time_words
 from tui_tuner.problem.draft.amendments import NO_AMENDMENTS, Amendments, Tested
 from tui_tuner.problem.draft.kernel.files import text_of
 from tui_tuner.problem.draft.kernel.includer import lacking, stated_before
@@ -183,7 +183,7 @@ class Amending:
             problem = trial_of.problem.on_emulator()
             trial = await self._trials.outcome(problem, problem.tests)
             if trial.fault is None and way != "same" and (lost := sorted(trial.no_numbers - no_numbers)):
-                where = _sizes(problem.tests[0].sizes)
+                where = assigned_words(problem.tests[0].sizes)
                 message = f"at {where} elements of '{lost[0]}' are no number"
                 trial = replace(trial, fault=GivenFault(message=message))
             if trial.fault is None and trial.hardly_changed and self._before is not None:
@@ -193,7 +193,7 @@ class Amending:
                 message = f"a launch changes {changed} of {of} elements of '{name}'"
                 raise self._refused(GivenFault(message=message))
             if trial.fault is None:
-                where = f"at {_sizes(problem.sizes)} and {_sizes(problem.tests[0].sizes)}"
+                where = f"at {assigned_words(problem.sizes)} and {assigned_words(problem.tests[0].sizes)}"
                 doubts = self._said(problem, where, trial)
                 if faults:
                     holds = "at these sizes and at half of them" if way == "half" else "at these sizes alone"
@@ -226,7 +226,7 @@ class Amending:
             if reason is None:
                 kept.append(sizes)
             else:
-                lost.append(f"the model's test at {_sizes(sizes)} is left out: {reason}")
+                lost.append(f"the model's test at {assigned_words(sizes)} is left out: {reason}")
         self._facts = replace(self._facts, tests=kept)
         return replace(await self._draft(self._made), doubts=(*held.doubts, *lost))
 
@@ -313,7 +313,3 @@ class Amending:
             message += f"; the host fills constant memory, which is all zeros here: {', '.join(empty)}"
             hint = f"give {empty[0]} its values where it is declared, or make it an argument of the kernel"
         return ProblemError(message, hint=hint, file=self._file, line=self._line)
-
-
-def _sizes(sizes: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in sizes.items())

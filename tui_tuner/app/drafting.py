@@ -15,7 +15,7 @@ from tui_tuner.app.choosing import local_options, model_of
 from tui_tuner.app.first_draft import draft_of, init_command, off_the_loop
 from tui_tuner.errors import ProblemError, UserError
 from tui_tuner.evaluate.trials import Trials
-from tui_tuner.format import time_is_up_words
+from tui_tuner.format import assigned_words, time_is_up_words
 from tui_tuner.journal.reading import FILE, header_of
 from tui_tuner.llm import Backend, Message, Reply, Request, Usage
 from tui_tuner.llm.choose import parse_spec
@@ -308,7 +308,7 @@ def _said_of_small(written: Written) -> Iterator[str]:
     if max(threads, elements, *problem.sizes.values()) >= LEAST_TIMED:
         return
     init = init_command(kernel.source, kernel.name.partition("<")[0], written.host)
-    sizes = ", ".join(f"{name} = {size}" for name, size in problem.sizes.items())
+    sizes = assigned_words(problem.sizes)
     larger = f"make [sizes] larger ({sizes}) in {written.file.name}, which {init} writes"
     if not sizes:
         larger = f"make the numbers larger that {kernel.source} states"

@@ -24,7 +24,7 @@ from tui_tuner.evaluate.devices.kinds import KINDS
 from tui_tuner.evaluate.devices.probe import DeviceReport, probe_devices
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.evaluate.toolkit import toolkit_program
-from tui_tuner.format import configuration_words, counted_in_lines, factor_in_prompts
+from tui_tuner.format import configuration_words, counted_in_lines, factor_in_prompts, in_columns
 from tui_tuner.llm import shown
 from tui_tuner.llm.choose import choose
 from tui_tuner.log import last_entries, log_file, this_system, without_secrets
@@ -79,9 +79,7 @@ def session_lines(file: Path) -> Iterator[str]:
     """
     rows = [_row(remembered) for remembered in RememberedSessions(Database(file)).all()]
     if rows:
-        widths = [max(map(len, column)) for column in zip(_HEAD, *rows, strict=True)]
-        for row in (_HEAD, *rows):
-            yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        yield from in_columns([_HEAD, *rows])
 
 
 def reply_line(file: Path) -> str:

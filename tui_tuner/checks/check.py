@@ -17,7 +17,7 @@ from tui_tuner.checks.pairs import DELTA
 from tui_tuner.checks.places import OpenMachine, opened, problem_named
 from tui_tuner.errors import ExitCode, UserError
 from tui_tuner.evaluate.results import Evaluation, FailureStage
-from tui_tuner.format import counted, time_unit, time_words
+from tui_tuner.format import assigned_words, counted, time_unit, time_words
 from tui_tuner.problem.candidate import Candidate, baseline, geometry
 from tui_tuner.problem.inputs import label_of
 from tui_tuner.problem.model import Configuration, Problem, Test
@@ -223,8 +223,7 @@ def verdict_lines(
     if counts[FaultOutcome.MISSED]:
         lines.append("           (what is missed may also do no harm: a needless barrier, a bound that divides anyway)")
     if closed and test is not None:
-        sizes = ", ".join(f"{name} = {value}" for name, value in test.sizes.items())
-        lines += ["", "[[tests]]", f"sizes = {{ {sizes} }}"]
+        lines += ["", "[[tests]]", f"sizes = {{ {assigned_words(test.sizes)} }}"]
     return lines
 
 

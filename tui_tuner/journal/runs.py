@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tui_tuner.errors import JournalError
+from tui_tuner.format import in_columns
 from tui_tuner.journal import Journal
 from tui_tuner.journal.reading import FILE, RESULT, JournalContent, read_journal
 
@@ -98,10 +99,7 @@ def worked_at(run: Path) -> str | None:
 def run_lines(runs: list[ListedRun], now: datetime | None = None) -> Iterator[str]:
     """The runs as a table with a head."""
     now = now or datetime.now(UTC)
-    rows = [_HEAD, *(_row(run, now) for run in runs)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+    return in_columns([_HEAD, *(_row(run, now) for run in runs)])
 
 
 _HEAD = ("run", "kernel", "device", "strategy", "model", "evaluations", "speed-up", "age", "state")

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from tui_tuner.format import counted, duration, factor, factor_in_lines
+from tui_tuner.format import counted, duration, factor, factor_in_lines, in_columns
 from tui_tuner.journal.reading import RESULT
 from tui_tuner.session.events import Event, SessionFinished
 from tui_tuner.tensile.document import value_text
@@ -252,5 +252,4 @@ def _table(winners: list[Winner]) -> list[str]:
         )
         for winner in winners
     ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return list(in_columns(rows))
