@@ -10,7 +10,6 @@ from functools import partial
 
 from tui_tuner.problem.by_value import Field, structure_bytes
 from tui_tuner.problem.draft.host.memory import LIST
-from tui_tuner.problem.draft.kernel.divisors import is_divided_by
 from tui_tuner.problem.draft.kernel.guesses import (
     AXES,
     array_shape,
@@ -27,6 +26,7 @@ from tui_tuner.problem.draft.kernel.guesses import (
 from tui_tuner.problem.draft.kernel.offsets import arrays_of_offsets, divided_by, extent_of_parts
 from tui_tuner.problem.draft.kernel.order import said_where
 from tui_tuner.problem.draft.kernel.reach import places_said, shared_elements
+from tui_tuner.problem.draft.kernel.usual_numbers import is_divided_by, usual_fraction
 from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL
 from tui_tuner.problem.draft.text.draft import CHECK, Draft
 from tui_tuner.problem.dtypes import dtype_named, is_floating
@@ -35,12 +35,6 @@ from tui_tuner.problem.signature import KernelParameter
 _OF_USUAL = "  # as the host makes it of usual sizes: check"
 _POSITIVE = "  # between 0 and 1, since negative numbers gave what is no number"
 _FILLS = {"0": "zeros", "1": "ones"}
-_USUAL_FRACTIONS = {
-    r"(?i:eps(?:ilon)?|tol(?:erance)?)": "1e-5",
-    r"(?i:p|prob(?:ability)?|.*(?:ratio|thresh(?:old)?|fraction))": "0.5",
-    r"(?i:min|low).*|.*(?:_min|Min|_low|Low)": "-2.0",
-    r"(?i:max|high).*|.*(?:_max|Max|_high|High)": "2.0",
-}
 """What is taken for a scalar of such a name; most of the numbers that arrays are filled with lie between the bounds."""
 
 
@@ -340,14 +334,7 @@ def _valued(key: str, name: str, dtype: str | None, draft: Draft) -> tuple[str, 
     is_of_vector = "." in key and name in ("x", "y", "z", "w")  # the w of a colour is no width
     if name in draft.sizes.timed and not (is_float and is_of_vector):
         return f'"{name}"', ""
-    return _usual_fraction(name, draft.signature.body) if is_float else "1", CHECK
-
-
-def _usual_fraction(name: str, body: str) -> str:
-    """What is taken for a scalar that nobody says: less than one for what the kernel takes from one, as `1 - beta`."""
-    if re.search(rf"(?<![\w.])1(?:\.0*)?f?\)?\s*-\s*{re.escape(name)}\b", body):
-        return "0.9"
-    return next((number for words, number in _USUAL_FRACTIONS.items() if re.fullmatch(words, name)), "1.5")
+    return usual_fraction(name, draft.signature.body) if is_float else "1", CHECK
 
 
 def _fill(parameter: KernelParameter, draft: Draft, *, changed: bool = False) -> str:

@@ -1,0 +1,39 @@
+"""Numbers that suit what a kernel does with them, where nobody says any."""
+
+from __future__ import annotations
+
+import re
+
+from tui_tuner.problem.signature import KernelSignature
+
+_CAST = r"(?:\(\s*(?:unsigned\s+)?\w+\s*\)\s*|\(\s*)*"
+"""Conversions and parentheses before what is divided by."""
+
+
+def is_divided_by(name: str, signature: KernelSignature) -> bool:
+    """Whether the kernel divides by an element of an array, or by a variable that holds one, and nowhere asks for 0.
+
+    Such are counts of something, and none of them is 0.
+    """
+    body = signature.body
+    element = rf"\b{re.escape(name or '?')}\s*\[(?:[^][;]|\[[^][;]*\])*\]"
+    held = re.findall(rf"\b(\w+)\s*=(?!=)\s*{_CAST}{element}[\s)]*;", body)
+    divisors = "|".join((element, *(rf"\b{re.escape(one)}\b(?!\s*[\[(.])" for one in held)))
+    if re.search(rf"[/%]=?\s*{_CAST}(?:{divisors})(?!\s*[+*])", body) is None:
+        return False
+    return re.search(rf"(?:{divisors})\s*(?:[!=]=|>)\s*0|\b(?:max|fmaxf?)\s*\([^;]*(?:{divisors})", body) is None
+
+
+_USUAL_FRACTIONS = {
+    r"(?i:eps(?:ilon)?|tol(?:erance)?)": "1e-5",
+    r"(?i:p|prob(?:ability)?|.*(?:ratio|thresh(?:old)?|fraction))": "0.5",
+    r"(?i:min|low).*|.*(?:_min|Min|_low|Low)": "-2.0",
+    r"(?i:max|high).*|.*(?:_max|Max|_high|High)": "2.0",
+}
+
+
+def usual_fraction(name: str, body: str) -> str:
+    """What is taken for a scalar that nobody says: less than one for what the kernel takes from one, as `1 - beta`."""
+    if re.search(rf"(?<![\w.])1(?:\.0*)?f?\)?\s*-\s*{re.escape(name)}\b", body):
+        return "0.9"
+    return next((number for words, number in _USUAL_FRACTIONS.items() if re.fullmatch(words, name)), "1.5")
