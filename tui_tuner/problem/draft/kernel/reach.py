@@ -60,6 +60,9 @@ def elements_reached(signature: KernelSignature, array: str, sizes: Collection[s
         blocks: of the grid along each axis, as expressions over the sizes; empty where the axis is not known.
     """
     body = re.sub(rf"\b{re.escape(array)}\s*\?", " ", where_used(array, signature.body))
+    for one in signature.parameters:
+        if one.is_array and one.name not in ("", array) and "int" in (one.dtype or ""):
+            body = _place_in_row(one.name, body).sub(_with_end_of_row, body)
     reading = _Reading(body, frozenset(sizes), blocks)
     try:
         found = [_plus(reading.most(index), 1) for index in reading.indices(array)]
@@ -91,16 +94,34 @@ def places_said(
             parts = _parts(elements, [scalar(one) for one in factors])
             if parts is not None:
                 return parts
-    return None
+    rows = {scalar(one["row"]) for one in _place_in_row(name, signature.body).finditer(signature.body)}
+    return next(iter(rows)) if len(rows) == 1 else None
+
+
+def _place_in_row(name: str, body: str) -> re.Pattern[str]:
+    """The pattern of an element that says a place in a row of a batch, as in `x[b * m * n + i * n + columns[j]]`."""
+    rows = r"(?P<rows>\*\s*(?P<row>[A-Za-z_]\w*)\s*\+[^][;=]*\*\s*(?P=row)\s*\+[\s(]*)"
+    return re.compile(rf"{rows}(?:{'|'.join(_ways_to_say(name, body))})(?=[\s)]*\])")
+
+
+def _with_end_of_row(said: re.Match[str]) -> str:
+    """The last place of a row for one that an element says."""
+    return f"{said['rows']}({said['row']} - 1)"
+
+
+def _ways_to_say(name: str, body: str) -> list[str]:
+    """Patterns of an element of an array, and of the names that stand for one alone."""
+    element = rf"\b{re.escape(name)}\s*{_INDEX}"
+    held = re.findall(rf"\b(\w+)\s*=(?!=)\s*{BEFORE_ELEMENT}{element}[\s)]*;", body)
+    alone = [one for one in held if len(re.findall(rf"\b{one}\s*(?:[-+*/|&^]|<<|>>)?=(?!=)", body)) == 1]
+    return [element, *(rf"(?<![.>])\b{word}\b" for word in alone)]
 
 
 def _read_where_said(name: str, signature: KernelSignature) -> Iterator[tuple[KernelParameter, tuple[str, ...]]]:
     """The arrays that are read where elements of another say, and what these are multiplied by there."""
-    body, element = signature.body, rf"\b{re.escape(name)}\s*{_INDEX}"
-    held = re.findall(rf"\b(\w+)\s*=(?!=)\s*{BEFORE_ELEMENT}{element}[\s)]*;", body)
-    alone = [one for one in held if len(re.findall(rf"\b{one}\s*(?:[-+*/|&^]|<<|>>)?=(?!=)", body)) == 1]
-    said = re.compile("|".join([element, *(rf"(?<![.>])\b{word}\b" for word in alone)]))
-    made = {one: f"({text})" for one, text in _set_once(body).items() if one not in alone and said.search(text)}
+    body = signature.body
+    said = re.compile("|".join(_ways_to_say(name, body)))
+    made = {one: f"({text})" for one, text in _set_once(body).items() if not said.fullmatch(one) and said.search(text)}
     for one in (*signature.parameters, *_shared(body)):
         if not one.is_array or one.name in ("", name):
             continue

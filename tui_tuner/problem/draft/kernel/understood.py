@@ -15,6 +15,7 @@ from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words
 from tui_tuner.problem.draft.host.program import HostProgram
 from tui_tuner.problem.draft.host.templates import OPEN_TYPE
 from tui_tuner.problem.draft.kernel.guesses import outputs
+from tui_tuner.problem.draft.kernel.moves import with_moves
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import KernelParameter, KernelSignature, pointed_array
 from tui_tuner.problem.structures import enumerators, structures
@@ -38,7 +39,8 @@ def understood(
     called = _with_types_of_headers(_with_lists(with_called(signature, source)), code, language)
     pointed = _with_pointed(_with_members(called, code, language), code, language)
     typed = _with_casts(pointed, code, language, given)
-    return _with_bits(_with_members(typed, code, language), code_only(source))
+    known = _with_bits(_with_members(typed, code, language), code_only(source))
+    return replace(known, body=with_moves(known.body, [one.name for one in known.parameters if one.is_array]))
 
 
 def _with_types_of_headers(signature: KernelSignature, code: str, language: Language) -> KernelSignature:
