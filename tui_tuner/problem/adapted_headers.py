@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,7 +25,6 @@ class ForDevice(NamedTuple):
     headers: Mapping[str, str]
 
 
-@lru_cache(maxsize=32)  # a kernel has one text and many configurations
 def with_adapted_headers(source: str, directories: tuple[Path, ...]) -> ForDevice:
     """A source with headers of its project as a compiler of device code takes them, where one of them needs PyTorch.
 

@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from weakref import WeakValueDictionary
 
@@ -81,6 +82,8 @@ class Builder:
         self._timeout_s = timeout_s
         self._kept = kept
         self._slots = asyncio.Semaphore(jobs or usable_cores())
+        # A kernel has one text and many configurations; headers may be others in the next run.
+        self._with_adapted_headers = lru_cache(maxsize=32)(with_adapted_headers)
         self._sharing = asyncio.Lock()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._out_of_time: dict[str, Build] = {}
@@ -116,7 +119,7 @@ class Builder:
         headers: Mapping[str, str] = {}
         if self._language == "cuda":
             source = device_code(candidate.source, directories, candidate.kernel)
-            source, headers = with_adapted_headers(source, directories)
+            source, headers = self._with_adapted_headers(source, directories)
         else:
             source = without_climbing(candidate.source, directories)
         candidate = candidate.model_copy(update={"source": source})
