@@ -15,7 +15,6 @@ _NAME_ALONE = re.compile(r"(?<![\w>\])])\(\s*(\w+)\s*\)(?=\s*\[)")
 _INDEX = r"\[(?:[^][;=]|\[[^][;=]*\])*\]"
 _SUM = re.compile(rf"(?<![\w>\])])\(\s*(\w+)\s*\+((?:[^;=()]|\([^;=()]*\))*)\)\s*(?={_INDEX})")
 _ADDRESSED = re.compile(rf"\*\s*(?:\(\s*&\s*(\w+\s*{_INDEX})\s*\)|&\s*(\w+\s*{_INDEX}))")
-
 _STORED = re.compile(rf"\b__st(?:cs|cg|wb|wt)\s*\(\s*(?:&\s*(\w+\s*{_INDEX})|(\w+)(?:\s*\+([^,;=]*))?)\s*,")
 
 
