@@ -156,3 +156,28 @@ def test_two_numbers_of_a_template_that_are_not_the_block_leave_it_fixed(tmp_pat
     problem, _ = drafted(tmp_path, kernel + host)
     assert problem.kernel.name == "k<256,4>"
     assert problem.launch.block_size == ["256"]
+
+
+@pytest.mark.parametrize(
+    ("asks", "is_tuned"),
+    [
+        ("threadIdx.x == 15", False),
+        ("t == 15", False),
+        ("threadIdx.x == 14", True),
+        ("threadIdx.x == blockDim.x - 1", True),
+    ],
+)
+def test_a_block_whose_last_thread_a_kernel_names_by_its_number_is_the_hosts(tmp_path, asks, is_tuned):
+    kernel = (
+        "__global__ void edges(float *out, const float *in, int n) { __shared__ float tile[1026];"
+        " int t = threadIdx.x; int i = blockIdx.x * blockDim.x + t; if (i >= n) return; tile[t + 1] = in[i];"
+        f" if ({asks}) tile[t + 2] = i + 1 < n ? in[i + 1] : 0; __syncthreads();"
+        " out[i] = tile[t + 1] + tile[t + 2]; }\n"
+    )
+    host = (
+        "int main() { int n = 1 << 20; float *a, *b; cudaMalloc(&a, n * sizeof(float));"
+        " cudaMalloc(&b, n * sizeof(float)); edges<<<n / 16, 16>>>(a, b, n); }"
+    )
+    problem, _ = drafted(tmp_path, kernel + host)
+    assert ("block_size_x" in problem.tunables) == is_tuned
+    assert is_tuned or problem.launch.block_size == ["16"]

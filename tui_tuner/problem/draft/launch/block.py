@@ -184,6 +184,8 @@ class DraftedBlock:
         """Whether the kernel has no threads to tell apart, or reads, or is passed, a constant that makes the block."""
         if not TOLD_APART.search(self._body) or self._reading.passed_block or self._is_written_out():
             return True
+        if any(self._asks_for_last(*one) for one in zip(AXES, self._block, strict=False)):
+            return True
         words = re.findall(r"(?<![\w.>])[A-Za-z_]\w*\b(?!\s*::)", " ".join(text for text, _ in self._block))
         known = [name for word in words for name in self._reading.chain(word, self._place)]
         return any(n in self._words and not self._program.is_of_host(n, self._place) for n in known)
@@ -194,6 +196,14 @@ class DraftedBlock:
         texts = [self._body, *(self._program.code[one.start : one.end] for one in called)]
         tells = re.search(r"\bthreadIdx\b|\bthread_(?:rank|index)\b", texts[0]) is not None
         return tells and not any(_ASKS.search(self._program.without_macros(text)) for text in texts)
+
+    def _asks_for_last(self, axis: str, extent: tuple[str, ast.expr | None]) -> bool:
+        """Whether the kernel asks for the last thread of the host's block by its number, as in `threadIdx.x == 15`."""
+        number = None if extent[1] is None else evaluated(extent[1], {})
+        place = rf"\bthreadIdx\s*\.\s*{axis}\b"
+        names = re.findall(rf"\b(\w+)\s*=\s*{place}\s*[;,]", self._body)
+        own = "|".join((place, *(rf"(?<![\w.>]){name}\b" for name in names)))
+        return (number or 0) > 1 and re.search(rf"(?:{own})\s*==\s*{(number or 0) - 1}\b", self._body) is not None
 
     def _own_extents(self) -> dict[str, int]:
         """The host's own block, where it is tunable, along the axes that the kernel asks for, or more."""
