@@ -27,7 +27,6 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.events import Callback, DescendantFocus, Event, Key, Paste, Resize
 from textual.message_pump import MessagePump
 from textual.screen import Screen
-from textual.widgets import Input, TextArea
 
 from tui_tuner.tui.keys import KeyNames, checked_keymap, know_alt_keys, names_of_keys
 from tui_tuner.tui.picture import Picture
@@ -97,7 +96,7 @@ class InTurn(App[ReturnType]):
     @on(DescendantFocus)
     def _still_cursor(self, event: DescendantFocus) -> None:
         """No blinking: that draws a line anew twice a second, also for a terminal far away."""
-        if isinstance(event.widget, Input | TextArea):
+        if hasattr(event.widget, "cursor_blink"):  # of the two classes one loads tree-sitter
             event.widget.cursor_blink = False
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
