@@ -17,9 +17,10 @@ from tui_tuner.evaluate import several
 from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.local import LocalEvaluator
 from tui_tuner.evaluate.results import FailureKind
-from tui_tuner.evaluate.runner.protocol import OpenRequest
+from tui_tuner.evaluate.runner.protocol import DeviceAnswer, OpenRequest
 from tui_tuner.evaluate.runner.supervisor import Supervisor
 from tui_tuner.evaluate.sandbox.run import Policy
+from tui_tuner.evaluate.several import Places
 from tui_tuner.evaluate.site import LocalOptions
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.load import load_problem
@@ -69,6 +70,22 @@ async def test_five_candidates_are_classified_and_the_runner_survives(tmp_path: 
     assert said[2].endswith("; wrong: exactly every 8th element from 5 to 997"), said[2]
     assert again.timing is not None
     print(f"five candidates on {device}: {time.monotonic() - start:.1f} s")  # noqa: T201 (a figure for people)
+
+
+async def test_other_processes_on_the_device_are_told_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take = Places.take
+
+    async def taken(places: Places, device: str, request: OpenRequest) -> DeviceAnswer:
+        answer = await take(places, device, request)
+        return answer.model_copy(update={"others": ["python (process 1)", "python (process 2)"]})
+
+    monkeypatch.setattr(Places, "take", taken)
+    async with evaluator_for(problem_in(tmp_path), tmp_path) as (_, report):
+        pass
+    told = "other processes are on the device, so times may be disturbed: python (process 1), python (process 2)"
+    assert report.note.count(told) == 1
 
 
 async def test_a_compile_error_names_the_line_of_the_kernel(tmp_path: Path) -> None:

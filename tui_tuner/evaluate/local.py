@@ -90,7 +90,8 @@ class LocalEvaluator:
         self._problem = checked.problem
         default = given.default_configuration
         await self._programs.know(await self._must_build(given, default), (given.id, default), checked.answer)
-        said = [f"another process uses the device, so times may be disturbed: {other}" for other in taken.others]
+        others = ", ".join(taken.others)  # of another run some only wait to watch its next kernel
+        said = [f"other processes are on the device, so times may be disturbed: {others}"] if others else []
         said += await self._places.join()
         library, why = (None, "") if self._library is None else await self._library.time(self._problem, self._first)
         return MachineReport(
