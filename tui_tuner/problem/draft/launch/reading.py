@@ -84,7 +84,7 @@ class LaunchReading(LaunchNames):
         place = self.launch.place
         arrays = [given for given, one in self.arguments if one.pointer]
         taken = {*self.of_block, *self.passed_block, *self.memory.names_of(arrays, place)} | self.stated
-        for name in (self.program.own_numbers & self.words) - taken:
+        for name in sorted((self.program.own_numbers & self.words) - taken):
             text = (self.program.meaning(name, place) or ("", 0))[0].strip("() ")
             number = int(text) if text.isdecimal() else 0  # what is made of others, as of the block, goes with them
             if 1 < number < _MOST_SHARE and not is_warp(name, number, self.words):
