@@ -212,6 +212,20 @@ async def test_a_tool_that_was_started_ahead_waits_for_the_kernel_and_serves_onc
     assert told.read_text() == "started, k"
 
 
+async def test_a_tool_that_ended_while_it_waited_is_started_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one for which the device had no memory when it was started."""
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path))
+    _tool(tmp_path, "print('out of memory')")
+    watchers = Watchers("gpu-a", ROOMY_BYTES)
+    assert watchers.start_one(["synccheck"])
+    await reached(lambda: watchers._ready["synccheck"]._program.has_ended)
+    _tool(tmp_path, WAITS)
+    _launch("synccheck", tmp_path, watchers=watchers)
+    assert (tmp_path / "bin" / "synccheck").read_text() == "started, k"
+
+
 async def test_what_takes_longest_is_started_first_and_nothing_where_memory_is_little(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

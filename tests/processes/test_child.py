@@ -228,9 +228,16 @@ def test_what_left_the_group_of_a_child_dies_with_the_program_that_started_it() 
     asyncio.run(gone(grandchild))
 
 
-def test_a_child_dies_with_the_program_that_started_it() -> None:
-    begun = f"await start(Program((sys.executable, '-S', '-c', {DEAF!r}), dict()))"
-    with killed_in_the_end(f"child = {begun}; print(child.pid, flush=True)") as printed:
+@pytest.mark.parametrize(
+    "begun",
+    [
+        f"(await start(Program((sys.executable, '-S', '-c', {DEAF!r}), dict()))).pid",
+        f"begin_program((sys.executable, '-S', '-c', {DEAF!r}), environment=dict(), dies_with_us=True).process.pid",
+    ],
+    ids=["talked to", "waits to be told"],
+)
+def test_a_child_dies_with_the_program_that_started_it(begun: str) -> None:
+    with killed_in_the_end(f"number = {begun}; print(number, flush=True)") as printed:
         child = int(printed.readline())
         assert is_running(child)
     asyncio.run(gone(child))
@@ -272,11 +279,3 @@ def test_a_program_waits_for_what_it_is_told_last() -> None:
     over = begin_program(["true"], environment=dict(os.environ))
     over.process.wait()
     assert over.finish("too late", 30).returncode == 0
-
-
-def test_a_program_that_waits_to_be_told_dies_with_the_one_that_started_it() -> None:
-    begun = f"begin_program((sys.executable, '-S', '-c', {DEAF!r}), environment=dict(), dies_with_us=True)"
-    with killed_in_the_end(f"print({begun}.process.pid, flush=True)") as printed:
-        child = int(printed.readline())
-        assert is_running(child)
-    asyncio.run(gone(child))

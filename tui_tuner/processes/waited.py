@@ -18,6 +18,11 @@ class WaitedProgram:
 
     process: subprocess.Popen[str]
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether it has come to its end already, told or not."""
+        return self.process.poll() is not None
+
     def finish(self, told: str, limit_s: float) -> subprocess.CompletedProcess[str]:
         """Tell it the last thing that it reads, and wait for it.
 

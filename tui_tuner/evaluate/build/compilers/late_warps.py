@@ -63,5 +63,5 @@ def with_late_warps(candidate: Candidate, options: Sequence[str]) -> tuple[Candi
         return candidate, [*options]
     inlined = _OF_WARP_GROUPS.search(candidate.source) is not None
     prelude = _PRELUDE.replace("__noinline__", "__forceinline__") if inlined else _PRELUDE
-    source = prelude.lstrip() + _BARRIER_IN_ASSEMBLER.sub(_ONCE_AND_LATE, candidate.source)
+    source = prelude + _BARRIER_IN_ASSEMBLER.sub(_ONCE_AND_LATE, candidate.source)
     return candidate.model_copy(update={"source": source}), [one for one in options if one != LATE_WARPS]

@@ -24,6 +24,7 @@ from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.toolkit import WARPCHECK, toolkit_program
 from tui_tuner.problem.placement import addresses_of_parts
 from tui_tuner.processes import driver_environment
+from tui_tuner.processes.child import KILL_S
 from tui_tuner.processes.server import own_command
 from tui_tuner.processes.waited import begin_program
 from tui_tuner.text import clean
@@ -71,6 +72,13 @@ class Watched:
             self._program = begin_program(command, environment=driver_environment(), dies_with_us=True)
         except OSError as error:
             raise CannotWatch(f"{program} cannot be started: {error.strerror}") from error
+
+    def is_waiting(self) -> bool:
+        """Whether it can be told; one that has ended, as where the device had no memory for it, is tidied up."""
+        if self._program.has_ended:
+            self._program.finish("", KILL_S)
+            return False
+        return True
 
     def launch(self, artifact: Path, symbol: str, launches: Sequence[WatchedLaunch], timeout_s: float) -> None:
         """Launch a cubin; this process is over then.
@@ -121,7 +129,9 @@ class Watchers:
 
     def launch(self, tool: str, artifact: Path, symbol: str, launches: Sequence[WatchedLaunch], limit_s: float) -> None:
         """Launch a cubin under a tool, as `Watched.launch` does."""
-        watched = self._ready.pop(tool, None) or Watched(tool, self._unit)
+        watched = self._ready.pop(tool, None)
+        if watched is None or not watched.is_waiting():
+            watched = Watched(tool, self._unit)
         watched.launch(artifact, symbol, launches, limit_s)
 
 

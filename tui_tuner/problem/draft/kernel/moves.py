@@ -10,8 +10,6 @@ from tui_tuner.problem.syntax import spaces
 _MOVED = r"(?<![\w.>])(?<!\*){name}\s*\+=(?P<by>[^;{{}}=]*);"
 _CHANGED = r"(?<![\w.>]){name}\s*(?:[-+]?=(?!=)|\+\+|--)|(?:\+\+|--)\s*{name}\b"
 _ELEMENT = r"(?P<star>\*\s*)?(?<![\w.>]){name}\b(?:\s*\[(?P<index>(?:[^][]|\[[^][]*\])*)\])?"
-
-
 _OF_THREADS = re.compile(r"\s*(?:\w*LOOP\w*\s*\(|for\s*\([^{}]*\b(?:blockIdx|gridDim)\b)")
 """What begins a loop over the grid, through which a thread goes once where there are enough."""
 
