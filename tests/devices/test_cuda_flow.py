@@ -363,6 +363,16 @@ def test_arrays_of_any_shape_come_back_as_they_went(device, shape):
     device.free(buffers)
 
 
+def test_an_array_of_one_number_is_written_by_the_device_and_not_uploaded(device, monkeypatch):
+    ones = np.broadcast_to(np.uint16(0x3F80), (6, 1000))
+    monkeypatch.setattr(Transfers, "upload", lambda *_: pytest.fail("uploaded"))
+    buffers = device.allocate([ones], frozenset({0}))
+    assert np.array_equal(device.download(buffers, 0), ones)
+    monkeypatch.undo()
+    device.free(buffers)
+    assert np.array_equal(device.download(device.allocate([ones[0, :1]], frozenset()), 0), ones[0, :1])
+
+
 def test_ceilings_are_bytes_and_operations_over_the_measured_time(device, driver, backend, tmp_path):
     before = set(driver.blocks)
     kernels = re.findall(r"__global__ void (\w+)\(", CEILING_SOURCE)

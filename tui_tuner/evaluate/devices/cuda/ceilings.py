@@ -22,13 +22,15 @@ from tui_tuner.problem.model import Launch
 
 CEILING_SOURCE = files("tui_tuner.evaluate.devices.cuda").joinpath("ceilings.cu").read_text()
 LEAST_BYTES, MOST_BYTES = 64 * 2**20, 2**30
-"""Size of the arrays of a measurement: more takes long to upload, and is no faster or slower."""
+"""Size of the arrays of a measurement: more is no faster or slower."""
 LAUNCHES = 20
 LIMIT_S = 30.0
 """Time limit of each launch, and of the samples of each measurement."""
 
 THREADS = 256
-_BYTES_OF_A_BLOCK = 4 * 16 * THREADS
+_BYTES_OF_A_VECTOR = 16
+_BYTES_OF_A_BLOCK = 4 * _BYTES_OF_A_VECTOR * THREADS
+_UPPER_HALF_OF_ONE = np.uint16(0x3F80)
 _BLOCKS_PER_MULTIPROCESSOR = 16
 _FIRST_ROUNDS, _MOST_ROUNDS = 16, 512
 _PEAK_MS = 1.0
@@ -141,7 +143,7 @@ class CeilingKernels:
     def copy(self, nbytes: int) -> float:
         """Bytes read plus bytes written in a second, GB/s."""
         blocks, array = _array(nbytes // 2)
-        return 2 * array.nbytes / self._median_ms("copy", [np.zeros_like(array), array, _vectors(array)], blocks) / 1e6
+        return 2 * array.nbytes / self._median_ms("copy", [array, array, _vectors(array)], blocks) / 1e6
 
     def _fill(self, nbytes: int) -> float:
         blocks, array = _array(nbytes)
@@ -187,13 +189,13 @@ class CeilingKernels:
 
 
 def _array(nbytes: int) -> tuple[int, np.ndarray]:
-    """Blocks, each with all its threads at work, and what they cover."""
+    """Blocks, each with all its threads at work, and what they cover: numbers near 1 that are never uploaded."""
     blocks = -(-nbytes // _BYTES_OF_A_BLOCK)
-    return blocks, np.ones(blocks * _BYTES_OF_A_BLOCK // 4, np.float32)
+    return blocks, np.broadcast_to(_UPPER_HALF_OF_ONE, blocks * _BYTES_OF_A_BLOCK // _UPPER_HALF_OF_ONE.nbytes)
 
 
 def _vectors(array: np.ndarray) -> np.int64:
-    return np.int64(array.size // 4)
+    return np.int64(array.nbytes // _BYTES_OF_A_VECTOR)
 
 
 def _reading(array: np.ndarray, rounds: int) -> list[KernelArgument]:

@@ -120,14 +120,15 @@ class CudaDevice(Device):
     ) -> None:
         parts = len(values) if index in self.placement.lists else 0
         array = record.arrays[index] = self._memory.allocate(values.nbytes, guard_end=guard_end, parts=parts)
-        host = np.ascontiguousarray(values)  # not before there is room for it
-        if host.nbytes:
-            self._transfers.upload(array.address, host)
-        if index in restored and host.nbytes:
-            record.pristine[index] = self._driver.allocate(host.nbytes)
-            self._driver.copy_async(record.pristine[index], array.address, host.nbytes, self._backend.stream_handle)
+        if values.dtype == np.uint16 and not any(values.strides):  # one number throughout: there is nothing to upload
+            self._driver.fill16(array.address, int(values.flat[0]), values.nbytes)
+        elif values.nbytes:
+            self._transfers.upload(array.address, np.ascontiguousarray(values))  # not before there is room for it
+        if index in restored and values.nbytes:
+            record.pristine[index] = self._driver.allocate(values.nbytes)
+            self._driver.copy_async(record.pristine[index], array.address, values.nbytes, self._backend.stream_handle)
         elif self._checks is not None:
-            (record.digests[index],) = self._checks.digest_each([(array.address, host.nbytes)])
+            (record.digests[index],) = self._checks.digest_each([(array.address, values.nbytes)])
 
     def _given(self, record: DeviceArrays, index: int, argument: KernelArgument) -> Opaque:
         """What a parameter is given: an address, a number, a structure with the addresses of its arrays."""
