@@ -214,7 +214,7 @@ async def test_the_same_seed_chooses_the_same_in_a_huge_space(process: SearchPro
 async def test_a_choice_takes_less_than_a_second_with_300_known_results(process: SearchProcess):
     space = SearchSpace({f"t{i}": list(range(1, 8)) for i in range(5)}, ["t0 <= t1"])
     known = [(configuration, 1.0 + sum(configuration.values()) % 17) for configuration in space.enumerate_valid(300)]
-    async with client(process, 5, space, known=known) as search:
+    async with client(process, 12, space, known=known) as search:
         await search.tell([1.0] * len(await anext(search)))
         before = sum(map(processor_s, search_processes(os.getpid())))
         last = await anext(search)
@@ -223,8 +223,11 @@ async def test_a_choice_takes_less_than_a_second_with_300_known_results(process:
         assert await anext(search, None) is None
 
 
-@pytest.mark.parametrize(("devices", "at_once"), [(1, 4), (2, 4), (4, 8)])
-async def test_as_many_are_chosen_at_a_time_as_keep_the_devices_busy(process: SearchProcess, devices, at_once):
-    asked = await batches(process, 23, devices=devices)
-    assert [len(batch) for batch in asked] == [8, *[at_once] * (15 // at_once), 15 % at_once]
-    assert distinct([one for batch in asked for one in batch]) == 23
+@pytest.mark.parametrize(
+    ("devices", "sizes"),
+    [(1, [8, 4, 4, 4, 4, 8, 3]), (2, [8, 4, 4, 4, 4, 8, 3]), (4, [8, 8, 8, 8, 3]), (5, [8, 10, 10, 7])],
+)
+async def test_as_many_are_chosen_at_a_time_as_keep_processors_and_devices_busy(process: SearchProcess, devices, sizes):
+    asked = await batches(process, 35, devices=devices)
+    assert [len(batch) for batch in asked] == sizes
+    assert distinct([one for batch in asked for one in batch]) == 35

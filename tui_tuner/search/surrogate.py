@@ -31,8 +31,10 @@ AskTimes = Callable[[list[Configuration]], Times]
 
 FIRST = 8
 """Configurations that fill the space before a model chooses."""
-AT_ONCE = 4
+AT_ONCE, AT_ONCE_LATER = 4, 8
 """Configurations that a model chooses at a time: they are built side by side, and are as good as one after another."""
+LATER = 24
+"""Observations after which a model chooses more at a time."""
 FOR_EACH_DEVICE = 2
 """At least so many at a time for each of several devices: one is built while the other is measured."""
 FILLING = 1_000
@@ -99,7 +101,7 @@ class Surrogate:
 
     def __init__(self, pool: Pool, rng: np.random.Generator, devices: int) -> None:
         self.pool = pool
-        self._at_once = max(AT_ONCE, FOR_EACH_DEVICE * devices)
+        self._for_devices = FOR_EACH_DEVICE * devices
         self._rng = rng
         self._times: dict[PlaceRow, float | None] = {}
 
@@ -122,7 +124,8 @@ class Surrogate:
         if not timed or not len(candidates):
             return self._far(candidates, [], 1)
         working = len(timed) / len(self._times)  # where most fail, each result tells more than another guess
-        count = min(max(1, round(self._at_once * working)), len(candidates))
+        at_once = max(AT_ONCE if len(self._times) < LATER else AT_ONCE_LATER, self._for_devices)
+        count = min(max(1, round(at_once * working)), len(candidates))
         return [tuple(candidates[place].tolist()) for place in self._most_promising(candidates, count)]
 
     def _far(self, candidates: Places, begun: Sequence[PlaceRow], count: int) -> list[PlaceRow]:
