@@ -72,3 +72,32 @@ def test_an_enumeration_is_passed_as_a_whole_number(tmp_path, declared, kind, is
     assert mode.dtype == "int32"
     assert mode.value in (3, 0, 1)
     assert mode.value == 3 or "class" in declared
+
+
+SIZES = """\
+#if !defined(SMALL) && !defined(LARGE)
+#define USUAL
+#endif
+#ifdef SMALL
+#define ROWS 300
+#endif
+#ifdef USUAL
+#define ROWS 5000
+#endif
+#ifdef LARGE
+#define ROWS 70000
+#endif
+"""
+
+
+@pytest.mark.parametrize(("chosen", "rows"), [("", 5000), ("#define LARGE", 70000)])
+def test_of_sizes_that_a_header_has_for_builds_the_one_that_is_built_counts(tmp_path, chosen, rows):
+    (tmp_path / "sizes.h").write_text(SIZES)
+    problem, _ = drafted(
+        tmp_path,
+        f'{chosen}\n#include "sizes.h"\n'
+        "__global__ void k(float *x, int n)"
+        " { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] = i * 0.5f; }\n"
+        "int main() { int n = ROWS; float *x; cudaMalloc(&x, n * 4); k<<<(n + 255) / 256, 256>>>(x, n); }\n",
+    )
+    assert problem.sizes == {"n": rows}

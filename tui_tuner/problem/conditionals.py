@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from tui_tuner.problem.syntax import code_only, spaces
@@ -59,6 +59,20 @@ def active_source(source: str, defined: Collection[str]) -> str:
         elif word in ("define", "undef") and not is_out and (name := re.match(r"\w+", rest)):
             (known.add if word == "define" else known.discard)(name[0])
     return "".join([*kept, source[place:]])
+
+
+def active_headers(headers: Sequence[str], code: str) -> list[str]:
+    """The headers of code as it builds them: macros that neither it nor the header defines choose no branch.
+
+    Of sizes that an `#ifdef` chooses among, as `#ifdef LARGE`, the one that is built stays.
+    """
+    stated = _defined(code)
+    return [active_source(text, stated - _defined(text)) for text in headers]
+
+
+def _defined(source: str) -> set[str]:
+    found = (re.match(r"\w+", one["rest"].strip()) for one in _CONDITION.finditer(source) if one["word"] == "define")
+    return {one[0] for one in found if one}
 
 
 def _holds(word: str, condition: str, known: Collection[str]) -> bool | None:

@@ -9,6 +9,7 @@ from functools import cached_property
 from operator import itemgetter
 
 from tui_tuner.problem.c_types import types_in
+from tui_tuner.problem.conditionals import active_headers
 from tui_tuner.problem.draft.arithmetic.c_expressions import (
     SIZEOF,
     UNREAD,
@@ -57,7 +58,7 @@ class HostProgram:
 
     def __init__(self, code: str, headers: Sequence[str] = (), text: str = "") -> None:
         self.text = text or code
-        found = [one for text in (*headers, code) for one in _DEFINE.finditer(text)]
+        found = [one for text in (*headers, *active_headers(headers, code), code) for one in _DEFINE.finditer(text)]
         self._macros = {one["name"]: (one["parameters"], _plain(one["text"])) for one in found}
         self._types = frozenset[str]().union(*map(types_in, (*headers, code)))
         self._enumerated = {name: number for text in (*headers, code) for name, number in enumerated(text).items()}
