@@ -1315,3 +1315,19 @@ def test_an_ending_of_no_language_is_told_as_such_and_not_as_a_problem_file_that
     (tmp_path / "k.metal").write_text("kernel void k() {}\n")
     with pytest.raises(ProblemError, match=r"the ending of .*k\.metal says no language"):
         problem_of(tmp_path / "k.metal")
+
+
+@pytest.mark.parametrize("order", [("float OF(a, n), int n", "a, rows"), ("int n, float OF(a, n)", "rows, a")])
+def test_a_function_whose_parameters_a_macro_declares_is_given_what_its_caller_has(tmp_path, order):
+    parameters, given = order
+    problem, _ = drafted(
+        tmp_path,
+        "#define OF(a, n) a[n]\n"
+        "__global__ void k(float *x, int n)"
+        " { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] = x[i] * 0.5f; }\n"
+        f"void run({parameters})\n{{\n float *x; cudaMalloc(&x, n * sizeof(float));"
+        " cudaMemcpy(x, a, n * sizeof(float), cudaMemcpyHostToDevice); k<<<(n + 255) / 256, 256>>>(x, n);\n}\n"
+        f"int main() {{ int rows = 40000; float *a = read(); run({given}); }}\n",
+    )
+    assert [*problem.sizes.values()] == [40000]
+    assert problem.arguments[1].value in problem.sizes

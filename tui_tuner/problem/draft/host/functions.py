@@ -12,12 +12,14 @@ from tui_tuner.problem.host_code import DIRECTIVE
 from tui_tuner.problem.syntax import closing, list_at, name_in, spaces, split_list
 
 _FUNCTION = re.compile(
-    r"\b(?P<name>\w+)\s*\((?P<parameters>[^(){};]*(?:=[^(){};]*\([^(){};]*\)[^(){};]*)*)\)\s*(?:const\s*)?"
+    r"\b(?P<name>\w+)\s*\((?P<parameters>[^(){};]*(?:\([^(){};]*\)[^(){};]*)*)\)\s*(?:const\s*)?"
     r"(?::(?!:)[^;{}]{0,400}\)\s*)?\{"  # what a constructor sets members to
 )
 _COMMAND_LINE = re.compile(r"\bchar\s*(?:const\s*)?\*\s*(?:const\s*)?(?:\*|\w+\s*\[\s*\])")
 _NUMBER = re.compile(r"(?:(?:unsigned|signed|long|short|int|size_t|dim3|u?int\d+_t|uint|float|double)\s*)+[&*]\s*\w+")
 """A parameter by which a function hands a number back."""
+_IN_MACRO = re.compile(r"[\w\s:<>]*\s[*&]*\w+\s*\(\s*(\w+)\s*(?:,[^()]*)?\)\s*")
+"""A parameter that a macro declares, as in `float ROWS(a, n)`: the macro's first argument is its name."""
 _CONTROL = frozenset({"if", "for", "while", "switch", "catch", "return", "sizeof"})
 
 
@@ -39,10 +41,15 @@ def functions_in(code: str) -> list[HostFunction]:
     for one in _FUNCTION.finditer(code):
         if one["name"] not in _CONTROL and (not found or one.start() >= found[-1].end):
             parts = split_list(one["parameters"])
-            names, defaults = tuple(map(name_in, parts)), tuple(part.partition("=")[2].strip() for part in parts)
+            names, defaults = tuple(map(_name_of, parts)), tuple(part.partition("=")[2].strip() for part in parts)
             end = closing(code, one.end() - 1)
             found.append(HostFunction(one["name"], names, defaults, one.start(), one.end(), end))
     return found
+
+
+def _name_of(parameter: str) -> str:
+    by_macro = _IN_MACRO.fullmatch(parameter)
+    return by_macro[1] if by_macro else name_in(parameter)
 
 
 def functions_called(code: str, headers: Sequence[str]) -> str:
