@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.problem.examples import drafted
+from tui_tuner.problem.draft.problem_file import scaffold
 
 HEADER = """\
 #ifdef SINGLE
@@ -101,3 +102,19 @@ def test_of_sizes_that_a_header_has_for_builds_the_one_that_is_built_counts(tmp_
         "int main() { int n = ROWS; float *x; cudaMalloc(&x, n * 4); k<<<(n + 255) / 256, 256>>>(x, n); }\n",
     )
     assert problem.sizes == {"n": rows}
+
+
+def test_a_launch_in_a_header_is_given_what_the_file_that_includes_it_has(tmp_path):
+    (tmp_path / "scale.cuh").write_text(
+        "__global__ void k(float *x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x;"
+        " for (; i < n; i += gridDim.x * blockDim.x) x[i] = x[i] * 0.5f; }\n"
+        "void scale(float *x, int n) { k<<<64, 256>>>(x, n); }\n"
+    )
+    host = tmp_path / "main.cu"
+    host.write_text(
+        '#include "scale.cuh"\n'
+        "int main() { int rows = 40000; float *a; cudaMalloc(&a, rows * sizeof(float)); scale(a, rows); }\n"
+    )
+    text = scaffold(tmp_path / "scale.cuh", "k", host=host)
+    assert "n = 40000  # as the host has it" in text
+    assert 'shape = ["n"]  # as the host allocates it' in text

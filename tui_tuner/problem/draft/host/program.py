@@ -266,7 +266,8 @@ class HostProgram:
         """What the last call of a function gives one of its parameters."""
         call = re.compile(rf"\b{re.escape(function.name)}\s*(?:<[^<>;]*>)?\s*\(")
         for found in reversed(list(call.finditer(self.code))):
-            if function.start <= found.start() < function.end or self.function_at(found.start()) is None:
+            around = self.function_at(found.start())
+            if around is None or around == function or found.start() == around.start:  # as of a second one
                 continue
             given = list_at(self.code, found.end() - 1)
             left = function.defaults[len(given) :]
