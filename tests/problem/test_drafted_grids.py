@@ -181,3 +181,17 @@ def test_a_block_whose_last_thread_a_kernel_names_by_its_number_is_the_hosts(tmp
     problem, _ = drafted(tmp_path, kernel + host)
     assert ("block_size_x" in problem.tunables) == is_tuned
     assert is_tuned or problem.launch.block_size == ["16"]
+
+
+@pytest.mark.parametrize("written", ["(1 << bits) / 256", "(1 << bits) / (2 * 128)", "((1 << bits) + 255) / 256"])
+def test_a_grid_of_a_power_of_two_counts_its_threads(tmp_path, written):
+    problem, _ = drafted(
+        tmp_path,
+        "__global__ void k(float *x, int n)"
+        " { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] = x[i] * 0.5f; }\n"
+        "int main() { const int bits = 16; int n = 1 << bits; float *x; cudaMalloc(&x, n * sizeof(float));"
+        f" dim3 grid({written}); k<<<grid, 256>>>(x, n); }}\n",
+    )
+    assert problem.launch.problem_size == ["2 ** bits"]
+    assert problem.sizes == {"bits": 16}
+    assert problem.launch.grid_div_x is None

@@ -47,6 +47,12 @@ def as_size(text: str) -> str:
     return f"{name}_of_host" if keyword.iskeyword(name) else name
 
 
+def exponents_of(node: ast.expr) -> set[str]:
+    """The names that something is raised to the power of."""
+    powers = (one for one in ast.walk(node) if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Pow))
+    return {name for one in powers for name in names(one.right)}
+
+
 def is_of_block(node: ast.expr) -> bool:
     """Whether it is the block's extent along an axis."""
     return isinstance(node, ast.Name) and node.id.startswith("block_size_")

@@ -303,13 +303,13 @@ class HostProgram:
                 found.setdefault(one.name, (f"({', '.join(named)})", f"({_plain(text)})"))
         return found
 
-    def resolved(self, text: str, place: int, known: Callable[[str, int], ast.expr | None]) -> ast.expr:
-        """Text as arithmetic, its names replaced by what `known` says of each where it stands.
+    def resolved(self, text: str | ast.expr, place: int, known: Callable[[str, int], ast.expr | None]) -> ast.expr:
+        """Text, or what was read of it, as arithmetic, names replaced by what `known` says of each where it stands.
 
         Raises:
             NotArithmetic: it is none, or a name in it stands for nothing that is known.
         """
-        node = arithmetic(self.expanded(text))
+        node = arithmetic(self.expanded(text)) if isinstance(text, str) else text
         type_given = self.templates.type_given
 
         class Names(ast.NodeTransformer):

@@ -111,7 +111,7 @@ class LaunchNames:
                 return
             text, place = meaning
 
-    def expression(self, text: str, place: int) -> ast.expr:
+    def expression(self, text: str | ast.expr, place: int) -> ast.expr:
         """What text at a place comes to over the roots, as a problem file says it.
 
         Raises:
@@ -119,7 +119,7 @@ class LaunchNames:
         """
         return finished(self.node(text, place))
 
-    def node(self, text: str, place: int) -> ast.expr:
+    def node(self, text: str | ast.expr, place: int) -> ast.expr:
         """What text at a place comes to over the roots, with the bytes of types by their names.
 
         Raises:

@@ -12,6 +12,7 @@ from tui_tuner.problem.draft.arithmetic.c_expressions import NotArithmetic, arit
 from tui_tuner.problem.draft.arithmetic.folding import folded
 from tui_tuner.problem.draft.arithmetic.worked_out import (
     evaluated,
+    exponents_of,
     is_of_block,
     names,
     quotient,
@@ -130,7 +131,10 @@ class LaunchReading(LaunchNames):
         if parts is None:
             node = self.expression(text, place)
             return quotient(node) or (node, None)
-        above, below = (self.expression(ast.unparse(part).replace("//", "/"), place) for part in parts)
+        exponents = {name for part in parts for name in exponents_of(part)}
+        if any(self.program.number(name, place) is None for name in exponents):  # as many threads as nobody knows
+            raise NotArithmetic(text)
+        above, below = (self.expression(part, place) for part in parts)
         if (blocks := without_factor(above, below)) is not None and _COUNTS_GROUPS.search(self.signature.body):
             return blocks, None
         return unrounded(above, below), self._as_block(below, index)
