@@ -40,3 +40,35 @@ def test_one_less_than_an_extent_of_a_tensor_is_no_0(tmp_path):
     parts = next(one.value for one in problem.arguments if one.name == "parts")
     assert parts == "ends_size_0 - 1"
     assert all(evaluate(parts, sizes) >= 8 for sizes in of_all(problem)), text
+
+
+MULTIPLIED = (
+    "__global__ void k(const float *a, const float *b, float *c, int M, int N, int K) {"
+    " int y = blockIdx.y * blockDim.y + threadIdx.y, x = blockIdx.x * blockDim.x + threadIdx.x; float s = 0;"
+    " for (int i = 0; i < K; i++) s += a[y * K + i] * b[i * N + x]; if (y < M && x < N) c[y * N + x] = s; }\n"
+    "torch::Tensor run(torch::Tensor a, torch::Tensor b) { auto M = a.size(0), K = a.size(1), N = b.size(1);"
+    " auto c = torch::empty({M, N}, a.options()); dim3 block(16, 16), grid((N + 15) / 16, (M + 15) / 16);"
+    " k<<<grid, block>>>(a.data_ptr<float>(), b.data_ptr<float>(), c.data_ptr<float>(), M, N, K); return c; }\n"
+)
+
+
+def test_extents_of_a_tensor_are_those_that_the_caller_makes_it_of(tmp_path):
+    problem, text = drafted(
+        tmp_path,
+        MULTIPLIED + "int main() { int M = 512, K = 2048, N = 1024; auto a = torch::randn({M, K});"
+        " auto b = torch::randn({K, N}); run(a.cuda(), b); }\n",
+    )
+    assert problem.sizes == {"M": 512, "N": 1024, "K": 2048}
+    assert [one.shape for one in problem.arguments[:3]] == [["M * K"], ["K * N"], ["M * N"]], text
+
+
+def test_as_many_elements_as_a_tensor_has_are_the_product_of_what_the_caller_makes_it_of(tmp_path):
+    problem, text = drafted(
+        tmp_path,
+        f"__global__ void k(const float *x, float *to, int n) {{ {ONE} if (i < n) to[i] = x[i] * 2; }}\n"
+        "torch::Tensor run(torch::Tensor x) { auto to = torch::empty_like(x); int n = x.numel();"
+        " k<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), to.data_ptr<float>(), n); return to; }\n"
+        "int main() { int rows = 16, width = 16384; auto x = torch::randn({rows, width}); run(x); }\n",
+    )
+    assert (problem.sizes, problem.launch.problem_size) == ({"rows": 16, "width": 16384}, ["rows * width"])
+    assert [one.shape for one in problem.arguments[:2]] == [["rows * width"]] * 2, text

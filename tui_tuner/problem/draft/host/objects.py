@@ -105,6 +105,8 @@ class HostObjects:
         """
         if (asserted := self._asserted.get((self._program.function_at(place), name))) is not None:
             return asserted
+        if (extent := self._extent(name, place)) is not None:
+            return extent
         first, *path = re.split(r"\.|->", name)
         own = self._this(place) if first.isidentifier() and self._is_of_object(first, place) else None
         if own is not None and not path:
@@ -236,11 +238,7 @@ class HostObjects:
     def _of_tensor(self, name: str, place: int) -> Taken | None:
         """The elements of a tensor: as it is made, as many as another has, or as its `.size(0)` and so on are."""
         plain = re.escape(name)
-        made = re.compile(
-            rf"\b{plain}\s*=\s*(?:torch|at)\s*::\s*(?:(?:zeros|ones|empty|full|rand|randn)\s*\(\s*\{{(?P<list>[^{{}}]*)\}}"
-            r"|(?:zeros|ones|empty|full|rand|randn)_like\s*\(\s*(?P<like>\w+))"
-        )
-        for found in reversed(list(made.finditer(self._code, 0, place))):
+        for found in self._tensors_made(name, 0, place):
             if found["like"]:
                 return self._of_tensor(found["like"], found.start()) if found["like"] != name else None
             return Taken(" * ".join([*(f"({one})" for one in split_list(found["list"])), ELEMENT]), found.start())
@@ -248,12 +246,48 @@ class HostObjects:
         if function is None or name not in function.parameters:
             return None
         sized = {one: extents for one in function.parameters if (extents := self._sizes_asked(one, function))}
+        if name not in sized and (made := self._extents_made(name, place)) is not None:
+            return Taken(" * ".join([*(f"({one})" for one in made[0]), ELEMENT]), made[1])
         if name in sized or len(sized) != 1 or re.search(rf"\b{plain}\s*\.\s*(?:size|numel)", self._body(function)):
             extents = sized.get(name, [])
         else:  # nothing is asked of it: supposed to be as large as the one tensor that is
             (extents,) = sized.values()
         kind = Taken if name in sized else Supposed
         return kind(" * ".join([*extents, ELEMENT]), place) if extents else None
+
+    def _tensors_made(self, name: str, start: int, end: int) -> Iterator[re.Match[str]]:
+        """Where a tensor is made of a list of extents, or like another, between two places; the last first."""
+        made = re.compile(
+            rf"\b{re.escape(name)}\s*=\s*(?:torch|at)\s*::\s*"
+            r"(?:(?:zeros|ones|empty|full|rand|randn)\s*\(\s*\{(?P<list>[^{}]*)\}"
+            r"|(?:zeros|ones|empty|full|rand|randn)_like\s*\(\s*(?P<like>\w+))"
+        )
+        return reversed(list(made.finditer(self._code, start, end)))
+
+    def _extents_made(self, name: str, place: int) -> tuple[list[str], int] | None:
+        """The extents that a tensor is made of, and where; followed to the callers of a function that is given it."""
+        for _ in range(_MOST_STEPS):
+            found = next(self._tensors_made(name, self._program.begin_of(place), place), None)
+            if found is not None and not found["like"]:
+                return split_list(found["list"]), found.start()
+            passed = None if found else self._program.meaning(name, place)
+            text, where = (found["like"], found.start()) if found else passed or ("", place)
+            other = re.fullmatch(r"[\s&*]*(\w+)(?:\.(?:cuda|contiguous|detach)\(\))*\s*", text)
+            if other is None or where == place:
+                return None
+            name, place = other[1], where
+        return None
+
+    def _extent(self, name: str, place: int) -> Taken | None:
+        """What `x.size(0)` or `x.numel()` is, where it is seen of what the tensor is made."""
+        asked = re.fullmatch(r"(\w+)(?:\.|->)(?:size\((\d+)\)|numel\(\))", name)
+        made = self._extents_made(asked[1], place) if asked else None
+        if asked is None or made is None or not made[0]:
+            return None
+        extents, where = made
+        if asked[2] is None:
+            return Taken(" * ".join(f"({one})" for one in extents), where)
+        return Taken(extents[int(asked[2])], where) if int(asked[2]) < len(extents) else None
 
     def _sizes_asked(self, tensor: str, function: HostFunction) -> list[str]:
         """What a function calls the extents of a tensor, where it asks for all of them; else nothing."""

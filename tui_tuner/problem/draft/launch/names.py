@@ -211,7 +211,8 @@ class LaunchNames:
         own, other = (self.program.function_at(at) for at in (place, meaning[1] if meaning else place))
         if inside and {own, other} - {None} - self._leading:  # no name of another function is one of a size here
             return value
-        if name in inside and meaning and own == other is not None:  # made anew of what it was
+        is_anew = name in inside and not isinstance(value, ast.Name)
+        if is_anew and meaning and own == other is not None:  # of what it was
             self.roots = before
             return self.root(name, None)
         known = before.keys() | {*self.of_block.values()} | self.stated
