@@ -63,6 +63,7 @@ class DraftedLaunch:
         most: what sizes are no larger than, as host and kernel say.
         held: arrays that the host sets to one number before the launch, with that number.
         space: what the host's script has kernel_tuner vary, in the place of tunables and defaults.
+        is_of_host: whether it stands in another file than the kernel's.
     """
 
     line: int
@@ -86,6 +87,7 @@ class DraftedLaunch:
     most: dict[str, int] = field(default_factory=dict)
     held: dict[str, str] = field(default_factory=dict)
     space: TunedSpace | None = None
+    is_of_host: bool = False
 
     @property
     def problem_size(self) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,7 +23,7 @@ from tui_tuner.problem.draft.kernel.refusals import refuse_unusable
 from tui_tuner.problem.draft.kernel.understood import template_arguments, understood
 from tui_tuner.problem.draft.launch.drafting import drafted_launch
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts, completed
-from tui_tuner.problem.draft.script.in_c import host_in_c
+from tui_tuner.problem.draft.script.in_c import HostInC, host_in_c
 from tui_tuner.problem.draft.script.tuned_space import with_space
 from tui_tuner.problem.draft.sizes.drafted import drafted_sizes
 from tui_tuner.problem.draft.text.draft import Draft
@@ -92,6 +92,7 @@ class _Given:
         built: what the host builds the kernel with.
         spaces: what a host's script has kernel_tuner vary, by the kernel's name.
         stated: what the host's file states before it includes the kernel's.
+        lines: of each line of the host's code that of the script that it stands for; of any other host nothing.
     """
 
     file: Path
@@ -101,6 +102,7 @@ class _Given:
     built: BuildOptions
     spaces: Mapping[str, TunedSpace]
     stated: str = ""
+    lines: Sequence[int] = ()
 
     @cached_property
     def code(self) -> str:
@@ -116,10 +118,10 @@ def _given(file: Path, host: Path | None) -> _Given:
         own = f"{code_only(source)}\n{text_of_headers(source, file, ())}"
         built = BuildOptions(built_after(stated, own))
         return _Given(file, language, active_source(source, built.macros), code, built, {}, stated)
-    code, spaces = host_in_c(code, language, source) if host and host.suffix == ".py" else (code, {})
-    options = list(dict.fromkeys(option for space in spaces.values() for option in space.options))
-    built = build_options(source, code) if language == "opencl" else options_of_scripts(options)
-    return _Given(file, language, active_source(source, built.macros), code, built, spaces)
+    read = host_in_c(code, language, source) if host and host.suffix == ".py" else HostInC(code, {})
+    options = list(dict.fromkeys([*read.options, *(one for space in read.spaces.values() for one in space.options)]))
+    built = build_options(source, read.code) if language == "opencl" else options_of_scripts(options)
+    return _Given(file, language, active_source(source, built.macros), read.code, built, read.spaces, lines=read.lines)
 
 
 def _launched(
@@ -131,9 +133,11 @@ def _launched(
         if not COMPILED_LANGUAGES[given.language].has_blocks:
             return None
         stated = given.built.macros if given.stated else {}
-        return drafted_launch(
+        found = drafted_launch(
             given.source, signature, given.file, given.language, given.host, stated_too=stated_too, included_with=stated
         )
+        is_of_script = found is not None and given.lines and found.is_of_host
+        return replace(found, line=given.lines[found.line - 1]) if found and is_of_script else found
 
     name = _chosen_name(given, kernel)
     try:

@@ -23,7 +23,7 @@ _NUMBA = re.compile(
 )
 _NAMED_FILE = re.compile(r"""["'](?P<file>[\w./-]+\.(?:cu|cl|c|cc|cpp))["']""")
 _OF_PYTHON = re.compile(r"^\s*(?:import|from)\s+(?:triton|helion)\b", re.MULTILINE)
-_SAYS_LAUNCH = re.compile(r"\btune_kernel\(|\bpyopencl\b")
+_SAYS_LAUNCH = re.compile(r"\btune_kernel\(|\bpyopencl\b|\b(?:RawKernel|RawModule|SourceModule|load_inline)\b")
 _HIP = re.compile(r"#[ \t]*include[ \t]*[<\"]hip/|\bhip[A-Z]\w+\s*\(")
 
 

@@ -94,7 +94,8 @@ def drafted_launch(
         return None
     drafted = max(drafts, key=lambda draft: (is_chosen(draft.launch, program), draft.threads(), draft.fits())).drafted()
     of_kernel = source.count("\n") + 1
-    return replace(drafted, line=drafted.line - of_kernel) if drafted.line > of_kernel else drafted
+    is_of_host = drafted.line > of_kernel
+    return replace(drafted, line=drafted.line - of_kernel, is_of_host=True) if is_of_host else drafted
 
 
 def _read(kernel: HostedKernel, launch: HostLaunch, stated_too: bool) -> LaunchReading:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Collection, Mapping, Sequence
 from copy import deepcopy
 
-from tui_tuner.problem.draft.script.values import ScriptValues, called
+from tui_tuner.problem.draft.script.values import ScriptValues, called, put_in
 from tui_tuner.problem.expressions import ExpressionError, names_in
 
 _MOST_NODES = 300
@@ -54,7 +54,7 @@ def _returned(statements: Sequence[ast.stmt], names: Mapping[str, ast.expr]) -> 
     """What statements return, with the values of their own names put in."""
 
     def of(node: ast.expr) -> ast.expr:
-        return _Put(names).visit(deepcopy(node))  # type: ignore[no-any-return]
+        return put_in(node, names)
 
     match statements:
         case [ast.Return(value=ast.expr() as value), *_]:
@@ -76,17 +76,6 @@ def _choice(test: ast.expr, chosen: ast.expr, otherwise: ast.expr) -> ast.expr:
         is_all = isinstance(otherwise, ast.Constant) and otherwise.value is True
         return held if is_all else ast.BoolOp(ast.And(), [held, otherwise])
     return ast.IfExp(test, chosen, otherwise)
-
-
-class _Put(ast.NodeTransformer):
-    """Puts expressions in the place of names."""
-
-    def __init__(self, names: Mapping[str, ast.expr]) -> None:
-        self._names = names
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        """A name that stands for an expression is that."""
-        return deepcopy(self._names.get(node.id, node))
 
 
 class _OfConfiguration(ast.NodeTransformer):
@@ -116,7 +105,7 @@ class _OfConfiguration(ast.NodeTransformer):
         if isinstance(node.func, ast.Name) and isinstance(own, ast.Lambda) and self._depth < _DEEPEST:
             put = dict(zip((one.arg for one in own.args.args), node.args, strict=False))
             inner = _OfConfiguration(self._values, self._table, self._depth + 1)
-            return inner.visit(_Put(put).visit(deepcopy(own.body)))  # type: ignore[no-any-return]
+            return inner.visit(put_in(own.body, put))  # type: ignore[no-any-return]
         given = [self.visit(one) for one in node.args]
         if name in ("int", "float", "bool") and len(given) == 1:
             return _rounded_down(given[0]) if name == "int" else given[0]

@@ -52,7 +52,7 @@ def tuned_space(
         text = formula(values, node, tunables)
         (kept if text else left).append(text or _said(values, node))
     keys, others = _keys(values, words, tunables, items)
-    options, unusual = _options(values, words.get("compiler_options"))
+    options, unusual = taken_options(values, words.get("compiler_options"))
     left += [*others, *(f"{key} = {ast.unparse(words[key])}" for key in ("texmem_args", "verify") if key in words)]
     left += [f"compiler_options: {one}" for one in unusual]
     return TunedSpace(line, tunables, tuple(kept), keys, options, tuple(left))
@@ -82,7 +82,7 @@ def _keys(
     return keys, left
 
 
-def _options(values: ScriptValues, node: ast.expr | None) -> tuple[list[str], list[str]]:
+def taken_options(values: ScriptValues, node: ast.expr | None) -> tuple[list[str], list[str]]:
     """The options of a compiler that are taken over, and the others."""
     given = [] if node is None or values.value(node) is None else values.items(node)
     known = [found if isinstance(found := values.value(one), str) else ast.unparse(one) for one in given]
