@@ -26,7 +26,7 @@ from tui_tuner.llm.streams import complete
 from tui_tuner.llm.structured import NoUsableReply
 from tui_tuner.problem.candidate import geometry
 from tui_tuner.problem.draft.kernel.files import ranked_kernels, text_of
-from tui_tuner.problem.draft.problem_file import scaffold
+from tui_tuner.problem.draft.problem_file import launched_first, scaffold
 from tui_tuner.problem.draft.sizes.counts import LEAST_TIMED
 from tui_tuner.problem.inputs import shape_of
 from tui_tuner.problem.languages import COMPILED, COMPILED_LANGUAGES
@@ -54,7 +54,7 @@ def drafted(file: Path, kernel: str | None, host: Path | None = None) -> Written
     Raises:
         ProblemError: none can be guessed; the hint says what to write.
     """
-    names = () if kernel is not None else ranked_kernels(file)
+    names = () if kernel is not None else launched_first(file, ranked_kernels(file), host)
     if len(names) < 2:
         return draft_of(file, kernel, host)
     refused: list[ProblemError] = []
@@ -72,7 +72,7 @@ def unconfirmed(file: Path, kernel: str | None, host: Path | None = None) -> tup
     Raises:
         ProblemError: none can be drafted; the hint says what to write.
     """
-    ranked = ranked_kernels(file) if kernel is None else []
+    ranked = launched_first(file, ranked_kernels(file), host) if kernel is None else []
     names: Sequence[str | None] = ranked if len(ranked) > 1 else [kernel]
     refused: list[ProblemError] = []
     for name in names:

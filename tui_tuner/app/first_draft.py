@@ -12,9 +12,9 @@ from typing import TypeVar
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.draft.amendments import NO_AMENDMENTS, Amendments
-from tui_tuner.problem.draft.kernel.misplaced import kernel_in_script
 from tui_tuner.problem.draft.problem_file import scaffold
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts
+from tui_tuner.problem.draft.script.in_c import kernels_in_script
 from tui_tuner.problem.load import Written, problem_in_text
 from tui_tuner.problem.toml_file import read_text
 from tui_tuner.resources import write_whole
@@ -66,15 +66,16 @@ def draft_of(
 
 
 def taken_out(file: Path) -> tuple[Path, Path | None]:
-    """Write the kernel that a script has as a text into a file of its own.
+    """Write the kernels that a script has as texts into a file of their own.
 
     Returns:
         That file, and the script if it says the launch; of any other file that and nothing.
 
     Raises:
-        ProblemError: there is such a file with something else in it, or it cannot be written.
+        ProblemError: no text of a kernel can be read, there is such a file with something else in it, or it cannot
+            be written.
     """
-    found = kernel_in_script(read_text(file)) if file.suffix == ".py" and file.is_file() else None
+    found = kernels_in_script(file, read_text(file)) if file.suffix == ".py" and file.is_file() else None
     if found is None:
         return file, None
     own, text = file.with_suffix(found.ending), found.text.strip("\n") + "\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -80,6 +81,14 @@ def scaffold(
         appended=appended(signature),
     )
     return "\n".join(lines_of(draft)) + "\n"
+
+
+def launched_first(source_path: Path, kernels: Sequence[str], host: Path | None) -> Sequence[str]:
+    """Kernels of a file, those that a script launches before those that it does not."""
+    if host is None or host.suffix != ".py":
+        return kernels
+    words = {*re.findall(r"\w+", _given(source_path, host).host)}
+    return sorted(kernels, key=lambda name: name not in words)
 
 
 @dataclass(frozen=True)

@@ -218,6 +218,7 @@ def is_numbered_through(axis: str, extents: Sequence[str], body: str) -> bool:
     extent = "|".join([rf"blockDim\s*\.\s*{axis}", *map(re.escape, extents)])
     place = rf"\bblockIdx\s*\.\s*{axis}\b"
     number = rf"{place}\s*\*\s*(?:\w+\s*\()?\s*(?:{extent})\b|\b(?:{extent})\s*\*\s*{place}"
+    number += rf"|{place}\s*\*\s*\(\s*blockDim\s*\.\s*{axis}\s*\*\s*blockDim\s*\.\s*\w\s*\)"
     return re.search(number, body) is not None
 
 

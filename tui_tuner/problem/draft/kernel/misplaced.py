@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,9 +22,12 @@ _IN_PYTHON = re.compile(
 _NUMBA = re.compile(
     r"^[ \t]*@(?:numba\.)?cuda\.jit\b[^\n]*\n(?:[ \t]*@[^\n]*\n)*[ \t]*def\s+(?P<name>\w+)", re.MULTILINE
 )
-_NAMED_FILE = re.compile(r"""["'](?P<file>[\w./-]+\.(?:cu|cl|c|cc|cpp))["']""")
+_NAMED_FILE = re.compile(r"""["']/?(?P<file>[\w./-]+\.(?:cu|cl|c|cc|cpp))["']""")
 _OF_PYTHON = re.compile(r"^\s*(?:import|from)\s+(?:triton|helion)\b", re.MULTILINE)
 _SAYS_LAUNCH = re.compile(r"\btune_kernel\(|\bpyopencl\b|\b(?:RawKernel|RawModule|SourceModule|load_inline)\b")
+_HAS_PLACES = re.compile(r"%\(\w+\)[a-z]|\$\{\w+\}|\{\{ *\w+ *\}\}")
+"""Of a text that a script puts others into."""
+_PRINTED = re.compile(r"^([ \t]*)print\b(?![ \t]*\().*$", re.MULTILINE)
 _HIP = re.compile(r"#[ \t]*include[ \t]*[<\"]hip/|\bhip[A-Z]\w+\s*\(")
 
 
@@ -70,11 +74,10 @@ class KernelInScript(NamedTuple):
 
 def parsed_script(text: str) -> ast.Module:
     """A script's tree, empty where it is none; what Python would warn of is nothing to whoever tunes a kernel."""
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ast.Module([], [])
+    for one in (text, _PRINTED.sub(r"\1pass", text)):  # Python 2 has a statement for that
+        with suppress(SyntaxError, ValueError, RecursionError, MemoryError), warnings.catch_warnings(action="ignore"):
+            return ast.parse(one)
+    return ast.Module([], [])
 
 
 def kernel_in_script(script: str) -> KernelInScript | None:
@@ -92,7 +95,14 @@ def kernel_in_script(script: str) -> KernelInScript | None:
     if len(found) != 1 or not found.keys() <= whole:
         return None
     [(text, kernel)] = found.items()
-    return KernelInScript(text, ".cu" if kernel["name"] else ".cl", _SAYS_LAUNCH.search(script) is not None)
+    if _HAS_PLACES.search(text):
+        return None
+    return KernelInScript(text, ".cu" if kernel["name"] else ".cl", says_launch(script))
+
+
+def says_launch(script: str) -> bool:
+    """Whether a script says how its kernels are launched, in words that are read."""
+    return _SAYS_LAUNCH.search(script) is not None
 
 
 def _refuse_script(file: Path, text: str) -> None:
@@ -101,7 +111,7 @@ def _refuse_script(file: Path, text: str) -> None:
     if (kernel := _IN_PYTHON.search(text)) is not None:
         title, ending = ("CUDA", ".cu") if kernel["name"] else ("OpenCL", ".cl")
         own = file.with_suffix(ending)
-        host = f" --host {file}" if _SAYS_LAUNCH.search(text) else ""
+        host = f" --host {file}" if says_launch(text) else ""
         hint = f"write that text into {own.name}, and run: tuner-tui {own}{host}"
         if kernel_in_script(text) is not None:
             hint = f"tuner-tui init {file} writes it into {own.name}, and its problem file; then: tuner-tui {own}"

@@ -50,8 +50,6 @@ def array_of(values: ScriptValues, node: ast.expr) -> ScriptArray | None:
             parts = [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.expr)]
             found = next((found for one in parts if (found := array_of(values, one))), None)
             made = found and replace(found, is_zero=False)
-        case ast.List() | ast.Tuple() | ast.ListComp():
-            made = _listed(values.value(node))
         case ast.Call(func=ast.Attribute(value=inner, attr=attr)) if attr in _CHANGED:
             made = _changed(values, node, array_of(values, inner))
         case ast.Call() if called(node) in _SAME | _ALIKE | _EACH:
@@ -115,7 +113,8 @@ def _like(values: ScriptValues, call: ast.Call) -> ScriptArray | None:
     is_own = name in _OF_TENSOR and isinstance(call.func, ast.Attribute)
     of = call.func.value if isinstance(call.func, ast.Attribute) and (is_own or not given) else given[0]
     words = {word.arg: word.value for word in call.keywords}
-    made = _as(values, array_of(values, of), words.get("dtype") or _type_among(values, call.args))
+    given_array = array_of(values, of) or _listed(values.value(of))
+    made = _as(values, given_array, words.get("dtype") or _type_among(values, call.args))
     return replace(made, is_zero=name == "zeros_like") if made and name in (*_ALIKE, *_EACH, "Out") else made
 
 

@@ -47,6 +47,14 @@ class HostText:
             self._made_of[name] = inside
             self.add(line, f"{'float' if _FRACTION.search(text) else 'int'} {name} = {text};")
 
+    def state_number(self, line: int, name: str, macro: str) -> None:
+        """Lets a name stand for a macro of the kernels' text, whatever number it had."""
+        own = re.compile(rf"(?:int|float) {re.escape(name)} = [^;]*;")
+        self._statements = ["" if own.fullmatch(one) else one for one in self._statements]
+        self._made_of[name] = {macro}
+        if name != macro:
+            self.add(line, f"int {name} = {macro};")
+
     def add_memory(self, line: int, name: str, made: ScriptArray) -> None:
         """Takes memory for an array, and fills it where it holds nothing but 0."""
         self._made_of[name] = self._parts(made.elements)

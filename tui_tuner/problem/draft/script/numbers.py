@@ -89,7 +89,8 @@ def _operated(values: ScriptValues, node: ast.expr) -> str | None:
             chosen = values.value(test)
             if isinstance(chosen, bool | int):
                 return in_c(values, node.body if chosen else node.orelse)
-            return _written(values, "({} ? {} : {})", test, node.body, node.orelse)
+            is_rest = isinstance(test.left if isinstance(test, ast.Compare) else test, ast.BinOp)
+            return in_c(values, node.orelse) if is_rest and "%" in ast.unparse(test) else None  # as if it divided
     return None
 
 

@@ -69,9 +69,18 @@ class ScriptValues:
     def meant(self, node: ast.expr) -> ast.expr:
         """The expression that a name stands for, else the expression itself."""
         for _ in range(8):
-            if not isinstance(node, ast.Name) or node.id not in self.assigned:
-                break
-            node = self.assigned[node.id]
+            match node:
+                case ast.Name(id=name) if name in self.assigned:
+                    node = self.assigned[name]
+                case ast.Call(func=ast.Name(id="tuple" | "list"), args=[ast.expr() as same]):
+                    node = same
+                case ast.ListComp(
+                    elt=ast.Call(func=ast.Name(id="int"), args=[ast.Name(id=name)]),
+                    generators=[ast.comprehension(target=ast.Name(id=each), iter=same, ifs=[])],
+                ) if name == each:
+                    node = same
+                case _:
+                    break
         return node
 
     def forget(self, name: str) -> None:
