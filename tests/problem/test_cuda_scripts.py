@@ -251,3 +251,20 @@ def test_a_tensor_that_another_layer_has_changed_is_not_taken_for_what_it_was(tm
 def test_what_cannot_be_run_is_left_out(tmp_path, script):
     problem = drafted(tmp_path, SCALE, script.replace("ROUNDED", "n // threads"))
     assert problem.sizes == {"n": 1 << 20}
+
+
+def test_a_usual_number_stays_where_an_option_of_the_program_may_set_another(tmp_path):
+    options = "for opt, arg in getopt.getopt(argv, 'n:')[0]:\n    if opt == '-n':\n        n = int(arg)\n"
+    script = CUPY.replace("x = cp", f"{options}x = cp").replace("ROUNDED", "(n + threads - 1) // threads")
+    problem = drafted(tmp_path, SCALE, script)
+    assert problem.sizes == {"n": 1 << 20}
+    assert [one.shape for one in problem.arguments[:2]] == [["n"], ["n"]]
+
+
+def test_a_grid_of_numbers_is_one_of_threads_where_blocks_are_numbered_by_all_their_threads(tmp_path):
+    place = "threadIdx.x + blockIdx.x * (blockDim.x * blockDim.y)"
+    source = f"__global__ void twice(float *x) {{ int i = {place}; x[i] *= 2; }}\n"
+    launch = "module.get_function('twice')(drv.InOut(x), block=(400, 1, 1), grid=(1000, 1))"
+    problem = drafted(tmp_path, source, f"x = np.random.randn(400000).astype(np.float32)\n{launch}\n")
+    assert (problem.launch.problem_size[0], problem.arguments[0].shape) == ("400000", ["400000"])
+    assert 128 in problem.tunables["block_size_x"]

@@ -47,6 +47,10 @@ class HostText:
             self._made_of[name] = inside
             self.add(line, f"{'float' if _FRACTION.search(text) else 'int'} {name} = {text};")
 
+    def knows(self, text: str) -> bool:
+        """Whether a number is made of others that are known, or of extents of arrays."""
+        return any("." in one or one in self._made_of for one in _PART.findall(text))
+
     def state_number(self, line: int, name: str, macro: str) -> None:
         """Lets a name stand for a macro of the kernels' text, whatever number it had."""
         own = re.compile(rf"(?:int|float) {re.escape(name)} = [^;]*;")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tui_tuner.problem.draft.script.values import ScriptValues, called
 from tui_tuner.problem.model import Language
 
-_GETS = ("get_function", "get_kernel", "Kernel", "RawKernel")
+_GETS = {"opencl": ("Kernel",), "cuda": ("get_function", "get_kernel", "RawKernel")}
 """Functions that are given a kernel's name, and that return a handle of it."""
 _PREPARED = {"prepared_call": 2, "prepared_timed_call": 2, "prepared_async_call": 3}
 """Launches of PyCUDA, with how many of their arguments are none of the kernel's."""
@@ -107,7 +107,7 @@ class ScriptLaunches:
         match node:
             case ast.Name(id=name):
                 return self._handles.get(name)
-            case ast.Call() if called(node) in _GETS:
+            case ast.Call() if called(node) in _GETS.get(self._language, ()):
                 return self._named(node)
             case ast.Attribute(attr=name) if name in self._kernels and self._language == "opencl":
                 return name

@@ -73,7 +73,8 @@ class ScriptHost:
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value):
                 self._unpack(targets, value, line)
             case ast.Assign(targets=[target], value=value) | ast.AnnAssign(target=target, value=ast.expr() as value):
-                self._assign(target, value, line)
+                if not self._is_from_outside(target, value):
+                    self._assign(target, value, line)
             case ast.AugAssign(target=ast.Name(id=name) as target, op=operation, value=value):
                 if not isinstance(operation, ast.Add) or not self._grow(target, value):
                     self._assign(target, ast.BinOp(ast.Name(name), operation, value), line)
@@ -130,6 +131,14 @@ class ScriptHost:
             self.host.add_number(line, name, number)
         if not mentions(value, [name]):
             values.assigned[name] = value
+
+    def _is_from_outside(self, target: ast.expr, value: ast.expr) -> bool:
+        """Whether a number that has a usual value is set to what nobody knows, as by an option of the program."""
+        before, found = self._values.value(target), self._values.value(value)
+        is_number = isinstance(before, int | float) and not isinstance(before, bool) and before != 0
+        if not is_number or found is not UNKNOWN or array_of(self._values, value) is not None:
+            return False
+        return not self.host.knows(in_c(self._values, value) or "")
 
     def _grow(self, target: ast.Name, more: ast.expr) -> bool:
         """Adds items to the list that a name stands for; False where it stands for none."""
