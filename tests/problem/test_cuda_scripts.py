@@ -268,3 +268,48 @@ def test_a_grid_of_numbers_is_one_of_threads_where_blocks_are_numbered_by_all_th
     problem = drafted(tmp_path, source, f"x = np.random.randn(400000).astype(np.float32)\n{launch}\n")
     assert (problem.launch.problem_size[0], problem.arguments[0].shape) == ("400000", ["400000"])
     assert 128 in problem.tunables["block_size_x"]
+
+
+def test_a_fraction_of_whole_numbers_is_no_whole_number(tmp_path):
+    script = CUPY.replace("ROUNDED", "(n + threads - 1) // threads").replace("cp.float32(2)", "cp.float32(1 / 8)")
+    problem = drafted(tmp_path, SCALE, script)
+    assert problem.arguments[2].value == 0.125
+    halves = script.replace("n = 1 << 20", "n = int((1 << 21) / 2)").replace("1 / 8", "n / 4096")
+    problem = drafted(tmp_path, SCALE, halves)
+    assert problem.sizes == {"n": 1 << 20}
+
+
+GATED = """\
+__global__ void gated(const float *x, const float *by, float *to, int rows, int cols) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < rows * cols) to[i] = x[i] * by[i % cols];
+}
+torch::Tensor run(torch::Tensor x, torch::Tensor by) {
+    auto to = torch::empty_like(x);
+    int rows = x.size(0), cols = x.size(1);
+    gated<<<(rows * cols + 127) / 128, 128>>>(
+        x.data_ptr<float>(), by.data_ptr<float>(), to.data_ptr<float>(), rows, cols);
+    return to;
+}
+"""
+GATE = """\
+from torch.utils.cpp_extension import load_inline
+module = load_inline(name="gated", cpp_sources="", cuda_sources=source, functions=["run"])
+class ModelNew(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.by = nn.Parameter(torch.ones(width))
+    def forward(self, x):
+        return module.run(x, self.by)
+batch, width = 128, 4096
+def get_inputs():
+    return [torch.randn(batch, width)]
+def get_init_inputs():
+    return [width]
+"""
+
+
+def test_a_parameter_is_a_tensor_and_one_made_before_its_extents_are_asked_for_has_them(tmp_path):
+    problem = drafted(tmp_path, GATED, GATE)
+    assert problem.sizes == {"rows": 128, "cols": 4096}
+    assert [one.shape for one in problem.arguments[:3]] == [["rows * cols"], ["cols"], ["rows * cols"]]

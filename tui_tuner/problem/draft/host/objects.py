@@ -253,7 +253,8 @@ class HostObjects:
         else:  # nothing is asked of it: supposed to be as large as the one tensor that is
             (extents,) = sized.values()
         kind = Taken if name in sized else Supposed
-        return kind(" * ".join([*extents, ELEMENT]), place) if extents else None
+        where = function.end - 1  # a tensor may be made before its extents are asked for
+        return kind(" * ".join([*extents, ELEMENT]), where) if extents else None
 
     def _tensors_made(self, name: str, start: int, end: int) -> Iterator[re.Match[str]]:
         """Where a tensor is made of a list of extents, or like another, between two places; the last first."""

@@ -13,7 +13,7 @@ _ALIKE = frozenset(("zeros_like", "ones_like", "empty_like", "full_like", "rand_
 _OF_TENSOR = frozenset(("cuda", "cpu", "contiguous", "detach", "clone", "requires_grad_", "numpy"))
 _SAME = frozenset(
     ("ravel", "flatten", "copy", "transpose", "ascontiguousarray", "array", "asarray", "to_device", "get", "to_gpu")
-).union(("asnumpy", "asfortranarray", "tensor", "from_numpy", "as_tensor", "In", "Out", "InOut"), _OF_TENSOR)
+).union(("asnumpy", "asfortranarray", "tensor", "from_numpy", "as_tensor", "Parameter", "In", "Out", "InOut"), _OF_TENSOR)
 """Functions whose result has the elements of what they are given."""
 _EACH = frozenset(
     ("relu", "gelu", "sigmoid", "tanh", "softmax", "exp", "log", "sqrt", "abs", "sin", "cos", "square", "float_power")

@@ -83,6 +83,8 @@ def _operated(values: ScriptValues, node: ast.expr) -> str | None:
             return _written(values, "({} * {})", base, base)
         case ast.BinOp(left=base, op=ast.Pow(), right=ast.Constant(value=3)):
             return _written(values, "({} * {} * {})", base, base, base)
+        case ast.BinOp(op=ast.Div()) if isinstance(found := values.value(node), float) and not found.is_integer():
+            return str(found)  # C divides whole numbers without what is left
         case ast.BinOp() if type(node.op) in _OPERATORS:
             return _written(values, f"({{}} {_OPERATORS[type(node.op)]} {{}})", node.left, node.right)
         case ast.IfExp(test=test):
