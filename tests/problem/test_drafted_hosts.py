@@ -1029,6 +1029,18 @@ def test_a_kernel_in_a_text_of_python_is_refused_with_what_to_do(tmp_path):
             "add() is CUDA",
             "write that text into script.cu, and run: tuner-tui ",
         ),
+        (
+            "import cupy\nadd = cupy.ElementwiseKernel('float32 x', 'float32 y', 'y = x + 1', 'add')",
+            2,
+            "of this ElementwiseKernel a library writes the loop and the launch",
+            "write it as a __global__ kernel, in script.cu or for RawKernel in this script",
+        ),
+        (
+            "import cupy, os\nadd = cupy.RawKernel(open(os.path.dirname(__file__) + '/add.cu').read(), 'add')",
+            2,
+            "the kernel of this script is in add.cu",
+            " --host ",
+        ),
         ("@cuda.jit\ndef add(x):\n    x[0] = 1", 2, "add() is Numba", "write it as CUDA into script.cu"),
         (
             'import kernel_tuner\ntune_kernel("add", "add.cu", 8)',

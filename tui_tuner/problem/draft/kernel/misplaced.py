@@ -22,6 +22,8 @@ _IN_PYTHON = re.compile(
 _NUMBA = re.compile(
     r"^[ \t]*@(?:numba\.)?cuda\.jit\b[^\n]*\n(?:[ \t]*@[^\n]*\n)*[ \t]*def\s+(?P<name>\w+)", re.MULTILINE
 )
+_OF_LIBRARY = re.compile(r"\b(?P<kind>ElementwiseKernel|ReductionKernel|InclusiveScanKernel|ExclusiveScanKernel)\s*\(")
+"""Kernels of which a library writes the loop and the launch."""
 _NAMED_FILE = re.compile(r"""["']/?(?P<file>[\w./-]+\.(?:cu|cl|c|cc|cpp))["']""")
 _OF_PYTHON = re.compile(r"^\s*(?:import|from)\s+(?:triton|helion)\b", re.MULTILINE)
 _SAYS_LAUNCH = re.compile(r"\btune_kernel\(|\bpyopencl\b|\b(?:RawKernel|RawModule|SourceModule|load_inline)\b")
@@ -35,7 +37,7 @@ def refuse_text(file: Path) -> None:
     """Refuse a file whose kernel is in another language than its ending says.
 
     That is CUDA's or OpenCL's text in Python, as for `cupy.RawKernel`, PyOpenCL or kernel_tuner, a script that names
-    the kernel's file, Numba, CUDA in a file of C++, and HIP.
+    the kernel's file, Numba, kernels that a library writes, CUDA in a file of C++, and HIP.
 
     Raises:
         ProblemError: it is such a file; with what to do.
@@ -127,6 +129,10 @@ def _refuse_script(file: Path, text: str) -> None:
         if (kernel_file := file.parent / named["file"]).is_file():
             hint = f"tuner-tui {kernel_file} --host {file}"
             raise _refused(f"the kernel of this script is in {named['file']}", hint, file, text, named.start())
+    if (kernel := _OF_LIBRARY.search(text)) is not None:
+        message = f"of this {kernel['kind']} a library writes the loop and the launch, so nothing is left to tune"
+        hint = f"write it as a __global__ kernel, in {file.with_suffix('.cu').name} or for RawKernel in this script"
+        raise _refused(message, hint, file, text, kernel.start())
 
 
 def _refused(message: str, hint: str, file: Path, text: str, place: int) -> ProblemError:
