@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
 
 from tui_tuner.problem.draft.problem_file import scaffold
+from tui_tuner.problem.inputs import shape_of
 from tui_tuner.problem.load import load_problem
 from tui_tuner.problem.model import Problem
 
@@ -313,3 +315,51 @@ def test_a_parameter_is_a_tensor_and_one_made_before_its_extents_are_asked_for_h
     problem = drafted(tmp_path, GATED, GATE)
     assert problem.sizes == {"rows": 128, "cols": 4096}
     assert [one.shape for one in problem.arguments[:3]] == [["rows * cols"], ["cols"], ["rows * cols"]]
+
+
+LAYERED = """\
+from torch.utils.cpp_extension import load_inline
+module = load_inline(name="run", cpp_sources="", cuda_sources=source, functions=["run"])
+class ModelNew(nn.Module):
+    def __init__(self, channels, outputs):
+        super().__init__()
+        self.layer = nn.LAYER
+    def forward(self, x):
+        return module.run(x, self.layer.weight, self.layer.bias)
+def get_inputs():
+    return [torch.randn(16, 5000)]
+def get_init_inputs():
+    return [24, 48]
+"""
+RUN = """\
+__global__ void k(const float *x, const float *w, const float *b, float *to, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) to[i] = x[i] * w[i % 24] + b[i % 24];
+}
+torch::Tensor run(torch::Tensor x, torch::Tensor w, torch::Tensor b) {
+    auto to = torch::empty_like(x);
+    int n = x.numel();
+    k<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), w.data_ptr<float>(), b.data_ptr<float>(), to.data_ptr<float>(), n);
+    return to;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("layer", "weight", "bias"),
+    [
+        ("Linear(channels, outputs)", 48 * 24, 48),
+        ("Linear(out_features=outputs, in_features=channels, bias=True)", 48 * 24, 48),
+        ("Conv2d(channels, outputs, 3, padding=1)", 48 * 24 * 9, 48),
+        ("Conv2d(channels, outputs, kernel_size=(3, 5))", 48 * 24 * 15, 48),
+        ("Conv1d(channels, outputs, 7)", 48 * 24 * 7, 48),
+        ("LayerNorm(channels)", 24, 24),
+        ("LayerNorm((outputs, channels))", 48 * 24, 48 * 24),
+        ("BatchNorm2d(channels)", 24, 24),
+        ("GroupNorm(8, channels)", 24, 24),
+    ],
+)
+def test_weights_of_a_layer_are_as_large_as_it_is_made(tmp_path, layer, weight, bias):
+    problem = drafted(tmp_path, RUN, LAYERED.replace("LAYER", layer))
+    sizes = [math.prod(shape_of(one, problem.sizes)) for one in problem.arguments[1:3]]
+    assert sizes == [weight, bias]

@@ -6,6 +6,7 @@ import ast
 from dataclasses import replace
 
 from tui_tuner.problem.draft.script.arithmetic import element_named
+from tui_tuner.problem.draft.script.layers import MEMBERS, weight_of
 from tui_tuner.problem.draft.script.numbers import extents_in_c, in_c
 from tui_tuner.problem.draft.script.values import ELEMENT, ScriptArray, ScriptValues, called
 
@@ -13,7 +14,9 @@ _ALIKE = frozenset(("zeros_like", "ones_like", "empty_like", "full_like", "rand_
 _OF_TENSOR = frozenset(("cuda", "cpu", "contiguous", "detach", "clone", "requires_grad_", "numpy"))
 _SAME = frozenset(
     ("ravel", "flatten", "copy", "transpose", "ascontiguousarray", "array", "asarray", "to_device", "get", "to_gpu")
-).union(("asnumpy", "asfortranarray", "tensor", "from_numpy", "as_tensor", "Parameter", "In", "Out", "InOut"), _OF_TENSOR)
+).union(
+    ("asnumpy", "asfortranarray", "tensor", "from_numpy", "as_tensor", "Parameter", "In", "Out", "InOut"), _OF_TENSOR
+)
 """Functions whose result has the elements of what they are given."""
 _EACH = frozenset(
     ("relu", "gelu", "sigmoid", "tanh", "softmax", "exp", "log", "sqrt", "abs", "sin", "cos", "square", "float_power")
@@ -46,6 +49,8 @@ def array_of(values: ScriptValues, node: ast.expr) -> ScriptArray | None:
             made = values.arrays.get(name)
         case ast.Attribute(value=inner, attr=attr) if attr in _OWN_MEMORY:
             made = array_of(values, inner)
+        case ast.Attribute(value=layer, attr=attr) if attr in MEMBERS:
+            made = weight_of(values, layer, attr)
         case ast.BinOp() | ast.UnaryOp():
             parts = [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.expr)]
             found = next((found for one in parts if (found := array_of(values, one))), None)
