@@ -88,6 +88,14 @@ def test_a_script_beside_a_kernel_that_tunes_it_is_told_where_no_host_was_given(
     assert told not in "\n".join(assumptions(draft_of(file, None, script)))
 
 
+def test_a_script_of_cupy_beside_a_kernel_is_told_to_launch_it(tmp_path):
+    file, script = tmp_path / "add.cu", tmp_path / "run.py"
+    file.write_text("__global__ void add(float *x) { x[threadIdx.x] += 1; }")
+    script.write_text("import cupy as cp\nadd = cp.RawKernel(open('add.cu').read(), 'add')\nx = cp.ones(64, 'f')\n")
+    told = "\n".join(assumptions(draft_of(file, None)))
+    assert f"script      run.py launches it; to take over what it says: --host {script}" in told
+
+
 def test_arrays_of_a_list_are_told_together_and_two_apart(tmp_path):
     file = tmp_path / "add.cu"
     file.write_text(
@@ -181,6 +189,14 @@ def test_a_launch_that_is_too_small_to_be_timed_is_told_with_what_to_change(tmp_
     doubts = [one for one in drafted(file).doubts if "too small to be timed" in one]
     assert len(doubts) == (told is not None)
     assert told is None or re.search(told, doubts[0]), doubts
+
+
+def test_a_launch_of_a_script_that_is_too_small_is_told_with_the_name_of_the_script(tmp_path):
+    file, script = tmp_path / "small.cu", tmp_path / "run.py"
+    file.write_text("__global__ void k(int *a) { a[threadIdx.x] += 1; }")
+    script.write_text("a = cp.zeros(20, cp.int32)\nk = cp.RawKernel(source, 'k')\nk((1,), (20,), (a,))\n")
+    doubts = asyncio.run(confirmed(draft_of(file, None, script), OPTIONS, Settings())).doubts
+    assert any("make the numbers larger that run.py states" in one for one in doubts), doubts
 
 
 def test_what_a_kernel_lacks_is_named_with_what_to_write(tmp_path):

@@ -247,6 +247,11 @@ def test_a_tensor_that_another_layer_has_changed_is_not_taken_for_what_it_was(tm
         + CUPY,
         "x, y = y, x\nx, x = x\na, b = b, a\nfor x in y: scale(x)\nwith x as (y, z): pass\n" + CUPY,
         "scale()\nscale(*x)\nscale(block=1)\nscale((), (), ())\nmemcpy_htod(1, 2)\nprepare(x)\n" + CUPY,
+        "a0 = '__global__'\n"
+        + "".join(f"a{i + 1} = a{i} + a{i}\n" for i in range(60))
+        + "RawKernel(a60, 'k')\n"
+        + CUPY,
+        "t = '%s' + f()\nRawModule(t % t)\nSourceModule(f'{t}{t!r}{t:>3}')\nRawKernel('{' .format(*x), **y)\n" + CUPY,
         "def get_inputs(): return get_inputs()\nclass M:\n    def forward(self, *x): return x\n" + CUPY,
     ],
 )

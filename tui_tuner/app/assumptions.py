@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tui_tuner.app.first_draft import init_command
 from tui_tuner.errors import ProblemError
+from tui_tuner.problem.draft.kernel.misplaced import says_launch
 from tui_tuner.problem.load import Written
 from tui_tuner.problem.toml_file import read_text
 
@@ -57,7 +58,8 @@ def assumptions(written: Written, another: str = "") -> Iterator[str]:
         another = another or f"tuner-tui {kernel.source}:NAME"
         yield f"  kernel      {kernel.name} of several; for another: {another}, as in {others}"
     if (script := _script_beside(written)) is not None:
-        yield f"  script      {script.name} tunes it; to take over what it says: --host {script}"
+        what = "tunes" if "tune_kernel(" in read_text(script) else "launches"
+        yield f"  script      {script.name} {what} it; to take over what it says: --host {script}"
     if (host := _host_beside(written)) is not None:
         yield f"  host        {host.name} launches it; to take over what it says: --host {host}"
     launch = problem.launch.model_dump(exclude_defaults=True)
@@ -83,14 +85,14 @@ def assumptions(written: Written, another: str = "") -> Iterator[str]:
 
 
 def _script_beside(written: Written) -> Path | None:
-    """A script of kernel_tuner's that names the kernel's file, where no host's code was given."""
+    """A script that names the kernel's file and launches its kernels, where no host's code was given."""
     if written.host is not None:
         return None
     named = re.compile(rf"""["'/]{re.escape(Path(written.problem.kernel.source).name)}["']""")
     for script in islice(sorted(written.file.parent.glob("*.py")), _MOST_SCRIPTS):
         with suppress(ProblemError):  # what cannot be read is no such script
             text = read_text(script)
-            if "tune_kernel(" in text and named.search(text):
+            if says_launch(text) and named.search(text):
                 return script
     return None
 

@@ -311,7 +311,9 @@ def _said_of_small(written: Written) -> Iterator[str]:
     sizes = assigned_words(problem.sizes)
     larger = f"make [sizes] larger ({sizes}) in {written.file.name}, which {init} writes"
     if not sizes:
-        larger = f"make the numbers larger that {kernel.source} states"
+        by_script = written.host is not None and written.host.suffix == ".py"
+        stated_by = written.host.name if by_script and written.host else kernel.source
+        larger = f"make the numbers larger that {stated_by} states"
     yield f"too small to be timed: {threads} threads over {elements} elements end about as soon as they begin; {larger}"
 
 

@@ -115,6 +115,8 @@ def _refuse_script(file: Path, text: str) -> None:
         own = file.with_suffix(ending)
         host = f" --host {file}" if says_launch(text) else ""
         hint = f"write that text into {own.name}, and run: tuner-tui {own}{host}"
+        if says_launch(text):
+            hint += f"; tuner-tui init {file} does that, where the script says what it puts into the text"
         if kernel_in_script(text) is not None:
             hint = f"tuner-tui init {file} writes it into {own.name}, and its problem file; then: tuner-tui {own}"
         raise _refused(

@@ -101,6 +101,9 @@ def _names(values: ScriptValues, node: ast.expr) -> Iterator[str]:
 def _pieces(values: ScriptValues, node: ast.expr) -> list[Piece] | None:
     """A text's parts and places; None where an expression is no text that is written in the script."""
     meant = values.meant(node)
+    values.steps_left -= 1
+    if values.steps_left < 0:
+        raise UnreadText("too many parts")
     match meant:
         case ast.Constant(value=str(text)):
             return [text]
