@@ -260,6 +260,17 @@ def test_what_cannot_be_run_is_left_out(tmp_path, script):
     assert problem.sizes == {"n": 1 << 20}
 
 
+@pytest.mark.parametrize(
+    "loop",
+    ["for n in [1000, 70000, 5000]:", "counts = (1000, 70000)\nfor n in counts:", "for n, _ in [(70000, 1), (5, 5)]:"],
+)
+def test_a_loop_over_numbers_that_are_written_out_is_gone_through_with_the_largest(tmp_path, loop):
+    head, _, body = CUPY.replace("ROUNDED", "(n + threads - 1) // threads").partition("n = 1 << 20\n")
+    indented = "".join(f"    {line}\n" for line in body.splitlines())
+    problem = drafted(tmp_path, SCALE, f"{head}{loop}\n{indented}")
+    assert (problem.sizes, problem.launch.problem_size) == ({"n": 70000}, ["n"])
+
+
 def test_a_usual_number_stays_where_an_option_of_the_program_may_set_another(tmp_path):
     options = "for opt, arg in getopt.getopt(argv, 'n:')[0]:\n    if opt == '-n':\n        n = int(arg)\n"
     script = CUPY.replace("x = cp", f"{options}x = cp").replace("ROUNDED", "(n + threads - 1) // threads")

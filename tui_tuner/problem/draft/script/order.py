@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable, Iterator, Sequence
 
 from tui_tuner.problem.draft.script.values import called
@@ -17,7 +18,7 @@ class ScriptOrder:
     """Walks a script: a function is read where it is called, with what it is given; one that is not called comes last.
 
     Of two ways the one is taken that the script's own values choose; where these do not say it, first one, then the
-    other. A loop is gone through once.
+    other. A loop is gone through once, with the largest of numbers that are written out for it.
 
     Args:
         tree: the script.
@@ -80,9 +81,20 @@ class ScriptOrder:
                         yield ast.copy_location(given, one)
                 yield from self._body(one.body)
             case _:
+                if isinstance(one, ast.For) and not isinstance(one.iter, ast.Call):
+                    yield from self._largest(one)
                 for field in ("body", "handlers", "orelse", "finalbody"):
                     for inner in getattr(one, field, []):
                         yield from self._body(inner.body if isinstance(inner, ast.ExceptHandler) else [inner])
+
+    def _largest(self, loop: ast.For) -> Iterator[ast.stmt]:
+        """What a loop over numbers that are written out, or over rows of them, counts with: the largest."""
+        listed = self._value(loop.iter)
+        rows = [one if isinstance(one, list) else [one] for one in listed] if isinstance(listed, list) else []
+        if rows and all(isinstance(one, int | float) for row in rows for one in row):
+            numbers: list[ast.expr] = [ast.Constant(one) for one in max(rows, key=math.prod)]
+            value = numbers[0] if isinstance(loop.target, ast.Name) else ast.Tuple(numbers)
+            yield ast.copy_location(ast.Assign([loop.target], value), loop)
 
     def _simple(self, one: ast.stmt) -> Iterator[ast.stmt]:
         """A statement behind the functions that it calls; what one returns stands in its place."""
