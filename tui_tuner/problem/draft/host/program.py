@@ -329,7 +329,7 @@ class HostProgram:
 
         return folded(Names().visit(node))
 
-    def number(self, text: str, place: int) -> int | None:
+    def number(self, text: str | ast.expr, place: int) -> int | None:
         """The whole number that text at a place comes to; None where that cannot be told."""
 
         def known(name: str, where: int) -> ast.expr | None:

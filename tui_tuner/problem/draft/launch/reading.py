@@ -134,7 +134,9 @@ class LaunchReading(LaunchNames):
         exponents = {name for part in parts for name in exponents_of(part)}
         if any(self.program.number(name, place) is None for name in exponents):  # as many threads as nobody knows
             raise NotArithmetic(text)
-        above, below = (self.expression(part, place) for part in parts)
+        power = self.program.number(parts[1], place) if exponents_of(parts[1]) else None
+        above = self.expression(parts[0], place)
+        below = self.expression(parts[1], place) if power is None else ast.Constant(power)
         if (blocks := without_factor(above, below)) is not None and _COUNTS_GROUPS.search(self.signature.body):
             return blocks, None
         return unrounded(above, below), self._as_block(below, index)
