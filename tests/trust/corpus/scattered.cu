@@ -5,7 +5,7 @@ __global__ void given(const int *index, const float *value, float *y, int n) {
 }
 
 // Indices are thought to be unique.
-// expect: wrong result
+// expect: race or wrong result
 __global__ void indices_are_unique(const int *index, const float *value, float *y, int n) {
     int i = blockIdx.x * 256 + threadIdx.x;
     if (i < n) y[index[i]] += value[i];
