@@ -278,6 +278,12 @@ __global__ void watched(float* x, int n, int which) {
                 atomicExch(&turn, ticket + 1);
             }
             break;
+        case 80:  // what it exchanges it reads behind what was there
+            if (t == 0) best = 0;
+            counts[t] = t;
+            __syncthreads();
+            for (int seen, old = best; (seen = atomicCAS(&best, old, old + counts[t ^ 5])) != old; old = seen) {}
+            break;
         case 50:
             if (t % 3) __syncthreads();
             else x[t] = 0, __syncthreads();
@@ -289,7 +295,7 @@ __global__ void watched(float* x, int n, int which) {
     }
 }
 """
-_HONEST, _RACY, _RACY_BLOCKS = (*range(20), 27, 28, *range(70, 80)), (*range(20, 27), 29), range(30, 36)
+_HONEST, _RACY, _RACY_BLOCKS = (*range(20), 27, 28, *range(70, 81)), (*range(20, 27), 29), range(30, 36)
 _READ = {
     40: r"block [01],0,0 is told so and reads the same in line \{\w+\}, and no __threadfence is between",
     41: r"block [01],0,0 is told so and reads the same in line \{\w+\}, and no __threadfence is between",

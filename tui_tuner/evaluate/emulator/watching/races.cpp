@@ -83,19 +83,21 @@ static bool only_looks(const Access& read) {
     return false;
 }
 
-// The last that a thread read: it looks there, where it uses an atomic function next.
-struct LastRead {
-    size_t word;
-    unsigned instruction;
+// The last that a thread read: it looks there, where it uses an atomic function next. What it exchanges it may read between.
+constexpr unsigned LAST = 4;
+struct LastReads {
+    size_t words[LAST];
+    unsigned instructions[LAST], count;
 };
-static LastRead last_reads[MAX_THREADS];
+static LastReads last_reads[MAX_THREADS];
 
 static void note_look(size_t word) {
-    const LastRead& last = last_reads[me()];
-    if (last.word != word || look_count == MOST_LOOKS) return;
-    Access read = {};
-    read.instruction = last.instruction;
-    if (!only_looks(read)) looks[look_count++] = last.instruction;
+    const LastReads& last = last_reads[me()];
+    for (unsigned i = 0; i < LAST && look_count < MOST_LOOKS; i++) {
+        Access read = {};
+        read.instruction = last.instructions[i];
+        if (last.words[i] == word && !only_looks(read)) looks[look_count++] = last.instructions[i];
+    }
 }
 
 // A thread that read what an atomic function changed, and may yet use one there itself.
@@ -203,7 +205,10 @@ static void read(size_t address, unsigned bytes, const void* instruction) {
         note_read(word, access);
         note_reading(word, access.bytes, access.instruction);
     }
-    last_reads[me()] = {address / 4, access.instruction};
+    LastReads& last = last_reads[me()];
+    unsigned place = last.count++ % LAST;
+    last.words[place] = address / 4;
+    last.instructions[place] = access.instruction;
 }
 
 static void write(size_t address, unsigned bytes, const void* instruction) {
