@@ -14,7 +14,6 @@ from tui_tuner.errors import ProblemError
 from tui_tuner.problem.draft.amendments import NO_AMENDMENTS, Amendments
 from tui_tuner.problem.draft.problem_file import scaffold
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts
-from tui_tuner.problem.draft.script.in_c import kernels_in_script
 from tui_tuner.problem.load import Written, problem_in_text
 from tui_tuner.problem.toml_file import read_text
 from tui_tuner.resources import write_whole
@@ -75,7 +74,11 @@ def taken_out(file: Path) -> tuple[Path, Path | None]:
         ProblemError: no text of a kernel can be read, there is such a file with something else in it, or it cannot
             be written.
     """
-    found = kernels_in_script(file, read_text(file)) if file.suffix == ".py" and file.is_file() else None
+    if file.suffix != ".py" or not file.is_file():
+        return file, None
+    from tui_tuner.problem.draft.script.in_c import kernels_in_script  # few sessions have a script
+
+    found = kernels_in_script(file, read_text(file))
     if found is None:
         return file, None
     own, text = file.with_suffix(found.ending), found.text.strip("\n") + "\n"

@@ -24,8 +24,6 @@ from tui_tuner.problem.draft.kernel.refusals import refuse_unusable
 from tui_tuner.problem.draft.kernel.understood import template_arguments, understood
 from tui_tuner.problem.draft.launch.drafting import drafted_launch
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts, completed
-from tui_tuner.problem.draft.script.in_c import HostInC, host_in_c
-from tui_tuner.problem.draft.script.tuned_space import with_space
 from tui_tuner.problem.draft.sizes.drafted import drafted_sizes
 from tui_tuner.problem.draft.text.draft import Draft
 from tui_tuner.problem.draft.text.lines import lines_of
@@ -127,10 +125,16 @@ def _given(file: Path, host: Path | None) -> _Given:
         own = f"{code_only(source)}\n{text_of_headers(source, file, ())}"
         built = BuildOptions(built_after(stated, own))
         return _Given(file, language, active_source(source, built.macros), code, built, {}, stated)
-    read = host_in_c(code, language, source) if host and host.suffix == ".py" else HostInC(code, {})
-    options = list(dict.fromkeys([*read.options, *(one for space in read.spaces.values() for one in space.options)]))
-    built = build_options(source, read.code) if language == "opencl" else options_of_scripts(options)
-    return _Given(file, language, active_source(source, built.macros), read.code, built, read.spaces, lines=read.lines)
+    spaces: Mapping[str, TunedSpace] = {}
+    lines: Sequence[int] = ()
+    options: Sequence[str] = ()
+    if host is not None and host.suffix == ".py":
+        from tui_tuner.problem.draft.script.in_c import host_in_c  # few sessions have a script
+
+        code, spaces, lines, options = host_in_c(code, language, source)
+    options = list(dict.fromkeys([*options, *(one for space in spaces.values() for one in space.options)]))
+    built = build_options(source, code) if language == "opencl" else options_of_scripts(options)
+    return _Given(file, language, active_source(source, built.macros), code, built, spaces, lines=lines)
 
 
 def _launched(
@@ -161,7 +165,11 @@ def _launched(
         if typed.parameters != signature.parameters:  # types that the template leaves open are the host's
             signature = understood(typed, given.source, given.code, given.language, read.template)
             read = launch(signature)
-    return name, signature, with_space(read, given.spaces.get(signature.name), given.source, given.language)
+    if (space := given.spaces.get(signature.name)) is not None:
+        from tui_tuner.problem.draft.script.tuned_space import with_space
+
+        read = with_space(read, space, given.source, given.language)
+    return name, signature, read
 
 
 def _chosen_name(given: _Given, kernel: str | None) -> str:

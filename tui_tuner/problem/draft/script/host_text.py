@@ -76,6 +76,10 @@ class HostText:
         """Builds an OpenCL program with options."""
         self.add(line, f'clBuildProgram(program, 1, &device, "{options.replace(chr(34), "")}", NULL, NULL);')
 
+    def add_call(self, line: int, function: str, passed: Sequence[str]) -> None:
+        """Calls a function of the kernel's file; what is not known of its arguments is left open."""
+        self.add(line, f"{function}({_said(passed)});")
+
     def add_launch(
         self, line: int, kernel: str, grid: Sequence[str], block: Sequence[str], passed: Sequence[str], shared: str
     ) -> None:
@@ -83,11 +87,11 @@ class HostText:
         if self._language == "opencl":
             self.add(line, *_enqueued(kernel, grid, block, passed))
             return
-        given = [one or f"unsaid_{place}" for place, one in enumerate(passed)]
-        known = self._parts(" ".join(given))
+        given = _said(passed)
+        known = self._parts(given)
         grid = [UNREAD if self._is_of_others(axis, known) else axis for axis in grid]
         blocks, threads = (f"dim3({', '.join(axes or ['1'])})" for axes in (grid, block))
-        self.add(line, f"{kernel}<<<{blocks}, {threads}, {shared or '0'}>>>({', '.join(given)});")
+        self.add(line, f"{kernel}<<<{blocks}, {threads}, {shared or '0'}>>>({given});")
 
     def _parts(self, text: str) -> set[str]:
         """The names and extents of arrays from outside that a text is made of, also those behind names."""
@@ -97,6 +101,10 @@ class HostText:
     def _is_of_others(self, axis: str, known: Collection[str]) -> bool:
         """Whether a count of blocks is made of an array's extents that have to do with nothing the kernel is passed."""
         return any("." in part and part not in known for part in self._parts(axis))
+
+
+def _said(passed: Sequence[str]) -> str:
+    return ", ".join(one or f"unsaid_{place}" for place, one in enumerate(passed))
 
 
 def _enqueued(kernel: str, items: Sequence[str], group: Sequence[str], passed: Sequence[str]) -> Iterator[str]:

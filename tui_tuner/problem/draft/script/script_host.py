@@ -178,7 +178,7 @@ class ScriptHost:
         elif name in ("memcpy_htod", "memcpy_dtoh") and len(given) > 1:
             self._copy(given, line, is_to_device=name == "memcpy_htod")
         elif name in self._tensors:
-            self.host.add(line, f"{name}({', '.join(self._given(given, line))});")
+            self.host.add_call(line, name, self._passed(given, line))
         if (launch := self._launches.read(call)) is not None:
             self._launch(launch, line)
 
@@ -217,9 +217,9 @@ class ScriptHost:
         text = self._values.value(node)
         return text if isinstance(text, str) and "\n" not in text else ""
 
-    def _given(self, given: Sequence[ast.expr], line: int) -> list[str]:
-        """What is passed, as C writes it."""
-        return [self._operand(node, line, place) or f"unsaid_{place}" for place, node in enumerate(given)]
+    def _passed(self, given: Sequence[ast.expr], line: int) -> list[str]:
+        """What is passed, as C writes it, each nothing where it is not known."""
+        return [self._operand(node, line, place) for place, node in enumerate(given)]
 
     def _operand(self, node: ast.expr, line: int, place: int) -> str:
         """What is passed, as C writes it; nothing for what is not known."""
@@ -239,7 +239,7 @@ class ScriptHost:
         return text[1:-1] if text.startswith("(") else text
 
     def _launch(self, launch: ScriptLaunch, line: int) -> None:
-        passed = [self._operand(node, line, place) for place, node in enumerate(launch.passed)]
+        passed = self._passed(launch.passed, line)
         grid = extents_in_c(self._values, launch.grid)
         block = None if launch.block is None else extents_in_c(self._values, launch.block)
         if self._language != "opencl":
@@ -267,7 +267,7 @@ class ScriptHost:
         if bare not in self._kernels or bare in self.spaces:  # later calls mostly tune on from what came of the first
             return
         given = self._values.items(words["arguments"]) if "arguments" in words else []
-        passed = [self._operand(node, line, place) for place, node in enumerate(given)]
+        passed = self._passed(given, line)
         self._constants(words.get("cmem_args"), line)
         counted = words.get("problem_size", ast.Constant(None))
         is_function = isinstance(self._values.meant(counted), ast.Lambda)

@@ -120,16 +120,12 @@ def _said(values: ScriptValues, node: ast.expr) -> str:
     return named + ast.unparse(meant)
 
 
-def with_space(
-    launch: DraftedLaunch | None, space: TunedSpace | None, source: str, language: Language
-) -> DraftedLaunch | None:
+def with_space(launch: DraftedLaunch | None, space: TunedSpace, source: str, language: Language) -> DraftedLaunch:
     """A launch that was read, with what is to be varied in the place of what was found in it.
 
     Args:
         source: of the kernel, which may give its macros numbers.
     """
-    if space is None:
-        return launch
     said = launch or DraftedLaunch(line=space.line)
     sizes = {key: text for key, text in said.keys.items() if key == "problem_size"}
     if "problem_size" in space.keys:
