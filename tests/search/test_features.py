@@ -76,7 +76,7 @@ def test_the_first_ones_are_drawn_where_little_time_is_expected():
     rng = np.random.default_rng(0)
     asked: list[Configuration] = []
 
-    def measure(batch: list[Configuration]) -> list[tuple[Configuration, float | None]]:
+    def measure(batch: list[Configuration], _: int) -> list[tuple[Configuration, float | None]]:
         asked.extend(batch)
         return [(one, float(rng.random())) for one in batch]
 
@@ -92,7 +92,7 @@ def test_what_is_expected_is_unlearnt_where_it_is_wrong():
     def time(one: Configuration) -> float:
         return 1 + abs(float(one["block_size_x"]) - 1000) / 100 + abs(float(one["block_size_y"]) - 3)
 
-    def measure(batch: list[Configuration]) -> list[tuple[Configuration, float | None]]:
+    def measure(batch: list[Configuration], _: int) -> list[tuple[Configuration, float | None]]:
         asked.extend(batch)
         return [(one, time(one)) for one in batch]
 

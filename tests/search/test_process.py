@@ -101,8 +101,8 @@ async def test_one_process_carries_out_one_search_after_another_until_one_is_lef
     try:
         for _ in range(2):
             await process.begin(JOB)
-            while batch := await process.next_batch():
-                await process.tell([1.0] * len(batch))
+            while chosen := await process.next_batch():
+                await process.tell([1.0] * len(chosen[0]))
             await process.leave()
             (first,) = ours()
         await process.begin(JOB)
@@ -111,7 +111,7 @@ async def test_one_process_carries_out_one_search_after_another_until_one_is_lef
         await process.leave()
         assert ours() == []
         await process.begin(JOB)
-        assert (await process.next_batch())[0] == {"a": 2}
+        assert await process.next_batch() == ([{"a": 2}, {"a": 1}], 0)
     finally:
         await process.close()
     assert ours() == []
@@ -186,7 +186,7 @@ async def test_a_process_that_dies_between_two_searches_is_replaced(ours):
         os.kill(first, signal.SIGKILL)
         assert await reached(lambda: not is_running(first))
         await process.begin(JOB)
-        assert (await process.next_batch())[0] == {"a": 2}
+        assert await process.next_batch() == ([{"a": 2}, {"a": 1}], 0)
     finally:
         await process.close()
 
@@ -197,7 +197,7 @@ async def test_what_a_strategy_prints_does_not_disturb_the_conversation(tmp_path
     process = SearchProcess()
     try:
         await process.begin(JOB)
-        assert (await process.next_batch())[0] == {"a": 2}
+        assert await process.next_batch() == ([{"a": 2}, {"a": 1}], 0)
     finally:
         await process.close()
 

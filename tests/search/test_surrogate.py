@@ -231,3 +231,22 @@ async def test_as_many_are_chosen_at_a_time_as_keep_processors_and_devices_busy(
     asked = await batches(process, 35, devices=devices)
     assert [len(batch) for batch in asked] == sizes
     assert distinct([one for batch in asked for one in batch]) == 35
+
+
+async def test_what_is_unfinished_comes_again_until_it_is_told_and_is_not_waited_for_meanwhile(process: SearchProcess):
+    search = client(process, 60, start=START)
+    search.overlaps = True
+    told: list[Configuration] = []
+    waited_for: list[Configuration] = []
+    most = 0
+    async with search:
+        async for batch in search:
+            assert batch[: len(waited_for)] == waited_for
+            done = batch[search.unfinished :]
+            waited_for, most = batch[: search.unfinished], max(most, search.unfinished)
+            told += done
+            await search.tell([], [(one, milliseconds(one)) for one in done])
+    assert len(told) == distinct(told) == 60
+    assert most == 5, "a quarter of what is left or is known beyond sixteen"
+    assert not waited_for
+    assert best(told, milliseconds) == 1.0

@@ -44,6 +44,9 @@ class SearchClient:
         method: the one in use.
         process: what the search runs in, if it needs one: set it to one that other searches use too, and close it
             after them; None for one of its own.
+        overlaps: whether the surrogate may choose before all is known that was chosen before, see `unfinished`: set it
+            where evaluations take a while, before the search is entered.
+        unfinished: of so many of the last batch the surrogate needs no result yet; it asks for them again.
         reason: why the search is over, as in "converged"; empty until it is.
 
     Raises:
@@ -73,17 +76,22 @@ class SearchClient:
         fitting = [one for one in offered if space.contains(one)]
         self._task = SearchTask(space, self.method.name, seed, max_evaluations, first, measured, devices, fitting)
         self.process: SearchProcess | None = None
+        self.overlaps = False
         self._own_process = SearchProcess()
         self._source: WholeSpace | ProcessSource | None = None
         self._untold = 0
+        self.unfinished = 0
         self.reason = ""
 
     async def __aenter__(self) -> Self:
         if self.method.name == BRUTE_FORCE:
             self._source = WholeSpace(self._task)
         else:
-            chosen_by = _guided_by_model if self.method.name == SURROGATE else _by_kernel_tuner
-            self._source = chosen_by(self._task, self.process or self._own_process)
+            process = self.process or self._own_process
+            if self.method.name == SURROGATE:
+                self._source = _guided_by_model(self._task, process, overlaps=self.overlaps)
+            else:
+                self._source = _by_kernel_tuner(self._task, process)
             await self._source.begin()
         return self
 
@@ -98,7 +106,7 @@ class SearchClient:
         return self
 
     async def __anext__(self) -> list[Configuration]:
-        """The configurations to evaluate next, each only once in a search.
+        """The configurations to evaluate next, each only once in a search but for those that were unfinished.
 
         Raises:
             SearchError: the search process failed or died.
@@ -106,10 +114,11 @@ class SearchClient:
         """
         if self._source is None or self._untold:
             raise RuntimeError("enter the search and tell the results of each batch before the next")
-        batch = await self._source.next_batch()
-        if batch is None:
+        chosen = await self._source.next_batch()
+        if chosen is None:
             self.reason = self._source.reason
             raise StopAsyncIteration
+        batch, self.unfinished = chosen
         self._untold = len(batch)
         return batch
 
@@ -117,8 +126,9 @@ class SearchClient:
         """Tell the time of each configuration of the last batch, ms; None where it failed.
 
         Args:
-            others: what was measured besides, of the same budget. The surrogate learns from it, and takes results of
-                the first configurations only: the others it may choose again. No other method does.
+            others: what was measured besides, of the same budget, or of a batch of which something is unfinished. The
+                surrogate learns from it, and takes results of the first configurations only: the others it may choose
+                again. No other method does.
 
         Raises:
             SearchError: the search process died.
@@ -199,11 +209,11 @@ class WholeSpace:
         self._last = "every configuration evaluated" if len(new) <= task.max_evaluations else "budget spent"
         self._batch: list[Configuration] | None = new[: task.max_evaluations] or None
 
-    async def next_batch(self) -> list[Configuration] | None:
-        """The one batch, then None."""
+    async def next_batch(self) -> tuple[list[Configuration], int] | None:
+        """The one batch, all of which is to be finished, then None."""
         batch, self._batch = self._batch, None
         self.reason = "" if batch else self._last
-        return batch
+        return (batch, 0) if batch else None
 
     async def tell(self, results: Sequence[float | None], others: KnownTimes) -> None:
         """Nothing depends on the results."""
@@ -240,14 +250,14 @@ class ProcessSource:
         """
         await self._process.begin(self._job)
 
-    async def next_batch(self) -> list[Configuration] | None:
-        """What to evaluate next, None when it is over.
+    async def next_batch(self) -> tuple[list[Configuration], int] | None:
+        """What to evaluate next and how many may be unfinished, None when it is over.
 
         Raises:
             SearchError: the process failed or died.
         """
-        items = await self._process.next_batch()
-        return None if items is None else [self._configuration(item) for item in items]
+        chosen = await self._process.next_batch()
+        return None if chosen is None else ([self._configuration(item) for item in chosen[0]], chosen[1])
 
     async def tell(self, results: Sequence[float | None], others: KnownTimes) -> None:
         """The results of the last batch, ms; None for failures; and what was measured besides.
@@ -262,7 +272,7 @@ class ProcessSource:
         await self._process.leave()
 
 
-def _guided_by_model(task: SearchTask, process: SearchProcess) -> ProcessSource:
+def _guided_by_model(task: SearchTask, process: SearchProcess, *, overlaps: bool) -> ProcessSource:
     """The surrogate: it is given the space's description and asks for configurations."""
     job = {
         "method": task.method,
@@ -273,6 +283,7 @@ def _guided_by_model(task: SearchTask, process: SearchProcess) -> ProcessSource:
         "known": task.known,
         "devices": task.devices,
         "offered": task.offered,
+        "overlaps": overlaps,
     }
     return ProcessSource(process, job, dict)
 

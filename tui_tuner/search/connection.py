@@ -64,8 +64,8 @@ class SearchProcess:
         self._talk, self._searching = await _Talk.start(), True
         await self._talk.send(job)
 
-    async def next_batch(self) -> list[Any] | None:
-        """Wait for what to evaluate next, as the process names it; None when the search is over.
+    async def next_batch(self) -> tuple[list[Any], int] | None:
+        """Wait for what to evaluate next, as the process names it, and how many may be unfinished; None at the end.
 
         Raises:
             SearchError: the process failed or died.
@@ -77,8 +77,7 @@ class SearchProcess:
         if "done" in message:
             self.reason, self._searching = message["done"], False
             return None
-        asked: list[Any] = message["ask"]
-        return asked
+        return message["ask"], message["unfinished"]
 
     async def tell(self, results: Sequence[float | None], others: Sequence[tuple[object, float | None]] = ()) -> None:
         """Answer the last batch: the time of each in ms, None for failures, and what was measured besides.

@@ -55,8 +55,8 @@ class ImprovementModel:
         self._times = GaussianProcess(groups)
         self._success = GaussianProcess(groups)
 
-    def best(self, known: Points, times: Array, candidates: Points, count: int) -> list[int]:
-        """Which candidates promise the largest improvement together, the most promising first.
+    def best(self, known: Points, times: Array, begun: Points, candidates: Points, count: int) -> list[int]:
+        """Which candidates promise the largest improvement together with what is begun, the most promising first.
 
         Each is chosen as if those before it had been measured and were what is predicted of them (the Kriging believer,
         D. Ginsbourger et al., Kriging Is Well-Suited to Parallelize Optimization, 2010), failures taken into account.
@@ -64,22 +64,26 @@ class ImprovementModel:
         Args:
             known: what was evaluated, n points.
             times: logarithms of its times, shape (n,), nan for failures; at least one is a time.
+            begun: k points that are being evaluated.
             candidates: m points.
             count: how many of them, at most m.
         """
-        works = ~np.isnan(times)
+        works, first = ~np.isnan(times), len(begun.coordinates)
         self._times.fit(known.coordinates[works], (times - known.expected)[works])
         success = self._log_success(known.coordinates, works, candidates.coordinates)
-        prediction = self._times.predict(candidates.coordinates)
+        prediction = self._times.predict(np.vstack([begun.coordinates, candidates.coordinates]))
+        mean = prediction.mean[first:] + candidates.expected
+        for place in range(first):
+            prediction.believe(place)
         chosen: list[int] = []
         while True:
-            mean = prediction.mean + candidates.expected
-            scores = log_expected_improvement(times[works].min(), mean, prediction.deviation) + success
+            deviation = prediction.deviation[first:]
+            scores = log_expected_improvement(times[works].min(), mean, deviation) + success
             scores[chosen] = -np.inf
             chosen.append(int(np.argmax(scores)))
             if len(chosen) == count:
                 return chosen
-            prediction.believe(chosen[-1])
+            prediction.believe(first + chosen[-1])
 
     def _log_success(self, known: Array, works: NDArray[np.bool_], points: Array) -> Array | float:
         """The logarithm of the probability that each point works."""

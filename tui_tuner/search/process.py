@@ -2,7 +2,8 @@
 
 In: `{"load": method}`, which has no answer, or a job, then `{"tell": [{"time": ms} | {"error": ""} ...]}` for each ask.
 To the surrogate a tell may be shorter than what it asked for, and have `"others": [[configuration, ms | null] ...]`.
-Out: `{"ask": [position or configuration ...]}` until `{"done": reason}` or `{"failed": message}`; then the next job.
+Out: `{"ask": [position or configuration ...], "unfinished": N}` until `{"done": reason}` or `{"failed": message}`; then
+the next job. What is unfinished of what the surrogate asked for, N at most, it asks for again.
 The standard streams carry nothing but what kernel_tuner prints.
 """
 
@@ -84,9 +85,13 @@ class Parent:
         """The times of positions or configurations, ms; None for failures."""
         return _times(self.asked(wanted))
 
-    def asked(self, wanted: Sequence[object]) -> dict[str, Any]:
-        """The whole answer to a question for times."""
-        self.send({"ask": wanted})
+    def asked(self, wanted: Sequence[object], unfinished: int = 0) -> dict[str, Any]:
+        """The whole answer to a question for times.
+
+        Args:
+            unfinished: how many of them need no time yet.
+        """
+        self.send({"ask": wanted, "unfinished": unfinished})
         return self.receive()
 
 
@@ -116,8 +121,8 @@ def _by_surrogate(job: dict[str, Any], parent: Parent) -> str:
         run,  # SciPy takes its time to import
     )
 
-    def measured(wanted: list[Configuration]) -> Times:
-        answer = parent.asked(wanted)
+    def measured(wanted: list[Configuration], unfinished: int) -> Times:
+        answer = parent.asked(wanted, unfinished)
         others = [(configuration, time) for configuration, time in answer["others"]]
         return [*zip(wanted, _times(answer), strict=False), *others]
 

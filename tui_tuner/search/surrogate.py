@@ -26,15 +26,17 @@ if TYPE_CHECKING:
 
 Times = Sequence[tuple[Configuration, float | None]]
 """Configurations with their time in ms, None where they failed."""
-AskTimes = Callable[[list[Configuration]], Times]
-"""Configurations in; out what was measured then, some or all of them and maybe others, at least one."""
+AskTimes = Callable[[list[Configuration], int], Times]
+"""Configurations in, and how many of them may be unfinished; out what was measured, maybe others too, at least one."""
 
 FIRST = 8
 """Configurations that fill the space before a model chooses."""
-AT_ONCE, AT_ONCE_LATER = 4, 8
+AT_ONCE = 4
 """Configurations that a model chooses at a time: they are built side by side, and are as good as one after another."""
-LATER = 24
-"""Observations after which a model chooses more at a time."""
+OVERLAP, FROM, MOST_OVERLAP = 0.25, 16, 12
+"""What may be unfinished when more are chosen: a quarter of what is known beyond 16 or of what is left, 12 at most."""
+AT_ONCE_LATER, LATER = 8, 24
+"""Where nothing overlaps, configurations that a model chooses at a time after so many observations."""
 FOR_EACH_DEVICE = 2
 """At least so many at a time for each of several devices: one is built while the other is measured."""
 FILLING = 1_000
@@ -58,6 +60,7 @@ class SurrogateJob:
         known: configurations measured before, with their time in ms or None.
         devices: how many measure side by side.
         offered: valid configurations to evaluate with the first ones.
+        overlaps: whether to choose before all is known that was chosen before.
     """
 
     space: SearchSpace
@@ -67,12 +70,13 @@ class SurrogateJob:
     known: Times = field(default=())
     devices: int = 1
     offered: Sequence[Configuration] = ()
+    overlaps: bool = False
 
 
 def run(job: SurrogateJob, ask: AskTimes) -> str:
     """Search until the budget is spent or every candidate is evaluated; returns why it ended."""
     rng = random.Random(job.seed)  # noqa: S311 - it is to be the same again
-    surrogate = Surrogate(Pool(job.space, rng), np.random.default_rng(abs(job.seed)), job.devices)
+    surrogate = Surrogate(Pool(job.space, rng), np.random.default_rng(abs(job.seed)), job.devices, job.overlaps)
     surrogate.learn(job.known)
     first = [*([] if job.start is None else [job.start]), *job.offered]
     start = list(dict.fromkeys(surrogate.pool.row(one) for one in first))
@@ -80,10 +84,10 @@ def run(job: SurrogateJob, ask: AskTimes) -> str:
     if left > FIRST:  # loaded while the first ones are evaluated
         threading.Thread(target=import_module, args=("tui_tuner.search.gaussian_process",), daemon=True).start()
     while left:
-        chosen = surrogate.choose(start)[:left]
+        chosen, unfinished = surrogate.choose(start, left)
         if not chosen:
             return "every configuration evaluated"
-        measured = ask([surrogate.pool.configuration(row) for row in chosen])
+        measured = ask([surrogate.pool.configuration(row) for row in chosen], unfinished)
         left = max(0, left - len(measured))
         surrogate.learn(measured)
     return "budget spent"
@@ -94,38 +98,58 @@ class Surrogate:
 
     Args:
         devices: how many measure side by side.
+        overlaps: whether to choose before all is known that was chosen before.
 
     Attributes:
         pool: of the candidates.
     """
 
-    def __init__(self, pool: Pool, rng: np.random.Generator, devices: int) -> None:
+    def __init__(self, pool: Pool, rng: np.random.Generator, devices: int, overlaps: bool) -> None:
         self.pool = pool
+        self._overlaps = overlaps
         self._for_devices = FOR_EACH_DEVICE * devices
         self._rng = rng
         self._times: dict[PlaceRow, float | None] = {}
+        self._unfinished: list[PlaceRow] = []
 
     def learn(self, measured: Times) -> None:
         """Remember what was measured."""
         self._times.update((self.pool.row(configuration), time) for configuration, time in measured)
+        self._unfinished = [row for row in self._unfinished if row not in self._times]
 
-    def choose(self, start: Sequence[PlaceRow]) -> list[PlaceRow]:
-        """The configurations to evaluate next: a batch that fills the space first, then a few at a time.
+    def choose(self, start: Sequence[PlaceRow], left: int) -> tuple[list[PlaceRow], int]:
+        """What to evaluate next: a batch that fills the space first, then what is unfinished and a few more.
 
         Args:
             start: what to begin with.
+            left: how many may be evaluated in all that is left of the search.
+
+        Returns:
+            The configurations, and how many of them may be unfinished when the next are chosen.
         """
+        known = len(self._times)
+        overlap = max(0, min(MOST_OVERLAP, int(OVERLAP * min(known - FROM, left)))) if self._overlaps else 0
+        at_once = max(AT_ONCE if self._overlaps or known < LATER else AT_ONCE_LATER, self._for_devices)
+        further = self._further(start, at_once + overlap)[: left - len(self._unfinished)]
+        chosen = [*self._unfinished, *further]
+        is_last = not further or len(chosen) == left
+        unfinished = 0 if is_last else max(0, min(overlap, len(chosen) - at_once))
+        self._unfinished = chosen if unfinished else []
+        return chosen, unfinished
+
+    def _further(self, start: Sequence[PlaceRow], wanted: int) -> list[PlaceRow]:
+        """What to add to what is unfinished, so that there are as many as wanted, fewer where many fail."""
         timed = {row: time for row, time in self._times.items() if time is not None}
-        candidates = self.pool.candidates({*self._times, *start}, sorted(timed, key=lambda row: timed[row])[:BEST])
-        begin = [row for row in start if row not in self._times]
+        fastest = sorted(timed, key=lambda row: timed[row])[:BEST]
+        candidates = self.pool.candidates({*self._times, *start, *self._unfinished}, fastest)
+        begin = [row for row in start if row not in self._times and row not in self._unfinished]
         missing = FIRST - len(self._times) - len(begin)
         if begin or missing > 0:
             return [*begin, *self._far(candidates, begin, missing)]
         if not timed or not len(candidates):
             return self._far(candidates, [], 1)
         working = len(timed) / len(self._times)  # where most fail, each result tells more than another guess
-        at_once = max(AT_ONCE if len(self._times) < LATER else AT_ONCE_LATER, self._for_devices)
-        count = min(max(1, round(at_once * working)), len(candidates))
+        count = min(max(1, round(wanted * working) - len(self._unfinished)), len(candidates))
         return [tuple(candidates[place].tolist()) for place in self._most_promising(candidates, count)]
 
     def _far(self, candidates: Places, begun: Sequence[PlaceRow], count: int) -> list[PlaceRow]:
@@ -148,12 +172,11 @@ class Surrogate:
         return [tuple(some[place].tolist()) for place in chosen]
 
     def _most_promising(self, candidates: Places, count: int) -> list[int]:
-        """Which candidates promise most together."""
-        rows = self._learnt_from()
-        known = self.pool.features.points(self.pool.array(rows))
-        points = self.pool.features.points(candidates)
+        """Which candidates promise most together with what is unfinished."""
+        rows, points = self._learnt_from(), self.pool.features.points
         times = np.array([np.nan if (time := self._times[row]) is None else np.log(time + TINY) for row in rows])
-        return self._model.best(known, times, points, count)
+        known, begun = points(self.pool.array(rows)), points(self.pool.array(self._unfinished))
+        return self._model.best(known, times, begun, points(candidates), count)
 
     @cached_property
     def _model(self) -> ImprovementModel:

@@ -32,9 +32,10 @@ from tui_tuner.session import events
 from tui_tuner.session.budget import Budget
 from tui_tuner.session.controls import UseStrategy
 from tui_tuner.session.conversation import Conversation
-from tui_tuner.session.evaluations import JournaledSearch, KernelBench
+from tui_tuner.session.evaluations import KernelBench
 from tui_tuner.session.machine import Machine
 from tui_tuner.session.plan import Emit, Inbox, Instruction, Plan, Thaw
+from tui_tuner.session.proposals import JournaledSearch
 from tui_tuner.session.run_directory import RunDirectory
 from tui_tuner.session.talk import Talk
 from tui_tuner.session_options import SessionOptions
@@ -162,7 +163,9 @@ class SessionEffects(Talk):
         self._emit(events.SearchBegun(candidate=content["candidate"], evaluations=most))
         return JournaledSearch(self._recall, search, content)
 
-    async def evaluate(self, candidate: Candidate, configurations: Sequence[Configuration]) -> list[Evaluation]:
+    async def evaluate(
+        self, candidate: Candidate, configurations: Sequence[Configuration], unfinished: int = 0
+    ) -> list[Evaluation]:
         """Build, verify and measure; the kernel is kept as a file."""
         self._inbox.effect_begins()
         self._check_strategy()
@@ -170,7 +173,7 @@ class SessionEffects(Talk):
         self.cut_short = ""
         try:
             self.budget.check_target(self.incumbent.speedup[0])
-            return await self.bench.evaluate(candidate, configurations)
+            return await self.bench.evaluate(candidate, configurations, unfinished)
         except StepSkipped:
             raise
         except BudgetSpent as spent:

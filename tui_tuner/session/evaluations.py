@@ -1,7 +1,7 @@
-"""The effects `evaluate` and `propose`: a batch of configurations, each evaluated once, many on their way at a time.
+"""The effect `evaluate`: a batch of configurations, each evaluated once, many on their way at a time.
 
-A search is deterministic on one machine and need not be on another, where its libraries are other versions. Recorded,
-its choices are the same in every replay, and no search runs for them.
+A search that can choose the next ones before all are known waits for those that are done first; which they were is
+recorded, as `first`.
 
 Speculation begins with what a reply will probably ask for while it still arrives. It is recorded when it is asked for,
 so that no result depends on it.
@@ -12,10 +12,9 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from tui_tuner.errors import SettingsError
 from tui_tuner.evaluate.evaluator import in_both_turns
@@ -28,71 +27,11 @@ from tui_tuner.journal.recall import Recall
 from tui_tuner.problem.candidate import Candidate, Configured, baseline
 from tui_tuner.problem.model import Configuration, Problem
 from tui_tuner.processes.limits import usable_cores
-from tui_tuner.search.client import KnownTimes, SearchClient
 from tui_tuner.session import events
 from tui_tuner.session.budget import Budget
 from tui_tuner.session.controls import Controls
 from tui_tuner.session.machine import Machine
 from tui_tuner.strategies.base import BudgetSpent, Incumbent, StepSkipped
-
-_KIND = "propose"
-
-
-class JournaledSearch:
-    """A search whose choices are recorded; it starts when the first is wanted that is not known.
-
-    Args:
-        content: all that determines the search.
-    """
-
-    def __init__(self, recall: Recall, search: SearchClient, content: Mapping[str, Any]) -> None:
-        self._recall = recall
-        self._search = search
-        self._content = recall.nth(_KIND, content)
-        self._batches: list[list[Configuration]] = []
-        self._told: list[tuple[Sequence[float | None], KnownTimes]] = []
-        self._runs = False
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._search.__aexit__(kind, error, trace)
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> list[Configuration]:
-        """The configurations to evaluate next."""
-        content = {**self._content, "batch": len(self._batches)}
-        result = await self._recall.once(_KIND, content, self._next)
-        batch: list[Configuration] | None = result["configurations"]
-        if batch is None:
-            raise StopAsyncIteration
-        self._batches.append(batch)
-        return batch
-
-    async def tell(self, times: Sequence[float | None], others: KnownTimes = ()) -> None:
-        """Tell the time of each configuration of the last batch, ms, and what was measured besides."""
-        self._told.append((times, others))
-        if self._runs:
-            await self._search.tell(times, others)
-
-    async def _next(self) -> dict[str, Any]:
-        goes_on = self._runs or await self._catch_up()
-        return {"configurations": await anext(self._search, None) if goes_on else None}
-
-    async def _catch_up(self) -> bool:
-        """Bring the search to where the record ends; False if it would choose otherwise and cannot go on from there."""
-        await self._search.__aenter__()
-        self._runs = True
-        for batch, told in zip(self._batches, self._told, strict=True):
-            if not await self._search.go_on_from(batch, *told):
-                return False
-        return True
-
 
 BUILDING = usable_cores()
 """As many builds at once as there are cores, or as the evaluator says, of several devices, if that is more."""
@@ -147,7 +86,7 @@ class KernelBench:
         self.library: LibraryTime | None = machine.started.library
         self.profiles: bool = machine.started.profiles
         self.devices: int = max(1, len(machine.started.devices))
-        self._at_once = max(BUILDING, machine.started.jobs) + WAITING * self.devices
+        self._places = asyncio.Semaphore(max(BUILDING, machine.started.jobs) + WAITING * self.devices)
         self._machine = machine
         self._recall = recall
         self._budget = budget
@@ -156,7 +95,7 @@ class KernelBench:
         self._delta = delta
         self._best_ms = best_ms
         self.fastest: tuple[Candidate, Evaluation] | None = None
-        self._number = 1  # of the kernel as given
+        self._numbers: dict[tuple[str, str], int] = {}
         self._by_candidate: dict[str, dict[str, Evaluation]] = defaultdict(dict)
         self._by_candidate[self.given.candidate][_name(self.given.configuration)] = self.given
         self._candidates = {self.given.candidate: baseline(self.problem)}
@@ -171,24 +110,51 @@ class KernelBench:
         """All evaluations of the session."""
         return [evaluation for known in self._by_candidate.values() for evaluation in known.values()]
 
-    async def evaluate(self, candidate: Candidate, configurations: Sequence[Configuration]) -> list[Evaluation]:
-        """One evaluation a configuration, in their order.
+    async def evaluate(
+        self, candidate: Candidate, configurations: Sequence[Configuration], unfinished: int = 0
+    ) -> list[Evaluation]:
+        """One evaluation a configuration, in their order; so many may be missing, which go on.
 
         Raises:
             BudgetSpent: the budget did not reach for all.
             StepSkipped: the user ended it before all were done.
         """
+        if not unfinished:
+            return await self._all(candidate, configurations)
+        first = await self._first(candidate, configurations, len(configurations) - unfinished)
+        evaluations = await self._all(candidate, [configurations[place] for place in first["done"]])
+        if "skipped" in first:
+            raise StepSkipped(first["skipped"])
+        return evaluations
+
+    async def _first(self, candidate: Candidate, configurations: Sequence[Configuration], count: int) -> dict[str, Any]:
+        """Begin with all of them, and say which are done once so many are."""
+        names = [(candidate.id, _name(one)) for one in configurations]
+        for name in names:
+            self._number(name)
+
+        async def live() -> dict[str, Any]:
+            for one in configurations:
+                self.speculate(candidate, one)
+            begun = [self._speculations[name].task for name in names]
+            (ended,) = await self._controls.run([_done(begun, count)])
+            done = [place for place, task in enumerate(begun) if task.done()]
+            return {"done": done, **({"skipped": str(ended)} if isinstance(ended, StepSkipped) else {})}
+
+        content = {"candidate": candidate.id, "configurations": [name for _, name in names]}
+        return await self._recall.once("first", self._recall.nth("first", content), live)
+
+    async def _all(self, candidate: Candidate, configurations: Sequence[Configuration]) -> list[Evaluation]:
         name = candidate.id
         known = self._by_candidate[name]
         self._candidates[name] = candidate
         new = {_name(c): c for c in configurations if _name(c) not in known}
         allowed = list(new.values())[: self._budget.allowed_of(len(new))]
-        at_once = asyncio.Semaphore(self._at_once)
         content = self._recall.nth("skipped", {"candidate": name, "configurations": [*map(_name, allowed)]})
         skipped = self._recall.known("skipped", content)
         done = range(len(allowed)) if skipped is None else skipped["done"]
         jobs = [
-            self._one(candidate, name, c, at_once) if index in done else self._left_out(candidate, c)
+            self._one(candidate, name, c) if index in done else self._left_out(candidate, c)
             for index, c in enumerate(allowed)
         ]
         outcomes = await self._controls.run(jobs)
@@ -269,9 +235,8 @@ class KernelBench:
         key = (candidate.id, _name(configuration))
         if not self._recall.is_live or key in self._speculations or key[1] in self._by_candidate[candidate.id]:
             return
-        self._number += 1
-        live = self._live(self._number, candidate, configuration)
-        self._speculations[key] = _Speculation(self._number, asyncio.ensure_future(live))
+        live = self._live(self._number(key), candidate, configuration)
+        self._speculations[key] = _Speculation(self._number(key), asyncio.ensure_future(live))
 
     async def cancel_speculation(self) -> None:
         """End the evaluations that nobody asked for."""
@@ -282,20 +247,17 @@ class KernelBench:
                 self._emit(events.EvaluationLeft(number=begun.number))
         await asyncio.gather(*(begun.task for begun in left), return_exceptions=True)
 
-    async def _one(
-        self, candidate: Candidate, name: str, configuration: Configuration, at_once: asyncio.Semaphore
-    ) -> Evaluation | BudgetSpent:
+    async def _one(self, candidate: Candidate, name: str, configuration: Configuration) -> Evaluation | BudgetSpent:
         content = self._content(name, configuration)
         number, live = self._begun(candidate, configuration)
         stopped = self._recall.known("stopped", content)
         if stopped is not None:
             return BudgetSpent(stopped["reason"])
-        async with at_once:
-            try:
-                result = await self._recall.once("evaluate", content, live)
-            except BudgetSpent as spent:
-                self._recall.record("stopped", content, {"reason": str(spent)})
-                return spent
+        try:
+            result = await self._recall.once("evaluate", content, live)
+        except BudgetSpent as spent:
+            self._recall.record("stopped", content, {"reason": str(spent)})
+            return spent
         evaluation = Evaluation.model_validate(result)
         if evaluation.is_counted:
             self._budget.book_evaluations(1)
@@ -318,28 +280,42 @@ class KernelBench:
         self, candidate: Candidate, configuration: Configuration
     ) -> tuple[int, Callable[[], Awaitable[dict[str, Any]]]]:
         """The number of an evaluation and what does it, which may be under way already."""
-        speculations = self._speculations
-        if speculations and (begun := speculations.pop((candidate.id, _name(configuration)), None)) is not None:
-            return begun.number, lambda: begun.task
-        self._number += 1
-        number = self._number
+        key = (candidate.id, _name(configuration))
+        number = self._number(key)
+        if self._speculations and (begun := self._speculations.pop(key, None)) is not None:
+            return number, lambda: begun.task
         return number, lambda: self._live(number, candidate, configuration)
 
+    def _number(self, key: tuple[str, str]) -> int:
+        """The number of an evaluation: they are numbered as they are first named, after the kernel as given."""
+        return self._numbers.setdefault(key, len(self._numbers) + 2)
+
     async def _live(self, number: int, candidate: Candidate, configuration: Configuration) -> dict[str, Any]:
-        await self._recall.may_begin()
-        self._budget.check_time(self._recall.elapsed)
-        self._emit(events.EvaluationStarted(number=number, candidate=candidate.id, configuration=configuration))
-        evaluator = await self._machine.evaluator()
-        best = min(filter(None, (self._best_ms(), self._fastest_ms)), default=None)
-        try:
-            evaluation = await self._machine.watched(evaluator.evaluate(candidate, configuration, best), alone=False)
-        except asyncio.CancelledError:
-            self._emit(events.EvaluationLeft(number=number))
-            raise
+        async with self._places:
+            await self._recall.may_begin()
+            self._budget.check_time(self._recall.elapsed)
+            self._emit(events.EvaluationStarted(number=number, candidate=candidate.id, configuration=configuration))
+            evaluator = await self._machine.evaluator()
+            best = min(filter(None, (self._best_ms(), self._fastest_ms)), default=None)
+            evaluating = evaluator.evaluate(candidate, configuration, best)
+            try:
+                evaluation = await self._machine.watched(evaluating, alone=False)
+            except asyncio.CancelledError:
+                self._emit(events.EvaluationLeft(number=number))
+                raise
         return evaluation.model_dump(mode="json")
 
     def _content(self, candidate: str, configuration: Configuration) -> dict[str, Any]:
         return {"candidate": candidate, "configuration": configuration, **self._machine.context}
+
+
+async def _done(tasks: Sequence[asyncio.Future[Any]], count: int) -> None:
+    """Wait until so many are done; once one of them is out of budget, so that none follows, until all are."""
+    while left := [task for task in tasks if not task.done()]:
+        ended = [task for task in tasks if task.done()]
+        if len(ended) >= count and not any(isinstance(task.exception(), BudgetSpent) for task in ended):
+            return
+        await asyncio.wait(left, return_when=asyncio.FIRST_COMPLETED)
 
 
 def _name(configuration: Configuration) -> str:

@@ -231,8 +231,14 @@ class Effects(Dialogue, Protocol):
             content: all that determines the search.
         """
 
-    async def evaluate(self, candidate: Candidate, configurations: Sequence[Configuration]) -> list[Evaluation]:
+    async def evaluate(
+        self, candidate: Candidate, configurations: Sequence[Configuration], unfinished: int = 0
+    ) -> list[Evaluation]:
         """Build, verify and measure; one result a configuration, in their order.
+
+        Args:
+            unfinished: so many results may be missing, those that take longest. They are worked at until they are asked
+                for again, or given up by `bench.cancel_speculation`.
 
         Raises:
             BudgetSpent: the budget does not reach for all of them; those done are in `bench.evaluations_of`.

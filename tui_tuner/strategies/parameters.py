@@ -143,10 +143,17 @@ async def _search_locally(session: Effects, candidate: Candidate, most: int, met
     """Search without the model, after its rounds or alone."""
     offered = [] if methods.rounds or again else await _offered(session, candidate, methods.local or DEFAULT_METHOD)
     search, content = _local_search(session, candidate, most, methods, again=again, offered=offered)
+    search.overlaps = session.bench.members is None  # what is recorded does not have to be built
     async with session.proposals(search, content) as batches:
-        async for batch in batches:
-            evaluations = await session.evaluate(candidate, batch)
-            await batches.tell([evaluation.ms for evaluation in evaluations])
+        try:
+            async for batch in batches:
+                found = await session.evaluate(candidate, batch, batches.unfinished)
+                if len(found) == len(batch):
+                    await batches.tell([evaluation.ms for evaluation in found])
+                else:
+                    await batches.tell([], [(evaluation.configuration, evaluation.ms) for evaluation in found])
+        finally:
+            await session.bench.cancel_speculation()
 
 
 async def _offered(session: Effects, candidate: Candidate, method: str) -> list[Configuration]:

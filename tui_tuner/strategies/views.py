@@ -14,7 +14,13 @@ from tui_tuner.search.client import KnownTimes
 
 
 class Proposals(Protocol):
-    """The choices of a search, journaled."""
+    """The choices of a search, journaled.
+
+    Attributes:
+        unfinished: of so many of the last batch no result is needed yet: they come again with the next.
+    """
+
+    unfinished: int
 
     async def __aenter__(self) -> Self: ...
 
