@@ -136,9 +136,9 @@ class KernelBench:
         async def live() -> dict[str, Any]:
             for one in configurations:
                 self.speculate(candidate, one)
-            begun = [self._speculations[name].task for name in names]
-            (ended,) = await self._controls.run([_done(begun, count)])
-            done = [place for place, task in enumerate(begun) if task.done()]
+            begun = {name: self._speculations[name].task for name in names if name in self._speculations}
+            (ended,) = await self._controls.run([_done([*begun.values()], count - len(names) + len(begun))])
+            done = [place for place, name in enumerate(names) if name not in begun or begun[name].done()]
             return {"done": done, **({"skipped": str(ended)} if isinstance(ended, StepSkipped) else {})}
 
         content = {"candidate": candidate.id, "configurations": [name for _, name in names]}
@@ -281,8 +281,8 @@ class KernelBench:
     ) -> tuple[int, Callable[[], Awaitable[dict[str, Any]]]]:
         """The number of an evaluation and what does it, which may be under way already."""
         key = (candidate.id, _name(configuration))
-        number = self._number(key)
-        if self._speculations and (begun := self._speculations.pop(key, None)) is not None:
+        number, begun = self._number(key), self._speculations.pop(key, None)
+        if begun is not None:
             return number, lambda: begun.task
         return number, lambda: self._live(number, candidate, configuration)
 
