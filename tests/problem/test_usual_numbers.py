@@ -93,6 +93,15 @@ def test_a_number_from_outside_whose_name_says_that_it_is_a_few_is_as_many(tmp_p
     assert {one.name: one.value for one in problem.arguments[2:]} == {"n": "n", "maxRad": 4, "most": 1}
 
 
+def test_what_is_taken_from_another_scalar_is_less_than_it(tmp_path):
+    problem, _ = drafted(
+        tmp_path,
+        "__global__ void mean(const float *y, float *sum, float a, float b, int n)"
+        f" {{ {ONE} if (i < n) sum[i] = y[i] * (b - a) / n; }}\n",
+    )
+    assert [one.value for one in problem.arguments if one.dtype == "float32" and one.shape is None] == [0.5, 1.5]
+
+
 def test_what_is_taken_from_one_is_less_and_a_threshold_is_a_half(tmp_path):
     problem, _ = drafted(
         tmp_path,

@@ -32,8 +32,16 @@ _USUAL_FRACTIONS = {
 }
 
 
-def usual_fraction(name: str, body: str) -> str:
-    """What is taken for a scalar that nobody says: less than one for what the kernel takes from one, as `1 - beta`."""
-    if re.search(rf"(?<![\w.])1(?:\.0*)?f?\)?\s*-\s*{re.escape(name)}\b", body):
+def usual_fraction(name: str, signature: KernelSignature) -> str:
+    """What is taken for a scalar that nobody says: less than one for what the kernel takes from one, as `1 - beta`.
+
+    Less than what is taken for others, too, where the kernel takes it from another scalar, as `high - low`.
+    """
+    if re.search(rf"(?<![\w.])1(?:\.0*)?f?\)?\s*-\s*{re.escape(name)}\b", signature.body):
         return "0.9"
-    return next((number for words, number in _USUAL_FRACTIONS.items() if re.fullmatch(words, name)), "1.5")
+    usual = next((number for words, number in _USUAL_FRACTIONS.items() if re.fullmatch(words, name)), None)
+    others = "|".join(
+        re.escape(one.name) for one in signature.parameters if not one.pointer and one.name not in ("", name)
+    )
+    is_taken = re.search(rf"(?<![\w.>])(?:{others or '(?!)'})\s*-\s*{re.escape(name)}\b", signature.body) is not None
+    return usual or ("0.5" if is_taken else "1.5")

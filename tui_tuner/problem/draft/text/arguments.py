@@ -334,7 +334,7 @@ def _valued(key: str, name: str, dtype: str | None, draft: Draft) -> tuple[str, 
     is_of_vector = "." in key and name in ("x", "y", "z", "w")  # the w of a colour is no width
     if name in draft.sizes.timed and not (is_float and is_of_vector):
         return f'"{name}"', ""
-    return usual_fraction(name, draft.signature.body) if is_float else "1", CHECK
+    return usual_fraction(name, draft.signature) if is_float else "1", CHECK
 
 
 def _fill(parameter: KernelParameter, draft: Draft, *, changed: bool = False) -> str:
