@@ -157,6 +157,8 @@ def launch_in(source: str, kernel: str):
     [
         ("(n + 256 - 1) / 256", "ceil_div(n, 256)"),
         ("(n - 1 + 256) / 256", "ceil_div(n, 256)"),
+        ("(n - m + 1 + 7) / 8", "ceil_div(n - m + 1, 8)"),
+        ("(n + 1 + 1) / 2", "(n + 1 + 1) // 2"),
         ("(b - 1 + n) / b", "ceil_div(n, b)"),
         ("(n - 1 + b) / b", "ceil_div(n, b)"),
         ("((b - 1) + n - m) / b", "ceil_div(n - m, b)"),

@@ -125,7 +125,8 @@ def _rounded_up(node: ast.BinOp) -> ast.expr | None:
 def _without(left: ast.expr, divisor: ast.expr) -> ast.expr | None:
     """What `divisor - 1` was added to, in any order, as in `a - 1 + b`; None else, as of `1 + a`, a mean's.
 
-    Of a macro without parentheses around its parameter it is `n + 2` in `n + 2 + 256 - 1`.
+    Of a macro without parentheses around its parameter it is `n + 2` in `n + 2 + 256 - 1`, of a size that is written
+    out `n - m + 1` in `n - m + 1 + 15`.
     """
     terms = _terms(left)
     others = [(sign, one) for sign, one in terms if _number(one) is None]
@@ -139,8 +140,9 @@ def _without(left: ast.expr, divisor: ast.expr) -> ast.expr | None:
         others.remove(added)
     has_one_less = any(sign < 0 and _number(one) == 1 for sign, one in terms)
     is_near = has_one_less and (number is None or number >= _LEAST_BLOCK) and abs(more + 1) <= _MOST_MORE
+    is_plain = number is not None and number > 2 and (1, number - 1) in [(sign, _number(one)) for sign, one in terms]
     if (
-        (more != -1 and not is_near)
+        (more != -1 and not is_near and not is_plain)
         or number == 1
         or not others
         or others[0][0] < 0
