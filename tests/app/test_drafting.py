@@ -575,6 +575,30 @@ def test_arrays_that_pointers_walk_through_are_grown_by_how_long_their_rows_are(
     assert (shapes["a"], shapes["b"], shapes["c"]) == (["m * k"], ["n * k"], ["n * m"])
 
 
+LAYERS = """
+__global__ void most(const float *x, int *at, int outer, int n, int inner)
+{
+    int all = blockIdx.x * blockDim.x + threadIdx.x;
+    if (all >= outer * inner) return;
+    int o = all / inner, i = all % inner, best = 0;
+    for (int k = 1; k < n; ++k)
+        if (x[(o * n + k) * inner + i] > x[(o * n + best) * inner + i]) best = k;
+    at[all] = best;
+}
+void run(const float *x, int *at, int outer, int n, int inner)
+{
+    most<<<(outer * inner + 255) / 256, 256>>>(x, at, outer, n, inner);
+}
+"""
+
+
+def test_an_array_of_layers_is_grown_by_all_of_its_lengths_at_once(tmp_path):
+    file = tmp_path / "most.cu"
+    file.write_text(LAYERS)
+    shapes = {one.name: one.shape for one in drafted(file).problem.arguments}
+    assert (shapes["x"], shapes["at"]) == (["outer * n * inner"], ["inner * outer"])
+
+
 def test_arrays_that_are_large_already_are_not_grown_for_an_index_that_is_wrong(problem):
     large = problem.model_copy(update={"sizes": {"n": 4096, "m": 4096}})
     before = fault_of(GivenFaultKind.BEFORE, "to", nbytes=9)

@@ -126,9 +126,10 @@ class _Product(NamedTuple):
         numbers = [str(self.times)] if self.times > 1 or not self.names else []
         return " * ".join([*numbers, *self.names])
 
-    @property
-    def is_of_rows(self) -> bool:
-        return self.times == 1 and len(self.names) == len({*self.names}) == 2
+    def is_of(self, lengths: set[str]) -> bool:
+        """Whether it is so many rows, or layers of rows, of these lengths."""
+        is_plain = self.times == 1 and len(self.names) == len({*self.names}) and lengths <= {*self.names}
+        return is_plain and 2 <= len(self.names) <= len(lengths) + 1
 
 
 def _grown(argument: Argument, beyond: int, problem: Problem) -> str | None:
@@ -149,7 +150,7 @@ def _grown(argument: Argument, beyond: int, problem: Problem) -> str | None:
     values = {one: value for one in products if (value := _elements(one.text, sizes)) is not None}
     lengths, across = _stated_of(argument, problem)
     lengths &= {*extents}
-    of_rows = {one for one in values if one.is_of_rows and lengths and lengths <= {*one.names}}
+    of_rows = {one for one in values if lengths and one.is_of(lengths)}
     most = {one: _MOST_ELEMENTS_ALIKE if one in of_rows else _MOST_GROWN * needed for one in values}
 
     def order(one: _Product) -> tuple[bool, bool, int, int, int]:
