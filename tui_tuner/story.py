@@ -145,7 +145,8 @@ class KernelStory:
                 return self._evaluated(event)
             case events.IncumbentChanged():
                 self._best = event.evaluation
-                return f"new best: {factor_in_lines(event.speedup)} over the kernel as given"
+                best = "new best" if event.refuted is None else "the best before it"
+                return f"{best}: {factor_in_lines(event.speedup)} over the kernel as given"
         return None
 
     def result(self, event: events.SessionFinished) -> list[str]:

@@ -313,6 +313,9 @@ class Attribution:
             call.compared(event.configuration, event.comparison)
 
     def _new_best(self, event: events.IncumbentChanged) -> None:
+        if event.refuted is not None and self._best is not None:
+            for call in self._behind(self._best):
+                call.new_best = None
         self._best = _key(event.candidate.id, event.evaluation.configuration)
         for call in self._behind(self._best):
             call.new_best = event.speedup

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from tui_tuner.errors import SettingsError
 from tui_tuner.evaluate.measure import fastest_first
 from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
-from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
+from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation, Failure
 from tui_tuner.format import configuration_words, factor_interval
 from tui_tuner.journal.recall import Recall
 from tui_tuner.memory import Memory, Recollection
@@ -84,7 +84,8 @@ class SessionEffects(Talk):
         self.incumbent = Incumbent(self.baseline, self.bench.given, UNCHANGED)
         self.tuned_baseline: Incumbent | None = None
         self.cut_short = ""
-        self._refused: list[Evaluation] = []
+        self.refused: list[Evaluation] = []
+        self._before: list[tuple[Incumbent, list[Step]]] = []
         self._told_missing: set[str] = set()
         self._successor: Strategy | None = None
         self._open()
@@ -105,19 +106,6 @@ class SessionEffects(Talk):
         for text, warning in self.remembering.news_of(found):
             self.note(text, warning=warning)
         return found
-
-    @property
-    def best_so_far(self) -> Incumbent:
-        """The incumbent, or what was measured as faster and not yet timed against it."""
-        best, given = self.incumbent.evaluation.timing, self.bench.given.timing
-        candidate, evaluation = self.bench.fastest or (self.baseline, self.bench.given)
-        fastest = evaluation.timing
-        if best is None or given is None or fastest is None or evaluation in self._refused:
-            return self.incumbent
-        if fastest.median >= best.median:
-            return self.incumbent
-        apart = (given.median / fastest.median, given.low / fastest.high, given.high / fastest.low)
-        return Incumbent(candidate, evaluation, apart)
 
     def freeze(self, frozen: Configuration) -> None:
         """Hold tunables at a value, where the user does not want them free."""
@@ -207,7 +195,7 @@ class SessionEffects(Talk):
         words = f"{faster} over the best so far, {configuration_words(evaluation.configuration)}: take it as the best?"
         decision = await super().approve(under_way[0], rationale=words, about=ApprovalLevel.ACCEPT)
         if decision.action != "approve":
-            self._refused.append(evaluation)
+            self.refused.append(evaluation)
             raise Rejected(decision.message, faster)
         self.plan.put(under_way[0])
 
@@ -215,18 +203,33 @@ class SessionEffects(Talk):
         """Time a configuration against the incumbent; it becomes the incumbent if it is faster."""
         comparison = await self.compare(self.incumbent, candidate, evaluation)
         if not self.bench.is_faster(comparison):
-            self._refused.append(evaluation)
+            self.refused.append(evaluation)
             return comparison
         await self._have_accepted(evaluation, comparison)
         before = self.incumbent.speedup
         speedup = (before[0] * comparison.ratio, before[1] * comparison.low, before[2] * comparison.high)
         is_direct = self.incumbent.evaluation == self.bench.given
+        self._before.append((self.incumbent, self.plan.under_way))
         self.incumbent = Incumbent(candidate, evaluation, speedup, comparison if is_direct else None)
         if candidate.id == self.baseline.id:
             self.tuned_baseline = self.incumbent
             self._emit(events.BaselineMeasured(given=self.bench.given, tuned=evaluation))
         self._emit(events.IncumbentChanged(candidate=candidate, evaluation=evaluation, speedup=speedup))
         return comparison
+
+    def fall_back(self, failure: Failure) -> None:
+        """Take the incumbent before the present one, which is wrong after all; what made it the best is rejected."""
+        self.refused.append(self.incumbent.evaluation)
+        self.note(f"the best is wrong after all: {failure.in_words}", warning=True)
+        self.incumbent, steps = self._before.pop()
+        for step in steps:
+            self.plan.put(step.now(StepState.REJECTED, reason=f"wrong after all: {failure.in_words}"))
+        best = self.incumbent
+        self._emit(
+            events.IncumbentChanged(
+                candidate=best.candidate, evaluation=best.evaluation, speedup=best.speedup, refuted=failure
+            )
+        )
 
     async def compare(self, incumbent: Incumbent, candidate: Candidate, evaluation: Evaluation) -> Comparison:
         """Time a configuration against any other, interleaved and on fresh data."""

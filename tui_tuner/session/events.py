@@ -8,7 +8,7 @@ from pydantic import Field
 
 from tui_tuner.evaluate.library import LibraryTime
 from tui_tuner.evaluate.profiling import Diagnosis, Profile
-from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
+from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation, Failure
 from tui_tuner.problem.candidate import AnySource, Candidate
 from tui_tuner.problem.model import Configuration
 from tui_tuner.session import (
@@ -219,12 +219,18 @@ class BaselineMeasured(Event):
 
 
 class IncumbentChanged(Event):
-    """A new best; `speedup` is over the kernel as given, with the ends of its interval."""
+    """A new best.
+
+    Attributes:
+        speedup: over the kernel as given, with the ends of its interval.
+        refuted: what is wrong with the best of before, so that the one before that is the best again.
+    """
 
     type: Literal["incumbent_changed"] = "incumbent_changed"
     candidate: Candidate
     evaluation: Evaluation
     speedup: tuple[float, float, float]
+    refuted: Failure | None = None
 
 
 class SessionFinished(Event):

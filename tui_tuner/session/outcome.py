@@ -26,24 +26,48 @@ from tui_tuner.strategies.steps import UNCHANGED, Factor
 async def conclude(effects: SessionEffects, run: RunDirectory, strategy: str, reason: str) -> SessionOutcome:
     """Time the best against the kernel as given, and against that kernel with its own parameters tuned.
 
-    Both are paired measurements on fresh data: factors found on the way are never multiplied into a claim.
+    Both are paired measurements on fresh data: factors found on the way are never multiplied into a claim. One that
+    turns out to be wrong there is none, and gives way to the best before it.
     """
-    best, tuned = effects.incumbent, effects.tuned_baseline
-    given = Incumbent(effects.baseline, effects.bench.given, UNCHANGED)
-    comparison = None if best.evaluation == effects.bench.given else await _against(effects, given)
-    over_tuned = None
-    if tuned is not None and best.evaluation != tuned.evaluation:
-        over_tuned = _factor(await _against(effects, tuned))
+    comparison, over_tuned = await _closing(effects)
+    best = effects.incumbent
     if effects.budget.model_calls:  # who rewrites kernels wants to know what is left
         await effects.profile(best.candidate, best.evaluation.configuration)
-    speedup = UNCHANGED if comparison is None else _factor(comparison)
+    speedup = UNCHANGED if comparison is None else comparison.factor
     return SessionOutcome(
         **_of_session(effects, run, strategy, reason),
         **_of_best(best, speedup),
         status="finished" if speedup[1] > 1 else "no_improvement",
-        speedup_over_tuned=over_tuned,
+        speedup_over_tuned=None if over_tuned is None else over_tuned.factor,
         comparison=comparison,
     )
+
+
+async def _closing(effects: SessionEffects) -> tuple[Comparison | None, Comparison | None]:
+    """The best against the kernel as given and against that one tuned, each where it is another."""
+    given = Incumbent(effects.baseline, effects.bench.given, UNCHANGED)
+    while (best := effects.incumbent).evaluation != effects.bench.given:
+        comparison, over_tuned, tuned = await _against(effects, given), None, effects.tuned_baseline
+        if comparison.failure is None and tuned is not None and best.evaluation != tuned.evaluation:
+            over_tuned = await _against(effects, tuned)
+        failure = (over_tuned or comparison).failure
+        if failure is None:
+            return comparison, over_tuned
+        effects.fall_back(failure)
+    return None, None
+
+
+def best_so_far(effects: SessionEffects) -> Incumbent:
+    """The incumbent, or what was measured as faster and not yet timed against it."""
+    best, given = effects.incumbent.evaluation.timing, effects.bench.given.timing
+    candidate, evaluation = effects.bench.fastest or (effects.baseline, effects.bench.given)
+    fastest = evaluation.timing
+    if best is None or given is None or fastest is None or evaluation in effects.refused:
+        return effects.incumbent
+    if fastest.median >= best.median:
+        return effects.incumbent
+    apart = (given.median / fastest.median, given.low / fastest.high, given.high / fastest.low)
+    return Incumbent(candidate, evaluation, apart)
 
 
 def outcome_so_far(
@@ -101,9 +125,3 @@ def _of_best(best: Incumbent, speedup: Factor) -> dict[str, Any]:
 async def _against(effects: SessionEffects, old: Incumbent) -> Comparison:
     best = effects.incumbent
     return await effects.compare(old, best.candidate, best.evaluation)
-
-
-def _factor(comparison: Comparison) -> Factor:
-    if comparison.failure is not None:
-        return UNCHANGED
-    return comparison.factor

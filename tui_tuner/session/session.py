@@ -30,7 +30,7 @@ from tui_tuner.session.events import (
     SessionStarted,
 )
 from tui_tuner.session.machine import Machine
-from tui_tuner.session.outcome import conclude, outcome_so_far, write_outcome
+from tui_tuner.session.outcome import best_so_far, conclude, outcome_so_far, write_outcome
 from tui_tuner.session.plan import Plan
 from tui_tuner.session.run_directory import RunDirectory
 from tui_tuner.session.stream import EventStream
@@ -225,7 +225,7 @@ class Session(EventStream):
         effects = self._effects
         if effects is None or not self._run.journal.writable:
             return None
-        best = effects.best_so_far
+        best = best_so_far(effects)
         if only_new and best == self._kept_best:
             return None
         outcome = outcome_so_far(best, effects, self._run, self._strategy.name, reason)
@@ -245,7 +245,7 @@ class Session(EventStream):
         effects = self._effects
         if effects is None or self._run.journal.writable:
             return None
-        return outcome_so_far(effects.best_so_far, effects, self._run, self._strategy.name, reason)
+        return outcome_so_far(best_so_far(effects), effects, self._run, self._strategy.name, reason)
 
     def _interrupted(self, reason: str) -> SessionFinished:
         outcome = None
