@@ -13,10 +13,10 @@ from tests.tui import scripted
 from tests.tui.kernels import NAIVE, VECTORISED
 from tests.tui.looking import view_model_of
 from tui_tuner.evaluate.profiling.bottleneck import Diagnosis
-from tui_tuner.evaluate.results import FailureKind
+from tui_tuner.evaluate.results import Failure, FailureKind
 from tui_tuner.problem.expressions import ExpressionError
 from tui_tuner.problem.model import Value
-from tui_tuner.session.events import CandidateProposed, SessionFinished
+from tui_tuner.session.events import CandidateProposed, IncumbentChanged, SessionFinished
 from tui_tuner.strategies.steps import Step, StepState
 from tui_tuner.tui.approval import QuestionLine
 from tui_tuner.tui.frame import KeyEntry, key_line
@@ -32,7 +32,7 @@ from tui_tuner.tui.tables.evaluation_table import (
     TunableWidths,
     short_names,
 )
-from tui_tuner.tui.tables.rows import RowFilter, evaluation_text, matches
+from tui_tuner.tui.tables.rows import RowFilter, evaluation_text, matches, state_words
 from tui_tuner.tui.text import diff, laid_out
 from tui_tuner.tui.text.diff import changed_lines, diff_picture, diff_rows
 from tui_tuner.tui.text.markdown import markdown_text
@@ -380,3 +380,14 @@ def test_that_a_device_stays_taken_is_said_then_that_it_is_given_back() -> None:
     assert said[0] == ""
     assert "to compare rows with =" in said[1]
     assert "given back" in said[2]
+
+
+def test_a_best_that_is_refuted_is_shown_as_what_is_wrong_with_it_and_the_one_before_it_is_marked() -> None:
+    wrong = Failure(kind=FailureKind.WRONG_RESULT, message="C[3,17] is 0.5, expected 12.25")
+    before = scripted.measured(scripted.BASELINE, 10, 0.1351 + 0.004 * (70 % 5))
+    again = IncumbentChanged(
+        candidate=scripted.BASELINE, evaluation=before, speedup=(1.2, 1.19, 1.21), refuted=wrong, elapsed=400.0
+    )
+    rows = view_model_of([*scripted.running(), again]).rows
+    assert [number for number, row in rows.items() if row.incumbent] == [10]
+    assert state_words(rows[30], "") == "wrong result: C[3,17] is 0.5, expected 12.25"

@@ -270,6 +270,10 @@ class ViewModel:
         return changed
 
     def _new_incumbent(self, event: events.IncumbentChanged) -> None:
+        refuted = self.rows.get(self._starred)
+        if event.refuted is not None and refuted is not None and refuted.evaluation is not None:
+            wrong = refuted.evaluation.model_copy(update={"failure": event.refuted, "timing": None})
+            self._put(replace(refuted, evaluation=wrong))
         self.incumbent = event
         self._know(event.candidate)
         self._mark_incumbent()
