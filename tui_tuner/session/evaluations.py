@@ -13,7 +13,6 @@ import asyncio
 import math
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tui_tuner.errors import SettingsError
@@ -37,14 +36,6 @@ BUILDING = usable_cores()
 """As many builds at once as there are cores, or as the evaluator says, of several devices, if that is more."""
 WAITING = 2
 """And so many for each device that are at work there or wait for it."""
-
-
-@dataclass(frozen=True)
-class _Speculation:
-    """An evaluation that was begun before it was asked for, and its number."""
-
-    number: int
-    task: asyncio.Future[dict[str, Any]]
 
 
 class KernelBench:
@@ -99,7 +90,7 @@ class KernelBench:
         self._by_candidate: dict[str, dict[str, Evaluation]] = defaultdict(dict)
         self._by_candidate[self.given.candidate][_name(self.given.configuration)] = self.given
         self._candidates = {self.given.candidate: baseline(self.problem)}
-        self._speculations: dict[tuple[str, str], _Speculation] = {}
+        self._speculations: dict[tuple[str, str], asyncio.Future[dict[str, Any]]] = {}
         self._profiles: dict[tuple[str, str], Profile] = {}
 
     def evaluations_of(self, candidate: Candidate) -> list[Evaluation]:
@@ -136,7 +127,7 @@ class KernelBench:
         async def live() -> dict[str, Any]:
             for one in configurations:
                 self.speculate(candidate, one)
-            begun = {name: self._speculations[name].task for name in names if name in self._speculations}
+            begun = {name: self._speculations[name] for name in names if name in self._speculations}
             (ended,) = await self._controls.run([_done([*begun.values()], count - len(names) + len(begun))])
             done = [place for place, name in enumerate(names) if name not in begun or begun[name].done()]
             return {"done": done, **({"skipped": str(ended)} if isinstance(ended, StepSkipped) else {})}
@@ -235,17 +226,15 @@ class KernelBench:
         key = (candidate.id, _name(configuration))
         if not self._recall.is_live or key in self._speculations or key[1] in self._by_candidate[candidate.id]:
             return
-        live = self._live(self._number(key), candidate, configuration)
-        self._speculations[key] = _Speculation(self._number(key), asyncio.ensure_future(live))
+        self._speculations[key] = asyncio.ensure_future(self._live(self._number(key), candidate, configuration))
 
     async def cancel_speculation(self) -> None:
         """End the evaluations that nobody asked for."""
-        left = [*self._speculations.values()]
-        self._speculations.clear()
-        for begun in left:
-            if not begun.task.cancel():  # what is cancelled on its way says so itself
-                self._emit(events.EvaluationLeft(number=begun.number))
-        await asyncio.gather(*(begun.task for begun in left), return_exceptions=True)
+        left, self._speculations = self._speculations, {}
+        for key, begun in left.items():
+            if not begun.cancel():  # what is cancelled on its way says so itself
+                self._emit(events.EvaluationLeft(number=self._number(key)))
+        await asyncio.gather(*left.values(), return_exceptions=True)
 
     async def _one(self, candidate: Candidate, name: str, configuration: Configuration) -> Evaluation | BudgetSpent:
         content = self._content(name, configuration)
@@ -283,7 +272,7 @@ class KernelBench:
         key = (candidate.id, _name(configuration))
         number, begun = self._number(key), self._speculations.pop(key, None)
         if begun is not None:
-            return number, lambda: begun.task
+            return number, lambda: begun
         return number, lambda: self._live(number, candidate, configuration)
 
     def _number(self, key: tuple[str, str]) -> int:

@@ -40,8 +40,6 @@ def usual_fraction(name: str, signature: KernelSignature) -> str:
     if re.search(rf"(?<![\w.])1(?:\.0*)?f?\)?\s*-\s*{re.escape(name)}\b", signature.body):
         return "0.9"
     usual = next((number for words, number in _USUAL_FRACTIONS.items() if re.fullmatch(words, name)), None)
-    others = "|".join(
-        re.escape(one.name) for one in signature.parameters if not one.pointer and one.name not in ("", name)
-    )
-    is_taken = re.search(rf"(?<![\w.>])(?:{others or '(?!)'})\s*-\s*{re.escape(name)}\b", signature.body) is not None
-    return usual or ("0.5" if is_taken else "1.5")
+    others = [one.name for one in signature.parameters if one.name not in ("", name) and not one.pointer]
+    taken = (rf"(?<![\w.>]){re.escape(other)}\s*-\s*{re.escape(name)}\b" for other in others)
+    return usual or ("0.5" if any(re.search(words, signature.body) for words in taken) else "1.5")
