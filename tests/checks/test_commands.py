@@ -119,8 +119,8 @@ def test_who_has_a_reference_is_not_asked_for_one(kernel: Path) -> None:
 @needs_compiler
 def test_a_kernel_that_does_twice_the_work_is_slow(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:
     slow = kernel.with_name("slow.cu")
-    again = "for (volatile int n = 0; n < 4000; n++) {}"
-    slow.write_text(KERNEL.replace("out[row] =", f"{again} out[row] ="))
+    for file, work in ((kernel, 4000), (slow, 8000)):  # far more than what a busy machine adds to a launch
+        file.write_text(KERNEL.replace("out[row] =", f"for (volatile int n = 0; n < {work}; n++) {{}} out[row] ="))
     junit = kernel.with_name("out.xml")
     assert main(["compare", str(kernel), str(slow), "--device", "emulator", "--junit", str(junit)]) == Code.SLOW
     assert cases(junit) == {"right": "passed", "time": "failure"}
