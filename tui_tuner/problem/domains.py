@@ -259,9 +259,9 @@ def _one_value(domain: Domain, random: np.random.Generator) -> float:
     return int(random.integers(int(domain.low), int(domain.high)))
 
 
-def nudged(values: np.ndarray) -> np.ndarray:
-    """The same, off by a unit in the last place, up and down in turns; zeros stay zeros."""
-    found, most = values.copy(), largest(values.dtype)
+def nudged(values: np.ndarray, is_mirrored: bool = False) -> np.ndarray:
+    """The same, off by a unit in the last place, up and down in turns, or down and up; zeros stay zeros."""
+    found, most = values.copy(), (-1 if is_mirrored else 1) * largest(values.dtype)
     for first, towards in enumerate((most, -most)):
         part = found.reshape(-1)[first::2]
         np.nextafter(part, values.dtype.type(towards), out=part, where=part != 0)

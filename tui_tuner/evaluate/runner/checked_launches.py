@@ -5,7 +5,7 @@ They are checked for guards, inputs and outputs, and for computing the same bits
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,9 @@ from tui_tuner.evaluate.verify import LaunchData
 from tui_tuner.format import time_words
 from tui_tuner.problem.compared import compared
 from tui_tuner.problem.model import Problem
-from tui_tuner.problem.textures import Texture
+from tui_tuner.problem.textures import SCALES, Texture
+
+_NOTHING: Mapping[int, np.ndarray] = {}
 
 
 class ResultMismatch(Exception):
@@ -31,13 +33,15 @@ class ResultMismatch(Exception):
 
     Args:
         data: what it was launched with.
+        outputs: what it computed, by argument index, where that may tell whose fault it is.
     """
 
     fatal = False
 
-    def __init__(self, message: str, data: LaunchData) -> None:
+    def __init__(self, message: str, data: LaunchData, outputs: Mapping[int, np.ndarray] = _NOTHING) -> None:
         super().__init__(message)
         self.data = data
+        self.outputs = outputs
 
 
 def failure_of(fault: DeviceFault | ResultMismatch, where: str = "") -> Failure:
@@ -209,7 +213,8 @@ class CheckedLaunches:
             raise spoilt
         error, wrong = data.check(self._problem, partial(self._compare, buffers), partial(self.compared, buffers))
         if wrong is not None:
-            raise ResultMismatch(wrong, data)
+            is_kept = data.texture in SCALES
+            raise ResultMismatch(wrong, data, {i: self.compared(buffers, i) for i in data.expected if is_kept})
         return error
 
     def compared(self, buffers: Buffers, index: int) -> np.ndarray:

@@ -38,6 +38,7 @@ from tui_tuner.evaluate.runner.protocol import (
 from tui_tuner.evaluate.toolkit import ORDERCHECK
 from tui_tuner.evaluate.verify import LaunchData, with_leftovers
 from tui_tuner.evaluate.verify.datasets import DataSets
+from tui_tuner.evaluate.verify.doubts import Doubts
 from tui_tuner.evaluate.verify.drafts import BESIDE, Drafts
 from tui_tuner.evaluate.verify.soundness import fault_of_check, hardly_changed_by, without_numbers
 from tui_tuner.problem.inputs import poisoned
@@ -86,6 +87,7 @@ class Workbench:
         self._outputs = [i for i, a in enumerate(problem.arguments) if a.output]
         self._drafts = drafts or Drafts(problem, beside=not device.info.is_cpu)
         self._datasets = DataSets(self._drafts, self._run_baseline, draws=draws)
+        self._doubts = Doubts(self._datasets, self._drafts, self._run_baseline)
         self._tests: list[LaunchData] = []
         self._timed: LaunchData | None = None
         self._structured: list[LaunchData] = []
@@ -195,6 +197,7 @@ class Workbench:
 
     def compare(self, incumbent: Executable, challenger: Executable, delta: float) -> ComparisonAnswer:
         """Verify the challenger on data that it has not seen, then time both there, interleaved."""
+        self._doubts.another_candidate()
         answer = self._compared(incumbent, challenger, delta)
         self._announce_pairs()
         return answer
@@ -212,28 +215,22 @@ class Workbench:
             return ComparisonAnswer(comparison=Comparison.failed(failure_of(reason)), fatal=reason.fatal)
 
     def _is_doubtful(self, fault: DeviceFault | ResultMismatch) -> bool:
-        """Whether the kernel as given may be the wrong one: its reference, asked now of these inputs, allows more.
-
-        It is asked once of each set of inputs, as it may take a minute.
-        """
+        """Whether a candidate is to be judged anew, without the data at which it was wrong, or by the reference."""
         if isinstance(fault, DeviceFault) or self._timed is None:
             return False
-        asked = self._datasets.asked(fault.data, self._timed)
-        if asked is None:
+        doubt = self._doubts.of(fault.data, fault.outputs, self._timed)
+        if doubt is None:
             return False
 
         def replaced(sets: Sequence[LaunchData]) -> list[LaunchData]:
-            return [new for data in sets for new in (asked if data is fault.data else [data])]
+            return [new for data in sets for new in (doubt.instead if data is fault.data else [data])]
 
+        self._tests = replaced(self._tests)
         self._timed, *self._structured = replaced((self._timed, *self._structured))
         self._rest = self._rest and replaced(self._rest)
         self._launches.memory.give_back(fault.data)
-        self._keep(asked)
-        before = fault.data.bounds
-        is_founded = not asked or any(asked[0].bounds[i].is_wider(than) for i, than in before.items())
-        if is_founded:
-            self._drafts.doubt()
-        return is_founded
+        self._keep(doubt.instead)
+        return doubt.is_founded
 
     def _keep(self, sets: Sequence[LaunchData]) -> None:
         """For all candidates, with those that are kept already."""

@@ -103,9 +103,8 @@ class DataSets:
             DeviceFault: the kernel as given fails while it runs.
             MachineError: so it does, and did not before: no candidate is to blame.
         """
-        if index in self._known:
-            return _OF_GIVEN(self._made)(index, textures)
-        made = self._made(index, textures)
+        make = _OF_GIVEN(self._made) if index in self._known else self._made
+        made = make(index, textures)
         self._known.add(index)
         return made
 
@@ -145,7 +144,7 @@ class DataSets:
             if data.texture is not Texture.NOISE:
                 self._leave_out_wrong(data.expected, asked)
         except LeftOut as left_out:
-            self._note_left_out(data.label, str(left_out))
+            self.note_left_out(data.label, str(left_out))
             return []
         return [asked]
 
@@ -180,10 +179,11 @@ class DataSets:
                 return self._with_texture(noise, one, arguments, sizes)
             except LeftOut as left_out:
                 reason = reason or str(left_out)
-        self._note_left_out(f"{noise.label}, inputs with {texture}", reason)
+        self.note_left_out(f"{noise.label}, inputs with {texture}", reason)
         return None
 
-    def _note_left_out(self, label: str, reason: str) -> None:
+    def note_left_out(self, label: str, reason: str) -> None:
+        """Keep that, and why, nothing is checked at a test with a texture."""
         if not any(line.startswith(f"{label}: ") for line in self.left_out):
             self.left_out.append(f"{label}: {reason}")
 
