@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,9 +12,14 @@ import pytest
 from tests.evaluate.numpy_device import Kernel
 from tests.evaluate.test_honest_bounds import bench
 from tests.evaluate.test_workbench import executable
+from tui_tuner.evaluate.devices.base import KernelArgument
 from tui_tuner.evaluate.results import FailureKind
+from tui_tuner.evaluate.verify import LaunchData
+from tui_tuner.evaluate.verify.doubts import Doubt
 from tui_tuner.problem import textures
 from tui_tuner.problem.domains import Domain
+from tui_tuner.problem.inputs import make_arguments
+from tui_tuner.problem.model import Problem
 from tui_tuner.problem.textures import Texture
 
 APART = 100
@@ -77,11 +84,61 @@ def test_who_is_wrong_in_each_comparison_is_not_excused_for_ever(tmp_path: Path)
     work = bench(tmp_path, REFERENCE, given=leading(), rounds=leading(2**-23))
     doubts, data = work._doubts, next(data for data in work._tests if data.texture is Texture.LARGE)
     assert work._timed is not None
-    other = {0: data.expected[0].copy()}
-    x = np.asarray(data.arguments[1])
-    other[0][1 + APART * int(np.argmax(np.abs(x[1::APART])))] = 1
-    assert doubts.of(data, other, work._timed) is not None
-    while doubts.of(data, other, work._timed) is not None:
+    other = {0: wrong_at_a_tie(data)}
+    ask = partial(doubts.of, data, other, work._timed, is_kept=True)
+    assert ask() is not None
+    while ask() is not None:
         pass
     doubts.another_candidate()
-    assert doubts.of(data, other, work._timed) is not None
+    assert ask() is not None
+
+
+def test_who_is_wrong_where_the_kernel_as_given_is_right_by_chance_is_excused_as_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = bench(tmp_path, REFERENCE, given=leading(), rounds=leading(2**-23))
+    data = next(data for data in work._tests if data.texture is Texture.LARGE)
+    monkeypatch.setattr(work._datasets, "asked", lambda asked, _: [asked])
+    assert work._timed is not None
+    doubt = work._doubts.of(data, {0: wrong_at_a_tie(data)}, work._timed, is_kept=True)
+    assert doubt == Doubt([], is_founded=True)
+    everywhere = {0: np.ones_like(data.expected[0])}
+    assert work._doubts.of(data, everywhere, work._timed, is_kept=True) == Doubt([data], is_founded=False)
+
+
+def wrong_at_a_tie(data: LaunchData) -> np.ndarray:
+    """What is expected, but where the largest two are alike."""
+    output, x = data.expected[0].copy(), np.asarray(data.arguments[1])
+    output[1 + APART * int(np.argmax(np.abs(x[1::APART])))] = 1
+    return output
+
+
+def test_noise_in_which_rounding_decides_is_drawn_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 4001 numbers one lies at the limit, in the noise that is drawn first."""
+    limit, drawn = np.float32(1.7), []
+
+    def within(share: float) -> Kernel:
+        def kernel(y: np.ndarray, x: np.ndarray, n: int) -> float:
+            y[...] = np.where(x * np.float32(1 + share) <= limit, x, 0)
+            return 1.0
+
+        return kernel
+
+    def made(problem: Problem, changed: Any, seed: int) -> list[KernelArgument]:
+        values = make_arguments(problem, changed, seed)
+        if problem.sizes["n"] == 4001 and not drawn:
+            x = np.asarray(values[1])
+            x[7] = limit
+            drawn.append(x)
+        return values
+
+    monkeypatch.setattr("tui_tuner.evaluate.verify.drafts.make_arguments", made)
+    work = bench(
+        tmp_path, "np.where(x <= np.float32(1.7), x, 0)", given=within(0), rounds=within(2**-23), wrong=within(2**-4)
+    )
+    assert work._tests[0].arguments[1] is drawn[0]
+    assert work.evaluate(executable("wrong"), None).failure is not None
+    assert work._tests[0].arguments[1] is drawn[0]
+    assert work.evaluate(executable("rounds"), None).failure is None
+    assert work._tests[0].texture is Texture.NOISE
+    assert work._tests[0].arguments[1] is not drawn[0]

@@ -9,11 +9,13 @@ import pytest
 
 from tests.session.fakes import FakeEvaluator, ScriptedModel, new_run, reply, session_of
 from tests.session.test_controls import plain, replayed, story
+from tui_tuner.app.sessions import resumed_session
 from tui_tuner.evaluate.results import Comparison, Failure, FailureKind
 from tui_tuner.exports import told_run
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.model import Configuration, Problem
 from tui_tuner.session import events
+from tui_tuner.settings import Settings
 from tui_tuner.story import KernelStory
 from tui_tuner.strategies.steps import StepState
 
@@ -54,3 +56,14 @@ async def test_a_best_that_is_wrong_in_the_end_gives_way_to_the_one_before_it(tm
     assert "the best is wrong after all: wrong result: y[3] is 0, expected 2" in warned
     assert (await told_run(tmp_path / "run")).outcome.best.configuration == {"block_size_x": 256}
     assert plain(await replayed(tmp_path)) == plain(heard)
+
+
+async def test_a_comparison_that_failed_is_made_again_where_that_is_asked_for(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    await story(session_of(run, WrongInTheEnd(run.problem), ScriptedModel(reply())))
+    failed = []
+    for retry in (False, True):
+        setup = await resumed_session(run.path, {"llm": "none"}, Settings(), retry_failed=retry)
+        failed.append([one.kind for one in setup.run.journal.records if one.result.get("failure")])
+        setup.run.journal.close()
+    assert failed == [["compare"], []]

@@ -149,7 +149,8 @@ async def resumed_session(
     """A session that goes on where a run stopped; `changes` replace options, as with a larger budget.
 
     Args:
-        retry_failed: whether evaluations that failed are made again, and calls whose reply was cut at a lower limit.
+        retry_failed: whether evaluations and comparisons that failed are made again, and calls whose reply was cut at a
+            lower limit.
 
     Raises:
         UserError: the run cannot be resumed.
@@ -170,11 +171,11 @@ async def resumed_session(
 
 
 def _came_to_nothing(record: Record, max_tokens: int) -> bool:
-    """Whether an evaluation failed, or a reply was cut at a limit that was lower than now."""
+    """Whether an evaluation or a comparison failed, or a reply was cut at a limit that was lower than now."""
     if record.kind == "ask":
         asked = (record.content or {}).get("max_tokens", max_tokens)
         return bool(record.result.get("stop") == Stop.LENGTH and asked < max_tokens)
-    return record.kind == "evaluate" and record.result.get("failure") is not None
+    return record.kind in ("evaluate", "compare") and record.result.get("failure") is not None
 
 
 def replayed_session(path: Path) -> KernelSessionSetup:

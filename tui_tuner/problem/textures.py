@@ -53,6 +53,9 @@ only their last bits tell apart."""
 SCALES = (Texture.TINY, Texture.LARGE, Texture.LONE)
 """Other magnitudes."""
 
+SPREAD = (Texture.NOISE, *STRUCTURED, Texture.CHANGED, Texture.SCALARS, *SCALES)
+"""Numbers that differ by more than their last bits: where these decide, as between two that lead, it is by chance."""
+
 COUNT = 8
 """A whole number from here on may be a count, also as a scalar of floating type: of these none is changed."""
 

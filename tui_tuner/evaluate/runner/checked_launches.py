@@ -23,7 +23,7 @@ from tui_tuner.evaluate.verify import LaunchData
 from tui_tuner.format import time_words
 from tui_tuner.problem.compared import compared
 from tui_tuner.problem.model import Problem
-from tui_tuner.problem.textures import SCALES, Texture
+from tui_tuner.problem.textures import SPREAD, Texture
 
 _NOTHING: Mapping[int, np.ndarray] = {}
 
@@ -165,7 +165,11 @@ class CheckedLaunches:
 
     def buffers(self, data: LaunchData) -> AbstractContextManager[Buffers]:
         """Memory that holds the data; that of data which every candidate sees is kept."""
-        return self.memory.of(data, is_kept=any(data is one for one in self.kept))
+        return self.memory.of(data, is_kept=self.keeps(data))
+
+    def keeps(self, data: LaunchData) -> bool:
+        """Whether every candidate sees the data."""
+        return any(data is one for one in self.kept)
 
     def launch(self, kernel: LoadedKernel, buffers: Buffers, shape: LaunchShape, what: str) -> None:
         """One launch, with what it is for in words; raises `DeviceFault`."""
@@ -213,7 +217,7 @@ class CheckedLaunches:
             raise spoilt
         error, wrong = data.check(self._problem, partial(self._compare, buffers), partial(self.compared, buffers))
         if wrong is not None:
-            is_kept = data.texture in SCALES
+            is_kept = data.texture in SPREAD
             raise ResultMismatch(wrong, data, {i: self.compared(buffers, i) for i in data.expected if is_kept})
         return error
 

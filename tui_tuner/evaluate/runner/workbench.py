@@ -160,6 +160,10 @@ class Workbench:
 
     def evaluate(self, executable: Executable, best_ms: float | None) -> EvaluationAnswer:
         """Verify at every test, then at the timed size, then time."""
+        self._doubts.another_candidate()
+        return self._evaluated(executable, best_ms)
+
+    def _evaluated(self, executable: Executable, best_ms: float | None) -> EvaluationAnswer:
         start = time.perf_counter()
         try:
             with self._launches.loaded(executable) as kernel:
@@ -173,7 +177,7 @@ class Workbench:
                     timed_error = max(timed_error, self._launches.verify(kernel, self._structured, executable))
         except (DeviceFault, ResultMismatch) as fault:
             if self._is_doubtful(fault):
-                return self.evaluate(executable, best_ms)
+                return self._evaluated(executable, best_ms)
             return _failed(self._launches.reason(fault, executable), verify_ms=(time.perf_counter() - start) * 1000)
         return EvaluationAnswer(
             timing=timing,
@@ -218,13 +222,14 @@ class Workbench:
         """Whether a candidate is to be judged anew, without the data at which it was wrong, or by the reference."""
         if isinstance(fault, DeviceFault) or self._timed is None:
             return False
-        doubt = self._doubts.of(fault.data, fault.outputs, self._timed)
+        doubt = self._doubts.of(fault.data, fault.outputs, self._timed, is_kept=self._launches.keeps(fault.data))
         if doubt is None:
             return False
 
         def replaced(sets: Sequence[LaunchData]) -> list[LaunchData]:
-            return [new for data in sets for new in (doubt.instead if data is fault.data else [data])]
+            return [new for one in sets for new in (doubt.instead if one is fault.data else [one])]
 
+        self._pair = self._pair if doubt.instead else []
         self._tests = replaced(self._tests)
         self._timed, *self._structured = replaced((self._timed, *self._structured))
         self._rest = self._rest and replaced(self._rest)

@@ -62,6 +62,10 @@ class LaunchData:
         """Indices of the array arguments."""
         return frozenset(i for i, a in enumerate(self.arguments) if isinstance(a, np.ndarray))
 
+    def is_wider(self, than: LaunchData) -> bool:
+        """Whether clearly more is allowed of an output than with these data, as if the kernel as given erred there."""
+        return any(self.bounds[index].is_wider(bound) for index, bound in than.bounds.items())
+
     def check(self, problem: Problem, compare: CompareOutput, output: FetchOutput) -> tuple[float, str | None]:
         """Largest deviation relative to the allowed one, and what is wrong in words, with its pattern.
 

@@ -15,10 +15,10 @@ from tui_tuner.evaluate.verify.datasets import DataSets, RunBaseline
 from tui_tuner.evaluate.verify.drafts import Drafts
 from tui_tuner.problem.domains import nudged
 from tui_tuner.problem.dtypes import is_floating
-from tui_tuner.problem.textures import SCALES
+from tui_tuner.problem.textures import SPREAD, Texture
 
 MOST_EXCUSES = 4
-"""Of one candidate in one comparison: who is wrong wherever it may be is wrong."""
+"""Of one candidate in one evaluation or comparison: who is wrong wherever it may be is wrong."""
 UNSTEADY = 0.05
 """Where more of the elements move as far, a unit in the last place is too coarse to tell anything."""
 
@@ -30,7 +30,7 @@ class Doubt:
     """What came of it.
 
     Attributes:
-        instead: what the data of the wrong launch are replaced by; nothing where no kernel can be told by them.
+        instead: what the data of the wrong launch are replaced by; nothing where none can be told right by them.
         is_founded: whether the candidate is to be judged anew.
     """
 
@@ -51,43 +51,54 @@ class Doubts:
         """Forget how often the last one was excused."""
         self._excuses = MOST_EXCUSES
 
-    def of(self, data: LaunchData, outputs: Mapping[int, np.ndarray], noise: LaunchData) -> Doubt | None:
+    def of(
+        self, data: LaunchData, outputs: Mapping[int, np.ndarray], noise: LaunchData, *, is_kept: bool
+    ) -> Doubt | None:
         """Whether a wrong result stands; None where nothing more can be asked of it.
 
         Args:
             outputs: what the candidate computed, by argument index; none where nobody asks whether it is steady.
             noise: at the timed size.
+            is_kept: whether other candidates have the data as well.
         """
         asked = self._datasets.asked(data, noise)  # once of each set of inputs, as it may take a minute
-        if asked is not None:
-            is_founded = not asked or any(asked[0].bounds[i].is_wider(than) for i, than in data.bounds.items())
-            if is_founded:
-                self._drafts.doubt()
-            return Doubt(asked, is_founded)
-        if not self._excuses or not self._is_unsteady(data, outputs):
-            return None
-        self._excuses -= 1
-        self._datasets.note_left_out(data.label, "inputs off by a unit in the last place change its results as far")
-        return Doubt([], is_founded=True)
+        if asked is not None and all(one.is_wider(than=data) for one in asked):
+            self._drafts.doubt()
+            return Doubt(asked, is_founded=True)
+        if self._excuses and self._is_unsteady(asked[0] if asked else data, outputs):
+            self._excuses -= 1
+            return Doubt(self._instead(data, is_kept=is_kept), is_founded=True)
+        return None if asked is None else Doubt(asked, is_founded=False)
+
+    def _instead(self, data: LaunchData, *, is_kept: bool) -> list[LaunchData]:
+        if data.texture is not Texture.NOISE:
+            told = "inputs off by a unit in the last place change its results as far"
+            self._datasets.note_left_out(data.label, told)
+            return []
+        return self._datasets.make(data.index) if is_kept else []  # without noise nothing would be checked
 
     def _is_unsteady(self, data: LaunchData, outputs: Mapping[int, np.ndarray]) -> bool:
         """Whether all wrong elements are such that the kernel as given moves beyond what is allowed, too.
 
-        Where numbers are large two of them may lead by less than rounding, as in a softmax of large scores: in which
-        order products are added decides between them then, in few of many rows, and no order is the right one.
+        Where two of the inputs lead by less than rounding, as of the large scores of a softmax, or a number lies at a
+        limit, as a distance at which forces end, the order of operations decides, in few of many elements, and none is
+        the right one.
         """
-        if data.texture not in SCALES or not outputs:
+        if data.texture not in SPREAD or not outputs:
             return False
-        moved = {i: np.zeros(expected.shape, bool) for i, expected in data.expected.items()}
+        wrong = {i: wrong_elements(outputs[i], data.expected[i], data.bounds[i]) for i in data.expected}
+        if any(map(_are_many, wrong.values())):
+            return False
+        moved = {i: np.zeros(there.shape, bool) for i, there in wrong.items()}
         for is_mirrored in (False, True):  # of two that lead, one is ahead in either
             now = _OF_GIVEN(self._run_baseline)(_nudged(data.arguments, is_mirrored), data.index, data.label)
             for i in moved:
                 moved[i] |= wrong_elements(now[i], data.expected[i], data.bounds[i])
-        wrong = {i: wrong_elements(outputs[i], data.expected[i], data.bounds[i]) for i in moved}
-        return all(
-            not (wrong[i] & ~there).any() and np.count_nonzero(there) <= UNSTEADY * there.size
-            for i, there in moved.items()
-        )
+        return not any((wrong[i] & ~there).any() or _are_many(there) for i, there in moved.items())
+
+
+def _are_many(there: np.ndarray) -> bool:
+    return bool(np.count_nonzero(there) > UNSTEADY * there.size)
 
 
 def _nudged(arguments: Sequence[KernelArgument], is_mirrored: bool) -> list[KernelArgument]:
