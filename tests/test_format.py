@@ -116,3 +116,7 @@ def test_a_prompt_says_of_opencl_on_a_cpu_that_it_is_one_and_speaks_of_no_warps(
     assert "it is a CPU" in device_facts(CPU)
     assert "it is a CPU" not in device_facts(GPU)
     assert "a warp" not in device_facts(GPU)
+
+
+def test_of_many_names_the_first_are_told_and_how_many_more_there_are() -> None:
+    assert [words.first_of(one) for one in ("", "abc", "abcd")] == ["", "a, b, c", "a, b, c and 1 more"]

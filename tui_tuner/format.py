@@ -184,6 +184,12 @@ def assigned_words(values: Mapping[str, object]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in values.items())
 
 
+def first_of(names: Sequence[str], most: int = 3) -> str:
+    """The first of several, and how many more there are, as in "a, b, c and 4 more"."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
 def in_columns(rows: Sequence[Sequence[str]]) -> Iterator[str]:
     """The rows of a table as lines, each column as wide as its widest cell."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

@@ -37,6 +37,7 @@ from tui_tuner.evaluate.runner.supervisor import RunnerDied
 from tui_tuner.evaluate.sanitizers import Kernel, Sanitizers, chosen_tools
 from tui_tuner.evaluate.several import Places, of_the_challenger
 from tui_tuner.evaluate.site import ArtifactBuilder, LocalOptions, Site, ThisMachine, Tools, expected
+from tui_tuner.format import first_of
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.expressions import evaluate
 from tui_tuner.problem.model import Configuration, Problem, Test
@@ -90,7 +91,7 @@ class LocalEvaluator:
         self._problem = checked.problem
         default = given.default_configuration
         await self._programs.know(await self._must_build(given, default), (given.id, default), checked.answer)
-        others = ", ".join(taken.others)  # of another run some only wait to watch its next kernel
+        others = first_of(taken.others)  # of another run some only wait to watch its next kernel
         said = [f"other processes are on the device, so times may be disturbed: {others}"] if others else []
         said += await self._places.join()
         library, why = (None, "") if self._library is None else await self._library.time(self._problem, self._first)

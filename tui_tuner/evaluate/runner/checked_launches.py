@@ -20,7 +20,7 @@ from tui_tuner.evaluate.results import Determinism, Failure, FailureKind
 from tui_tuner.evaluate.runner.protocol import AS_GIVEN, Executable, LaunchShape, SayPhase
 from tui_tuner.evaluate.tolerance import Bound, Verdict, compare
 from tui_tuner.evaluate.verify import LaunchData
-from tui_tuner.format import time_words
+from tui_tuner.format import first_of, time_words
 from tui_tuner.problem.compared import compared
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.textures import SPREAD, Texture
@@ -110,7 +110,7 @@ class KeptBuffers:
                 raise
             if not self._kept:  # there was room when the session began
                 others = self._device.others()
-                hint = f"{_NO_MEMORY}; others that use the device: {', '.join(others)}" if others else _NO_MEMORY
+                hint = f"{_NO_MEMORY}; others that use the device: {first_of(others)}" if others else _NO_MEMORY
                 raise MachineError(f"the device has no memory left: {fault.message}", hint=hint) from fault
         for buffers in self._kept.values():
             self._device.free(buffers)

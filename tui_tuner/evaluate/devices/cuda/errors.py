@@ -8,6 +8,7 @@ from tui_tuner.errors import DeviceError, DeviceLost, MachineError
 from tui_tuner.evaluate.devices.cuda import CODES, CudaError, describe
 from tui_tuner.evaluate.devices.faults import DeviceFault
 from tui_tuner.evaluate.results import FailureKind
+from tui_tuner.format import first_of
 
 _OUT_OF_MEMORY = 2
 FATAL: dict[int, FailureKind] = {
@@ -58,7 +59,7 @@ def not_taken(error: CudaError | DeviceError, others: Sequence[str]) -> DeviceEr
     """
     code = error.code if isinstance(error, CudaError) else code_in(error.hint or "")
     if code == _OUT_OF_MEMORY:
-        users = ", ".join(others) or "`nvidia-smi` shows them"
+        users = first_of(others) or "`nvidia-smi` shows them"
         return MachineError("the GPU has no memory left", hint=f"end other programs that use it ({users})")
     gone = None if code is None else lost(code)
     return gone or (error if isinstance(error, DeviceError) else DeviceError(f"the GPU cannot be used: {error}"))
