@@ -35,6 +35,15 @@ def test_blocks_along_an_axis_in_which_they_have_one_thread_are_threads(tmp_path
     assert problem.defaults == {"block_size_x": 256, "block_size_y": 1}
 
 
+def test_a_count_of_blocks_that_is_rounded_up_from_a_fraction_goes_with_the_block(tmp_path):
+    host = HOST.format(
+        "dim3 grid(ceil(cols / 32.0), ceil(rows / 8.0)), block(32, 8); k<<<grid, block>>>(x, y, rows, cols);"
+    )
+    problem, _ = drafted(tmp_path, COPY + host)
+    assert problem.launch.problem_size == ["cols", "rows"]
+    assert (problem.launch.grid_div_x, problem.launch.grid_div_y) == (None, None)
+
+
 def test_they_stay_blocks_where_the_block_is_fixed(tmp_path):
     kernel = COPY.replace(
         "{ int c = blockIdx.x * blockDim.x", "{ __shared__ float s[BLOCK]; int c = blockIdx.x * BLOCK"

@@ -190,7 +190,7 @@ def _call(function: str, given: Sequence[ast.expr]) -> ast.expr:
     if re.fullmatch(r"(?:ceil|floor)f?", function) and len(given) == 1:
         inner = folded(given[0])
         if "ceil" in function and isinstance(inner, ast.BinOp) and is_quotient(inner):
-            return ast.Call(ast.Name("ceil_div"), [inner.left, inner.right], [])
+            return ast.Call(ast.Name("ceil_div"), [inner.left, _whole(inner.right)], [])
         return inner
     if _CONVERSION.fullmatch(function) and len(given) == 1:
         return given[0]
@@ -206,6 +206,12 @@ def _call(function: str, given: Sequence[ast.expr]) -> ast.expr:
     if which is not None and len(given) == 2:
         return ast.Call(ast.Name(which["which"].lower()), list(given), [])
     raise NotArithmetic(f"{function}()")
+
+
+def _whole(node: ast.expr) -> ast.expr:
+    """A number with nothing behind its point without that, as 32 for `32.0`; else the same."""
+    value = node.value if isinstance(node, ast.Constant) else None
+    return ast.Constant(int(value)) if isinstance(value, float) and value.is_integer() else node
 
 
 def without_no_casts(text: str, types: Collection[str]) -> str:
