@@ -159,6 +159,11 @@ REACHED = [
     ("for (int r = 0; r < m; ++r) { const long at = r * n + i; s += a[at]; }", "m * n"),
     ("for (int r = 0; r < m; ++r) s += a[r];", "m"),
     ("const float *mine = a + (size_t)i * m; for (int j = 0; j < m; j++) s += mine[j];", "m * n"),
+    (
+        "const float *mine = a + i * m; const float *part = mine + 0; for (int j = 0; j < m; j++) s += part[j];",
+        "m * n",
+    ),
+    ("for (int r = 0; r < m; ++r) s += a[i * m / n];", "m"),
     ("for (int r = 0; r < m; ++r) s += a[i * (m / 4) + r % (m / 4)];", "(m // 4) * n"),
     ("for (int r = 0; r < m; ++r) s += a[r / 16];", "ceil_div(m, 16)"),
     ("s = a == nullptr ? 0 : a[i];", "n"),

@@ -214,8 +214,12 @@ class _Reading:
         self._body, self._sizes = body, sizes
         self._blocks = {f"blockIdx.{axis}": text for axis, text in zip("xyz", blocks, strict=False) if text}
 
-    def indices(self, array: str) -> Iterator[ast.expr]:
-        """What the array is indexed with, by its name or that of a pointer into it.
+    def indices(self, array: str, declared: int = 0) -> Iterator[ast.expr]:
+        """What the array is indexed with, by its name or that of a pointer into it, or of one from there on.
+
+        Args:
+            array: the name of an array, or of such a pointer.
+            declared: how often the text declares it.
 
         Raises:
             _Unbounded: it is used in another way too.
@@ -223,14 +227,12 @@ class _Reading:
         plain, inside = re.escape(array), r"\s*\[((?:[^][;]|\[[^][;]*\])*)\]"
         moved = re.findall(rf"\*\s*(?:const\s+|__restrict__\s+)*(\w+)\s*=\s*{plain}\s*\+\s*([^;,]+);", self._body)
         own = re.findall(rf"\b{plain}{inside}", self._body)
-        if len(own) + len(moved) != len(re.findall(rf"(?<!\.)\b{plain}\b", self._body)) or not (own or moved):
+        named = len(re.findall(rf"(?<!\.)\b{plain}\b", self._body))
+        if len(own) + len(moved) + declared != named or not (own or moved):
             raise _Unbounded(array)
         yield from map(arithmetic, own)
         for name, text in moved:
-            found = re.findall(rf"\b{name}{inside}", self._body)
-            if len(found) + 1 != len(re.findall(rf"\b{name}\b", self._body)):
-                raise _Unbounded(name)
-            yield from (ast.BinOp(arithmetic(text), ast.Add(), arithmetic(one)) for one in found)
+            yield from (ast.BinOp(arithmetic(text), ast.Add(), one) for one in self.indices(name, 1))
 
     def most(self, node: ast.expr, steps: int = _MOST_STEPS) -> Sum:
         """The largest number that it comes to, of indices that are never below zero."""
@@ -260,6 +262,10 @@ class _Reading:
             return _plus(self.most(node.right, steps), -1)
         if self._is_size(node.left):
             return Sum({(f"({ast.unparse(node)})",): 1})
+        match node.left:  # the share of one of so many, as `head * groups / heads`
+            case ast.BinOp(left=one, op=ast.Mult(), right=parts) if self._is_size(parts):
+                if _plus(self.most(one, steps), 1) == self.most(node.right, steps):
+                    return _plus(self.most(parts, steps), -1)
         return _plus(_parts_of(_plus(self.most(node.left, steps), 1), ast.unparse(node.right)), -1)
 
     def _most_of_least(self, parts: Sequence[ast.expr], steps: int) -> Sum:
