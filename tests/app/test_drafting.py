@@ -21,6 +21,7 @@ from tui_tuner.evaluate.given_fault import GivenFault, GivenFaultKind
 from tui_tuner.evaluate.trials import TrialResult
 from tui_tuner.llm import Chunk, Stop, Usage
 from tui_tuner.problem.draft.amendments import Amendments
+from tui_tuner.problem.inputs import shape_of
 from tui_tuner.problem.load import problem_in_text
 from tui_tuner.session.run_directory import create, open_run
 from tui_tuner.session_options import SessionOptions
@@ -541,6 +542,18 @@ def problem(tmp_path):
 )
 def test_what_running_a_draft_says_amends_it(problem, fault, amendments):
     assert amended_for(Amendments(), fault, problem) == amendments
+
+
+def test_an_array_is_grown_by_a_size_before_a_number_that_comes_to_the_same(tmp_path):
+    file = tmp_path / "scale.cu"
+    file.write_text(
+        "__global__ void k(float *to, const float *from, int n, int m, int s) { int i = threadIdx.x;"
+        " if (n) to[i] = from[m * i + s]; }\n"
+    )
+    with_three = problem_of(file).problem.model_copy(update={"sizes": {"n": 100, "m": 32, "s": 8}})
+    held = math.prod(shape_of(with_three.arguments[1], with_three.sizes))
+    fault = fault_of(GivenFaultKind.BEHIND, "from", nbytes=(100 * 32 * 8 - held - 1) * 4)
+    assert amended_for(Amendments(), fault, with_three) == Amendments(shapes={"from": "n * m * s"})
 
 
 PRODUCT = """

@@ -153,10 +153,10 @@ def _grown(argument: Argument, beyond: int, problem: Problem) -> str | None:
     of_rows = {one for one in values if lengths and one.is_of(lengths)}
     most = {one: _MOST_ELEMENTS_ALIKE if one in of_rows else _MOST_GROWN * needed for one in values}
 
-    def order(one: _Product) -> tuple[bool, bool, int, int, int]:
+    def order(one: _Product) -> tuple[bool, bool, int, int, int, int]:
         repeats = len({*one.names}) < len(one.names) or not one.names
         uncovered = len(across - {*one.names}) if one in of_rows else 0
-        return one not in of_rows, repeats, values[one], uncovered, len(one.text)
+        return one not in of_rows, repeats, values[one], uncovered, one.times, len(one.text)
 
     enough = [one for one, value in values.items() if needed <= value <= most[one]]
     return min(enough, key=order).text if enough else None
