@@ -107,6 +107,39 @@ def test_a_loop_over_an_array_of_the_thread_goes_no_further_than_that(tmp_path):
     assert problem.sizes["width"] == 24
 
 
+COUNTED = f"""
+__global__ void count(const int *x, int *bins, int n, int kinds)
+{{
+    {ONE}
+    __shared__ int own[512];
+    SET
+    __syncthreads();
+    if (i < n) atomicAdd(&own[x[i]], 1);
+    __syncthreads();
+    for (int k = threadIdx.x; k < kinds; k += blockDim.x) atomicAdd(&bins[k], own[k]);
+}}
+void run(const int *x, int *bins, int n, int kinds) {{ count<<<(n + 127) / 128, 128>>>(x, bins, n, kinds); }}
+"""
+
+
+@pytest.mark.parametrize(
+    "cleared",
+    [
+        "for (int k = threadIdx.x; k < kinds; k += blockDim.x) { own[k] = 0; }",
+        "if (threadIdx.x < kinds) own[threadIdx.x] = 0;",
+    ],
+)
+def test_what_a_block_has_room_for_and_clears_in_part_bounds_that_part_and_where_it_reads(tmp_path, cleared):
+    problem, _ = drafted(tmp_path, COUNTED.replace("SET", cleared))
+    assert problem.sizes["kinds"] == 512
+    assert (problem.arguments[0].fill, problem.arguments[0].high) == ("integers", "kinds")
+
+
+def test_another_loop_over_what_a_block_has_room_for_says_nothing(tmp_path):
+    problem, _ = drafted(tmp_path, COUNTED.replace("SET", "for (int k = 0; k < kinds; k++) bins[k] += own[k % 512];"))
+    assert problem.sizes["kinds"] > 512
+
+
 def test_a_window_reaches_no_further_than_its_elements_are_held(tmp_path):
     body = (
         "float held[7]; int a = max(0, i - window), b = min(n - 1, i + window), at = 0;"

@@ -8,11 +8,10 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 
-from tui_tuner.problem.c_types import dtype_of
 from tui_tuner.problem.draft.arithmetic.c_expressions import NotArithmetic, arithmetic
 from tui_tuner.problem.draft.drafted_launch import DraftedLaunch
 from tui_tuner.problem.draft.kernel.guesses import AXES, BEFORE_ELEMENT, as_factor, size_names, where_used
-from tui_tuner.problem.dtypes import dtype_named
+from tui_tuner.problem.draft.kernel.shared_arrays import shared_arrays
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
 
 Sum = Counter[tuple[str, ...]]
@@ -122,7 +121,7 @@ def _read_where_said(name: str, signature: KernelSignature) -> Iterator[tuple[Ke
     body = signature.body
     said = re.compile("|".join(_ways_to_say(name, body)))
     made = {one: f"({text})" for one, text in _set_once(body).items() if not said.fullmatch(one) and said.search(text)}
-    for one in (*signature.parameters, *_shared(body)):
+    for one in (*signature.parameters, *shared_arrays(body)):
         if not one.is_array or one.name in ("", name):
             continue
         plain = re.escape(one.name)
@@ -132,29 +131,6 @@ def _read_where_said(name: str, signature: KernelSignature) -> Iterator[tuple[Ke
             factors = _factors(said.sub(f" {_SAID} ", whole))
             if factors is not None:
                 yield one, factors
-
-
-_SHARED = re.compile(r"\b__shared__\s+(?:volatile\s+)?(?P<type>[\w ]+?)\s+(?P<name>\w+)\s*\[(?P<extent>[^][]*)\]\s*;")
-
-
-def _shared(body: str) -> Iterator[KernelParameter]:
-    """The arrays of one extent that a block shares, as if a launch gave them."""
-    for found in _SHARED.finditer(body):
-        yield KernelParameter(found["name"], found["type"], pointer=True, const=False, dtype=None)
-
-
-def shared_elements(name: str, body: str, dynamic: str) -> str | None:
-    """How many elements an array has that a block shares, as the text or the launch says; None for other arrays.
-
-    Args:
-        dynamic: the bytes of dynamic shared memory, as an expression.
-    """
-    found = next((one for one in _SHARED.finditer(body) if one["name"] == name), None)
-    if found is None or found["extent"].strip():
-        return None if found is None else found["extent"].strip()
-    dtype, _ = dtype_of(found["type"], "cuda", {})
-    nbytes = dtype_named(dtype or "float32").itemsize
-    return dynamic.removesuffix(f" * {nbytes}") if dynamic.endswith(f" * {nbytes}") else f"({dynamic or 0}) // {nbytes}"
 
 
 def _set_once(body: str) -> dict[str, str]:

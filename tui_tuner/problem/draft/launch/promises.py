@@ -17,6 +17,7 @@ from tui_tuner.problem.draft.host.objects import Taken
 from tui_tuner.problem.draft.host.opencl_launches import LOCAL
 from tui_tuner.problem.draft.host.program import HostProgram
 from tui_tuner.problem.draft.kernel.offsets import arrays_of_offsets
+from tui_tuner.problem.draft.kernel.shared_arrays import shared_arrays, shared_elements
 from tui_tuner.problem.draft.launch.reading import LaunchReading
 from tui_tuner.problem.syntax import list_at
 
@@ -174,7 +175,7 @@ def _held(reading: LaunchReading) -> Iterator[int]:
 def stated_bounds(reading: LaunchReading) -> dict[str, int]:
     """The most that scalars may be, by the name of the scalar: the least that is said of each."""
     found: dict[str, int] = {}
-    for name, most in [*_bounds_of_arrays(reading), *_bounds_of_random_numbers(reading)]:
+    for name, most in [*_bounds_of_arrays(reading), *_bounds_of_shared(reading), *_bounds_of_random_numbers(reading)]:
         found[name] = min(most, found.get(name, most))
     return found
 
@@ -190,6 +191,15 @@ def _bounds_of_arrays(reading: LaunchReading) -> Iterator[tuple[str, int]]:
         if re.search(rf"-\s*{name}\b", body) and re.search(rf"\+\s*{name}\b", body):
             places = (most for array, most in held.items() if _is_at(array, r"[A-Za-z_]\w*(?:\+\+)?", body))
             yield from ((name, (most - 1) // 2) for most in places if most > 2)
+
+
+def _bounds_of_shared(reading: LaunchReading) -> Iterator[tuple[str, int]]:
+    """Up to where the kernel sets a shared array to a number, as the bins of a histogram that has room for more."""
+    body = reading.signature.body
+    for one in shared_arrays(body):
+        *ends, extent = shared_elements(one.name, body, "")
+        most = reading.program.number(extent, reading.launch.place) if ends else None
+        yield from ((end, most) for end in ends if most)
 
 
 def _own_arrays(reading: LaunchReading) -> Iterator[tuple[str, int]]:

@@ -25,7 +25,8 @@ from tui_tuner.problem.draft.kernel.guesses import (
 )
 from tui_tuner.problem.draft.kernel.offsets import arrays_of_offsets, divided_by, extent_of_parts
 from tui_tuner.problem.draft.kernel.order import said_where
-from tui_tuner.problem.draft.kernel.reach import places_said, shared_elements
+from tui_tuner.problem.draft.kernel.reach import places_said
+from tui_tuner.problem.draft.kernel.shared_arrays import shared_elements
 from tui_tuner.problem.draft.kernel.usual_numbers import is_divided_by, usual_fraction
 from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL
 from tui_tuner.problem.draft.text.draft import CHECK, Draft
@@ -261,8 +262,8 @@ def _bound(parameter: KernelParameter, draft: Draft) -> str | None:
     dynamic = str(draft.launch.keys.get("shared_memory", ""))
 
     def extents(array: KernelParameter) -> list[str]:
-        if (shared := shared_elements(array.name, draft.signature.body, dynamic)) is not None:
-            return [one for one in [_passed(draft, shared)] if one is not None]
+        if shared := shared_elements(array.name, draft.signature.body, dynamic):
+            return [said for one in shared if (said := _passed(draft, one)) is not None][:1]
         return [] if array.width > 1 or array.name in draft.amendments.shapes else _shape(array, draft)[0]
 
     places = places_said(parameter.name, draft.signature, extents, partial(_passed, draft))
