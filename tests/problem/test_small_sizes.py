@@ -107,6 +107,25 @@ def test_a_loop_over_an_array_of_the_thread_goes_no_further_than_that(tmp_path):
     assert problem.sizes["width"] == 24
 
 
+SCALED = """
+__global__ void scale(const float *x, const float *s, float *y, int n, int m, int part, int parts)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y;
+    if (i < n && j < m) y[j * n + i] = x[j * n + i] * s[j / part * parts + i / part] + OTHER;
+}
+void run(const float *x, const float *s, float *y, int n, int m, int part)
+{
+    scale<<<dim3((n + 15) / 16, (m + 15) / 16), dim3(16, 16)>>>(x, s, y, n, m, part, (n + part - 1) / part);
+}
+"""
+
+
+@pytest.mark.parametrize(("other", "part"), [("0", 16), ("n / part", 16), ("s[i * part]", 1024), ("(i < part)", 1024)])
+def test_what_the_kernel_only_divides_places_by_is_how_many_share_a_number(tmp_path, other, part):
+    problem, _ = drafted(tmp_path, SCALED.replace("OTHER", other))
+    assert problem.sizes["part"] == part
+
+
 COUNTED = f"""
 __global__ void count(const int *x, int *bins, int n, int kinds)
 {{

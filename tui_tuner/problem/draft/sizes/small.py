@@ -12,8 +12,8 @@ from tui_tuner.problem.signature import KernelSignature
 _FILTER, _STEP = 9, 1
 """What is taken for the extent of a filter, which no array is as long as, and for how far it goes at once."""
 _EXPONENT = 10
-_COLOURS, _CHOSEN = 3, 8
-"""What is taken for how many colours a pixel has; for how many of the largest or the nearest there are."""
+_COLOURS, _CHOSEN, _TOGETHER = 3, 8, 16
+"""What is taken for the colours of a pixel, for how many are the largest or the nearest, or share a number."""
 _STATED = 1024
 """What the text says that a size is no larger than is what is taken for it up to here."""
 _OF_A_FILTER = r"(?:width|height|depth|rows?|cols?|columns?|size|dim|length|len|w|h)"
@@ -24,7 +24,7 @@ _BY_NAME = {
     r"(?:.*_)?(?:dilation|pad(?:ding)?)(?:_?[xyhwd])?": _STEP,
     r"(?:.*_)?labels?(?:_id)?|zero_?points?(?:_?\w+)?|(?:.*_)?shift": 3,
     r"top_?k|(?:max_?)?(?:num_?|n_?|k_?)?neighbou?rs?|knn": _CHOSEN,
-    r"group_?size": 16,
+    r"group_?size": _TOGETHER,
 }
 """Names of sizes that are a few: kernels have room for no more, or they are no extents at all."""
 _OF_COLOURS = re.compile(r"(?:n_?|num_?)?(?:channels?|components?|comps?|bands?)|ch|nch", re.IGNORECASE)
@@ -49,6 +49,8 @@ def few_of(launch: DraftedLaunch, signature: KernelSignature, names: Collection[
     found |= {one: _FILTER // 2 for one in names if re.search(rf"\bfor\s*\([^;]*=\s*-\s*{one}\s*;", signature.body)}
     chosen = (one for one in names if one in ("k", "K") and one not in found and _is_few(one, launch, signature))
     found |= dict.fromkeys(chosen, _CHOSEN)
+    together = (one for one in names if one not in found and _divides_places(one, launch, signature))
+    found |= dict.fromkeys(together, _TOGETHER)
     divided = " ".join(_counted(launch))
     steps = [name for name in names if _OF_STEPS.fullmatch(name)]
     is_slid = _STEP in found.values()
@@ -61,6 +63,20 @@ def few_of(launch: DraftedLaunch, signature: KernelSignature, names: Collection[
 def _counted(launch: DraftedLaunch) -> list[str]:
     """What the threads and the elements of arrays are counted by."""
     return [*launch.problem_size, *launch.shapes.values()]
+
+
+def _divides_places(name: str, launch: DraftedLaunch, signature: KernelSignature) -> bool:
+    """Whether the kernel only divides places by it, as `row / tile` to find what rows share: it is no extent."""
+    extents = " ".join(_counted(launch))
+    passed = "|".join(own for own, text in launch.values.items() if text == name and own.isidentifier()) or "(?!)"
+    sizes = "|".join(map(re.escape, size_names(signature)))
+    divides = rf"(?<![\w.])(?!(?:{sizes})\b)[A-Za-z_]\w*\s*/\s*(?:{passed})\b"
+    reaches = rf"[*<>]=?\s*(?:{passed})\b|(?<!/)(?<!/ )\b(?:{passed})\s*\*"
+    return (
+        re.search(divides, signature.body) is not None
+        and re.search(reaches, signature.body) is None
+        and re.search(rf"\b{name}\b", extents) is None
+    )
 
 
 def is_each_with_all(name: str, launch: DraftedLaunch, signature: KernelSignature) -> bool:
