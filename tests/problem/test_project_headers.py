@@ -47,6 +47,17 @@ def test_a_header_beside_a_directory_above_is_found_as_far_as_the_project_goes(t
     assert header_directories(KERNEL, other) == []
 
 
+def test_a_header_of_the_project_in_angle_brackets_is_found_as_one_in_quotes(tmp_path):
+    file = project(tmp_path / "a")
+    include = tmp_path / "a" / "csrc" / "include"
+    include.mkdir()
+    for name in ("twice.cuh", "vector"):  # the standard library has one of this name
+        (include / name).write_text('#include "launching.h"\n')
+    kernel = KERNEL.replace('"launching.h"', "<twice.cuh>\n#include <vector>")
+    assert header_directories(kernel, file) == [include, tmp_path / "a" / "csrc" / "common"]
+    assert include / "vector" not in reached_headers(kernel, file)
+
+
 def test_functions_of_the_host_in_headers_say_how_many_blocks_there_are(tmp_path):
     file = project(tmp_path)
     drafts = [

@@ -10,12 +10,11 @@ from itertools import islice
 from pathlib import Path
 
 from tui_tuner.problem.conditionals import active_source
-from tui_tuner.problem.headers import is_header
+from tui_tuner.problem.headers import INCLUDE, is_header, is_missing
 from tui_tuner.problem.host_code import device_code
 from tui_tuner.problem.signature import KernelSignature
 from tui_tuner.problem.syntax import code_only
 
-_LOCAL = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 _STATED = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+(?P<name>\w+)(?P<text>(?:\\\r?\n|[^\n])*)"
     r"|\b(?:const(?:expr)?|static)\b[\w\s]*?\b(?P<constant>\w+)\s*=(?P<value>[^;{}]*);",
@@ -25,8 +24,6 @@ _ASKED = re.compile(r"^[ \t]*#[ \t]*(?:ifn?def|undef)[ \t]+\w+", re.MULTILINE)
 _WARP = re.compile(r"(?:^|_|(?<=[a-z]))[Ww](?:arp|ave(?:[Ff]ront)?)(?![a-z])|(?:^|_)W(?:ARP|AVE(?:FRONT)?)(?!S(?:_|$))")
 _IN_WARPS = re.compile(r"__(?:shfl|ballot|match|reduce)_\w+|__(?:any|all|activemask|syncwarp)\w*")
 """What the lanes of a warp do with each other."""
-
-
 _MOST_HEADERS = 200
 _MOST_ABOVE = 6
 _MOST_BESIDE = 64
@@ -34,10 +31,16 @@ _ROOTS = (".git", "setup.py", "setup.cfg", "pyproject.toml", "CMakeLists.txt", "
 """What stands in a project's own directory."""
 
 
+def _may_be_own(code: str) -> list[str]:
+    """The names of the headers that code includes and that come neither with compilers nor with the system."""
+    found = (one for one in INCLUDE.finditer(code) if one["quoted"] or is_missing(one, ()))
+    return [one["quoted"] or one["angled"] for one in found]
+
+
 def local_headers(source: str, file: Path) -> list[Path]:
     """The headers of its project that a file includes."""
     around = _around(file)
-    names = _LOCAL.findall(device_code(source, tuple(around)))
+    names = _may_be_own(device_code(source, tuple(around)))
     return [place / name for name in names if (place := _place_of(name, around)) is not None]
 
 
@@ -48,7 +51,7 @@ def reached_headers(source: str, file: Path) -> list[Path]:
     while waiting and len(found) < _MOST_HEADERS:
         header = waiting.pop(0)
         places = [header.parent, *around]
-        for name in _LOCAL.findall(header.read_text("utf-8", "replace")):
+        for name in _may_be_own(header.read_text("utf-8", "replace")):
             place = _place_of(name, places)
             other = None if place is None else (place / name).resolve()
             if other is not None and other not in found:
@@ -64,7 +67,7 @@ def text_of_headers(source: str, file: Path, defined: Collection[str]) -> str:
     """
     parts: list[str] = []
     for header in local_headers(source, file):
-        place = re.search(rf"#[ \t]*include[ \t]*\"[^\"\n]*{re.escape(header.name)}\"", source)
+        place = re.search(rf"#[ \t]*include[ \t]*[\"<][^\">\n]*{re.escape(header.name)}[\">]", source)
         before = code_only(source[: place.start()]) if place else ""
         known = {*defined}
         for word, name in re.findall(r"^[ \t]*#[ \t]*(define|undef)[ \t]+(\w+)", before, re.MULTILINE):
@@ -80,7 +83,7 @@ def header_directories(source: str, file: Path) -> list[Path]:
     """
     around = _around(file)
     found: list[Path] = []
-    waiting = [(file, name) for name in _LOCAL.findall(device_code(source, tuple(around)))]
+    waiting = [(file, name) for name in _may_be_own(device_code(source, tuple(around)))]
     seen = {name for _, name in waiting}
     while waiting:
         includer, name = waiting.pop()
@@ -92,7 +95,7 @@ def header_directories(source: str, file: Path) -> list[Path]:
             header = place / name
         elif ".." in Path(name).parts:
             found += [one for one in around if header.is_relative_to(one)][:1]
-        more = dict.fromkeys(_LOCAL.findall(header.read_text("utf-8", "replace"))) if len(seen) < _MOST_HEADERS else ()
+        more = dict.fromkeys(_may_be_own(header.read_text("utf-8", "replace"))) if len(seen) < _MOST_HEADERS else ()
         waiting += [(header, one) for one in more if one not in seen]
         seen.update(more)
     return [one for one in around if one in found]
