@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from tests.problem.examples import drafted
@@ -32,3 +34,31 @@ Y = "int row = blockIdx.y * blockDim.y + threadIdx.y;"
 def test_guards_say_which_size_the_threads_of_an_axis_count(tmp_path, body, elements):
     problem, _ = drafted(tmp_path, f"__global__ void k(float *to, int rows, int columns) {{ {body} }}\n")
     assert problem.launch.problem_size == elements
+
+
+@pytest.mark.parametrize(
+    ("body", "elements"),
+    [
+        ("if (column >= a * b * c) return; to[column] = 1;", "a * b * c"),
+        ("const long all = (long)a * b * c; if (column < all) to[column] = 1;", "a * b * c"),
+        ("int rows = a * b; if (column >= rows * c) return; to[column] = 1;", "a * b * c"),
+        ("int all = a * 2 * b; if (column < all) to[column] = 1;", "a"),
+        ("int all = a * b; all /= c; if (column < all) to[column] = 1;", "a"),
+    ],
+    ids=["product", "by a name", "of a name", "times a number", "changed"],
+)
+def test_a_guard_over_a_product_of_sizes_says_as_many_threads(tmp_path, body, elements):
+    source = f"__global__ void k(float *to, int a, int b, int c) {{ {X} {body} }}\n"
+    problem, _ = drafted(tmp_path, source)
+    assert problem.launch.problem_size == [elements]
+
+
+def test_threads_that_four_sizes_are_multiplied_to_are_no_more_than_of_one(tmp_path):
+    source = (
+        f"__global__ void k(float *to, const float *from, int n, int c, int h, int w) {{ {X}"
+        " if (column < n * c * h * w) to[column] = from[column]; }\n"
+    )
+    problem, _ = drafted(tmp_path, source)
+    assert (problem.launch.problem_size, problem.sizes["w"]) == (["n * c * h * w"], 32)
+    emulated = problem.on_emulator()
+    assert all(2048 < math.prod(sizes.values()) <= 65536 for sizes in (emulated.sizes, emulated.tests[0].sizes))

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import math
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
-from tui_tuner.problem.draft.arithmetic.c_expressions import NotArithmetic, arithmetic
 from tui_tuner.problem.draft.kernel.casts import without_casts
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
 from tui_tuner.problem.tunables import why_no_size
@@ -20,9 +17,6 @@ _BLOCK_VALUES = {
     3: [[8, 16, 32, 64], [1, 2, 4, 8], [1, 2, 4]],
 }
 _USUAL_BLOCK = {1: [256], 2: [16, 16], 3: [8, 8, 4]}
-_EXTENT = {1: 2**20, 2: 1024, 3: 128}
-_LESS_FOR_TESTS = {1: 7, 2: 24, 3: 28}
-_EMULATED_EXTENT = {1: 2**14, 2: 128, 3: 24}
 SMALL = 32
 """A size below is no extent, or cannot be halved."""
 TOLD_APART = re.compile(r"\bthreadIdx\b|\bget_(?:global|local|group)_id\b|\bthread_(?:rank|index)\s*\(")
@@ -55,88 +49,9 @@ def size_names(signature: KernelSignature) -> list[str]:
     return [name for name in names if name and why_no_size(name) is None] or ["n"]
 
 
-def array_shape(signature: KernelSignature, parameter: KernelParameter, elements: str) -> list[str]:
-    """An array of as many elements, else over the sizes, with one extent for each dimension or size, three at most.
-
-    Args:
-        elements: as an expression; empty where that is not known.
-    """
-    names = size_names(signature)
-    axes = _degree(parameter, signature) if len(names) == 1 else _array_axes(signature)
-    return [elements] if elements else [names[min(axis, len(names) - 1)] for axis in range(axes)]
-
-
 def as_factor(text: str, behind: object) -> str:
     """An expression as a factor of another, if there is one."""
     return f"({text})" if behind and re.search(r"[-+]|//| if ", text) else text
-
-
-def _array_axes(signature: KernelSignature) -> int:
-    if len(size_names(signature)) == 1:
-        arrays = [one for one in signature.parameters if one.is_array]
-        return min(3, max((_degree(one, signature) + one.is_list for one in arrays), default=1))
-    return min(3, max(dimensions(signature), 2))
-
-
-def _degree(parameter: KernelParameter, signature: KernelSignature) -> int:
-    """With which power of the only size an array grows, 3 at most: 2 for `a[i * n + j]`, also by a name.
-
-    It is no less than the dimensions of threads.
-    """
-    size, body = size_names(signature)[0], signature.body
-    indices = re.findall(rf"\b{re.escape(parameter.name or '?')}\s*\[([^][]*)\]", body)
-    named = [word for index in indices for word in re.findall(r"[A-Za-z_]\w*", index)]
-    indices += [text for word in dict.fromkeys(named) for text in re.findall(rf"\b{word}\s*=(?!=)([^;,]*)", body)]
-    declared = re.findall(rf"\[[^\]]*\b{size}\b[^\]]*\]", parameter.type_text)
-    return min(3, max([dimensions(signature), len(declared), *(_power(index, size) for index in indices)]))
-
-
-def _power(text: str, size: str) -> int:
-    """With which power of a size an index grows that is made of it and of names that go up to it; 1 for any other."""
-
-    def powers(node: ast.expr) -> tuple[int, int]:
-        """That of the size itself, and whether another name is there, by which it is multiplied."""
-        match node:
-            case ast.Name(id=name):
-                return (1, 0) if name == size else (0, 1)
-            case ast.BinOp(left=left, op=ast.Mult(), right=right):
-                (one, named), (other, named_too) = powers(left), powers(right)
-                return one + other, named | named_too
-            case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
-                return max(powers(left), powers(right), key=sum)
-        return 0, 0
-
-    try:
-        return max(1, sum(powers(arithmetic(text))))
-    except NotArithmetic:
-        return 1
-
-
-class Extents(NamedTuple):
-    """A value for every size: for timing and for a test, and the same two for the emulator."""
-
-    timed: int
-    tested: int
-    emulated: int
-    emulated_test: int
-
-
-def scaled(size: int, doublings: int) -> int:
-    """A size doubled so often, or halved, but not until it says nothing."""
-    return size << doublings if doublings >= 0 else max(min(size, SMALL), size >> -doublings)
-
-
-def extents_of(signature: KernelSignature, doublings: int) -> Extents:
-    """Values for the sizes; no block size divides those of tests, if the kernel looks as if it could do with that.
-
-    Args:
-        doublings: how often what is timed is doubled; below zero, halved.
-    """
-    axes = _array_axes(signature)
-    timed, emulated = scaled(_EXTENT[axes], doublings), _EMULATED_EXTENT[axes]
-    if not is_guarded(signature):
-        return Extents(timed, timed // 2, emulated, emulated // 2)
-    return Extents(timed, timed - _LESS_FOR_TESTS[axes], emulated, emulated * 3 // 4 - 1)
 
 
 def is_guarded(signature: KernelSignature) -> bool:
@@ -326,24 +241,3 @@ def loops_of(signature: KernelSignature) -> int:
 def work_of(signature: KernelSignature) -> int:
     """How much a kernel seems to do: loops first, then what it says."""
     return 1000 * loops_of(signature) + len(re.findall(r"\w+", signature.body))
-
-
-def elements_along(signature: KernelSignature) -> list[str]:
-    """The threads along each axis: as many as the kernel's guards say of it, else one of its sizes after another.
-
-    Along an axis whose threads it tells apart and whose blocks it does not there is one block.
-    """
-    names = size_names(signature)
-    usual = [names[min(axis, len(names) - 1)] for axis in range(dimensions(signature))]
-    return [_said_along(axis, names, signature.body) or name for axis, name in enumerate(usual)]
-
-
-def _said_along(axis: int, names: Sequence[str], body: str) -> str | None:
-    blocks = rf"\bblockIdx\s*\.\s*{AXES[axis]}\b|\bget_(?:group|global)_id\s*\(\s*{axis}\s*\)"
-    if axis and not re.search(blocks, body):
-        return "1"
-    places = re.findall(rf"\b(\w+)\s*=(?!=)[^;,=]*(?:{blocks})", body)
-    guarded = "|".join(map(re.escape, places)) or "(?!)"
-    limits = rf"\b(?:{guarded})\s*(?:<|>=)\s*({'|'.join(map(re.escape, names))})\b(?!\s*[-+*/.(\[])"
-    said = {*re.findall(limits, body)}
-    return said.pop() if len(said) == 1 else None

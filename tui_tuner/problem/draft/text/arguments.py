@@ -10,9 +10,9 @@ from functools import partial
 
 from tui_tuner.problem.by_value import Field, structure_bytes
 from tui_tuner.problem.draft.host.memory import LIST
+from tui_tuner.problem.draft.kernel.extents import array_shape
 from tui_tuner.problem.draft.kernel.guesses import (
     AXES,
-    array_shape,
     as_factor,
     counts_blocks,
     dimensions,

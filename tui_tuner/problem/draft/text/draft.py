@@ -13,14 +13,8 @@ from tui_tuner.problem.draft.amendments import Amendments
 from tui_tuner.problem.draft.constants import DraftedConstant
 from tui_tuner.problem.draft.drafted_launch import DraftedLaunch
 from tui_tuner.problem.draft.host.program import HostProgram
-from tui_tuner.problem.draft.kernel.guesses import (
-    AXES,
-    as_factor,
-    block_values,
-    elements_along,
-    is_written,
-    outputs,
-)
+from tui_tuner.problem.draft.kernel.extents import elements_along
+from tui_tuner.problem.draft.kernel.guesses import AXES, as_factor, block_values, is_written, outputs
 from tui_tuner.problem.draft.kernel.order import Appended
 from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL, ProposedFacts
 from tui_tuner.problem.draft.sizes.drafted import DraftedSizes

@@ -9,14 +9,8 @@ from collections.abc import Iterator, Mapping
 from tui_tuner.problem.c_types import dtype_of
 from tui_tuner.problem.draft.drafted_launch import DraftedLaunch, TunedSpace
 from tui_tuner.problem.draft.kernel.device_words import header_directories
-from tui_tuner.problem.draft.kernel.guesses import (
-    AXES,
-    as_factor,
-    block_values,
-    elements_along,
-    most_threads,
-    usual_block,
-)
+from tui_tuner.problem.draft.kernel.extents import elements_along
+from tui_tuner.problem.draft.kernel.guesses import AXES, as_factor, block_values, most_threads, usual_block
 from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL
 from tui_tuner.problem.draft.text.arguments import argument_lines, moved_once
 from tui_tuner.problem.draft.text.draft import CHECK, Draft
