@@ -282,3 +282,18 @@ def test_elements_that_offsets_divide_among_the_rows_of_a_toy_are_more_too(tmp_p
         " k<<<(rows + 127) / 128, 128>>>(e, a, b, rows); }\n",
     )
     assert problem.sizes == {"rows": 2**17, "nnz": 2**20}
+
+
+GATHERED = (
+    f"__global__ void k(const int *at, const float *from, float *to, int n) {{ {ONE} if (i < n) to[i] = from[at[i]]; }}"
+    "\nint main() { int n = MANY; int h[] = {2, 0, 1, 2}; int *at; float *a, *b; cudaMalloc(&at, n * sizeof(int));"
+    " cudaMalloc(&a, n * sizeof(float)); cudaMalloc(&b, n * sizeof(float)); cudaMemcpy(at, h, n * 4, 1);"
+    " k<<<(n + 127) / 128, 128>>>(at, a, b, n); }\n"
+)
+
+
+@pytest.mark.parametrize(("many", "high"), [("4", "n"), ("8192", "3")])
+def test_where_a_toy_reads_by_numbers_that_it_lists_is_as_far_as_its_array_goes(tmp_path, many, high):
+    problem, text = drafted(tmp_path, GATHERED.replace("MANY", many))
+    assert (problem.arguments[0].low, problem.arguments[0].high) == (0, high)
+    assert ("it says where the kernel reads: check" in text) is (high == "n")

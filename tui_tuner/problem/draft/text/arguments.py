@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -29,14 +30,13 @@ from tui_tuner.problem.draft.kernel.reach import places_said
 from tui_tuner.problem.draft.kernel.shared_arrays import shared_elements
 from tui_tuner.problem.draft.kernel.usual_numbers import is_divided_by, usual_fraction
 from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL
+from tui_tuner.problem.draft.text.contents import content_before
 from tui_tuner.problem.draft.text.draft import CHECK, Draft
 from tui_tuner.problem.dtypes import dtype_named, is_floating
 from tui_tuner.problem.signature import KernelParameter
 
 _OF_USUAL = "  # as the host makes it of usual sizes: check"
 _POSITIVE = "  # between 0 and 1, since negative numbers gave what is no number"
-_FILLS = {"0": "zeros", "1": "ones"}
-"""What is taken for a scalar of such a name; most of the numbers that arrays are filled with lie between the bounds."""
 
 
 def argument_lines(draft: Draft) -> Iterator[str]:
@@ -101,16 +101,23 @@ def _output(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
     in_part = parameter.name in draft.amendments.filled
     why = "the kernel writes it in part" if in_part else "the kernel seems to read it too"
     held, usual = draft.launch.held.get(parameter.name, ""), _fill(parameter, draft, changed=True)
-    fill, said = _content_before(held, parameter.name, draft.signature.body, usual)
+    fill, said = content_before(held, parameter.name, draft.signature.body, usual)
     yield f'fill = "{fill}"  # {why}: its content before each launch{said}'
     if fill == "integers" and parameter.name in draft.launch.drawn:
-        yield _drawn(*draft.launch.drawn[parameter.name])
+        yield _drawn(parameter, draft)
     else:
         yield from _marks(parameter, draft)
 
 
-def _drawn(low: int, high: str) -> str:
-    return f"low = {low}\nhigh = {json.dumps(high)}  # as the host fills it"
+def _drawn(parameter: KernelParameter, draft: Draft) -> str:
+    """The host's numbers; up to where the kernel reads by them instead, where that is further than a toy's."""
+    low, high = draft.launch.drawn[parameter.name]
+    bound = (_bound(parameter, draft) or "") if high.isdecimal() else ""
+    names = re.findall(r"[A-Za-z_]\w*", bound.partition("#")[0])
+    is_outgrown = any(draft.sizes.timed[name] > (draft.read.sizes.get(name) or math.inf) for name in names)
+    return f"low = {low}\nhigh = " + (
+        f"{bound}: check" if is_outgrown else f"{json.dumps(high)}  # as the host fills it"
+    )
 
 
 def _said_of_output(parameter: KernelParameter, draft: Draft) -> str:
@@ -122,7 +129,7 @@ def _input(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
     """The fill of an input, where another than the usual one suits it."""
     if parameter.name in draft.launch.drawn:
         yield 'fill = "integers"'
-        yield _drawn(*draft.launch.drawn[parameter.name])
+        yield _drawn(parameter, draft)
     elif (proposed := draft.facts.fills.get(parameter.name)) is not None:
         yield from proposed.lines()
     elif parameter.name in arrays_of_offsets(draft.signature):
@@ -135,19 +142,6 @@ def _input(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
         yield 'fill = "integers"\nlow = 1  # a guess, for the kernel divides by it: check'
     elif _fill(parameter, draft) == "uniform":
         yield f'fill = "uniform"{_POSITIVE}'
-
-
-def _content_before(held: str, name: str, body: str, usual: str) -> tuple[str, str]:
-    """The fill of an output that the kernel reads too, and what is said of the number that the host sets it to.
-
-    The host's own fill only where threads add to a place by atomic functions, so that they are still seen to: with it
-    no other kernel would be seen not to read what was there.
-    """
-    if not held:
-        return usual, ""
-    if held in _FILLS and re.search(rf"\batomic\w+\s*\(\s*(?:&\s*)?(?:\(\s*)?{re.escape(name)}\b", body):
-        return _FILLS[held], ", as the host sets it"
-    return usual, f"; the host sets it to {' '.join(held.split())}, by which no test would show that it is read"
 
 
 def moved_once(draft: Draft) -> str:
