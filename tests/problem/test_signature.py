@@ -196,6 +196,12 @@ def test_the_attributes_of_a_kernel_may_be_a_macro():
     assert (found.name, found.work_group, found.line) == ("hash", "64, 1, 1", 2)
 
 
+@pytest.mark.parametrize("empty", ["NOTHING ", "NOTHING(x) ", "NOTHING(x) \\\n", "NOTHING \\\n  \\\n", "NOTHING\t\r"])
+def test_a_macro_of_nothing_does_not_hide_the_kernel_behind_it(empty):
+    source = f"#define {empty}\n__global__ void k(int *to) {{ to[0] = 1; }}\n"
+    assert [one.name for one in find_kernels(source, "cuda")] == ["k"]
+
+
 def test_a_function_of_cpp_has_its_namespaces():
     source = "namespace a { namespace b { void f(float *x) { x[0] = 1; } } }\nvoid g(float *x) { x[0] = 1; }"
     assert [in_namespaces(name, source, "c") for name in ("f", "a::b::f", "g")] == ["a::b::f", "a::b::f", "g"]

@@ -18,6 +18,10 @@ from tui_tuner.problem.tunables import keywords
 _ATTRIBUTES = re.compile(
     r"\b(?:__launch_bounds__|__cluster_dims__|__maxnreg__|__attribute__|__block_size__|__align__|alignas)\s*(?=\()"
 )
+_EMPTY_DEFINITION = re.compile(
+    r"^[ \t]*#[ \t]*define[ \t]+\w+(?:\([^()\n]*\))?(?:[ \t]*\\\r?\n)*[ \t\r]*$", re.MULTILINE
+)
+"""A macro of nothing, for which the grammars take the next line where a space stands behind it."""
 _EMPTY_CONDITIONAL = re.compile(
     r"^[ \t]*#[ \t]*if(?:[^\n]*\\\n)*[^\n]*\n(?:[ \t]*(?:#[ \t]*el(?:se|if)[^\n]*)?\n)*[ \t]*#[ \t]*endif[^\n]*",
     re.MULTILINE,
@@ -46,6 +50,7 @@ def parse_code(code: str, language: Language) -> Node:
     """
     traits = COMPILED_LANGUAGES[language]
     code = re.sub(r"[^\x00-\x7f]", "_", code)
+    code = _EMPTY_DEFINITION.sub(lambda match: spaces(match.group()), code)
     code = traits.qualifiers.sub(lambda match: spaces(match.group()), code)
     for match in reversed(list(_ATTRIBUTES.finditer(code))):
         end = closing(code, match.end())
