@@ -1018,6 +1018,12 @@ def test_a_kernel_in_a_text_of_python_is_refused_with_what_to_do(tmp_path):
             "writes it into script.cl, and its problem file; then: tuner-tui ",
         ),
         (
+            'def f():\n    """A kernel"""\nk = """__global__ void add(float *to) {}"""\ncupy.RawKernel(k, "add")',
+            3,
+            "add() is CUDA in a text of Python",
+            "writes it into script.cu",
+        ),
+        (
             'from kernel_tuner import tune_kernel\nk = """__global__ void add(float *to) {}"""\ntune_kernel("add", k)',
             2,
             "add() is CUDA",

@@ -17,8 +17,9 @@ from tui_tuner.problem.toml_file import read_text
 
 _IN_PYTHON = re.compile(
     r"\b__global__\s[^;{}()]*?\b(?P<name>\w+)\s*\("
-    r"|\b(?:__)?kernel\s[^;{}]{0,300}?\bvoid\s+(?P<opencl>\w+)\s*\("
+    r"|\b(?:__)?kernel\s[^;{}\"']{0,300}?\bvoid\s+(?P<opencl>\w+)\s*\("
 )
+"""A kernel in a text; no words about kernels in a text before it, which ends with a quote."""
 _NUMBA = re.compile(
     r"^[ \t]*@(?:numba\.)?cuda\.jit\b[^\n]*\n(?:[ \t]*@[^\n]*\n)*[ \t]*def\s+(?P<name>\w+)", re.MULTILINE
 )
