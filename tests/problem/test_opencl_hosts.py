@@ -184,6 +184,17 @@ CASES = {
             "defaults": {"block_size_x": 32, "block_size_y": 4},
         },
     ),
+    "work-items from outside, of an array that is declared with 1 along each axis": (
+        SUM,
+        "int main(int argc, char **argv) { int w = 640, h = 480; size_t g[2] = {1, 1};"
+        " if (argc == 3) { g[0] = atoi(argv[1]); g[1] = atoi(argv[2]); } else exit(1);"
+        " cl_mem in = clCreateBuffer(c, 0, sizeof(float) * w * h, NULL, &e);"
+        ' cl_mem out = clCreateBuffer(c, 0, sizeof(float) * w * h, NULL, &e); k = clCreateKernel(p, "sums", &e);'
+        " clSetKernelArg(k, 0, sizeof(out), &out); clSetKernelArg(k, 1, sizeof(in), &in);"
+        " clSetKernelArg(k, 2, sizeof(w), &w); clSetKernelArg(k, 3, sizeof(h), &h);"
+        " clEnqueueNDRangeKernel(q, k, 2, NULL, g, NULL, 0, NULL, NULL); }",
+        {"sizes": {"w": 640, "h": 480}, "to": ["w * h"], "problem_size": ["w", "h"]},
+    ),
     "more sizes than the launch has axes": (
         SCALE,
         f"int main() {{ const int length = 5000; {BUFFERS} {SET} size_t g[2] = {{length, length}}, l[2] = {{64, 1}};"

@@ -27,6 +27,8 @@ _ADDRESS = re.compile(r"^(?:\([^()]*\)\s*)?&?\s*")
 LOCAL = r"(?:\w+\s*::\s*)?(?:Local|__local)\s*\((.*)\)"
 """Bytes of local memory among the arguments, as the C++ bindings have it."""
 _AXES = "xyz"
+_NOTHING_YET = ("0", "1")
+"""What an axis is declared with that is set later, though it be from outside."""
 _MOST_STEPS = 6
 _MOST_ARGUMENTS, _MOST_LAUNCHES = 256, 32
 
@@ -199,6 +201,7 @@ def _made(program: HostProgram, name: str, place: int) -> list[str] | None:
     listed = list_at(program.code, found[-1].end()) if found else []
     for axis in range(len(_AXES)):
         element = program.meaning(f"{name}[{axis}]", place)
-        if element is not None and (axis >= len(listed) or program.is_arithmetic(element[0])):
+        is_nothing_yet = axis >= len(listed) or listed[axis].strip() in _NOTHING_YET
+        if element is not None and (is_nothing_yet or program.is_arithmetic(element[0])):
             listed[axis:] = [element[0].strip(), *listed[axis + 1 :]]
     return listed or None
