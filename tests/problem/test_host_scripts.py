@@ -177,6 +177,23 @@ def test_lists_that_grow_and_texts_that_are_put_together_are_read(tmp_path):
     assert [one.shape for one in problem.arguments[:2]] == [["width * height"]] * 2
 
 
+@pytest.mark.parametrize("values", ["[2**i for i in range(5, 8)][::-1]", "list(reversed([32, 64, 128]))"])
+def test_lists_that_are_turned_round_are_read(tmp_path, values):
+    problem = drafted(tmp_path, "add.cu", ADD, TUNED.replace("[128 + 64 * i for i in range(15)]", values))
+    assert problem.tunables == {"block_size_x": [128, 64, 32]}
+
+
+@pytest.mark.parametrize("given", ["params", "params=params"])
+def test_one_configuration_that_a_script_runs_is_taken_over(tmp_path, given):
+    script = TUNED.replace("tune_params", "params").replace("[128 + 64 * i for i in range(15)]", "64")
+    script = script.replace("tune_kernel(", "run_kernel(").replace("args, params", f"args, {given}")
+    problem = drafted(tmp_path, "add.cu", ADD, script)
+    assert (problem.tunables, problem.sizes) == ({"block_size_x": [64]}, {"n": 10000000})
+    assert "has kernel_tuner run it, with no other value, in line" in (tmp_path / "add.toml").read_text()
+    problem = drafted(tmp_path, "add.cu", ADD, script + TUNED[TUNED.index("def tune") :])
+    assert problem.tunables == {"block_size_x": [128 + 64 * i for i in range(15)]}
+
+
 def test_bytes_of_the_script_are_elements_of_what_the_kernel_takes_them_for(tmp_path):
     source = ADD.replace("float *b", "uchar3 *b").replace("b[i]", "b[i].x")
     script = TUNED.replace("b = numpy.random.randn(size).astype(numpy.float32)", "b = numpy.zeros((size, 3), 'uint8')")

@@ -39,6 +39,7 @@ _SIMPLE: dict[str, Callable[..., Any]] = {
     "list": list,
     "tuple": list,
     "sorted": sorted,
+    "reversed": lambda one: one[::-1],
     "max": max,
     "min": min,
     "len": len,
@@ -120,7 +121,7 @@ def item(value: object, key: object) -> object:
 
 
 def part(value: object, bounds: list[object]) -> object:
-    """The items of a list, or the characters of a text, from one place to another."""
-    first, after = (one if isinstance(one, int) else None for one in bounds)
+    """The items of a list, or the characters of a text, from one place to another, by steps."""
+    first, after, step = (one if isinstance(one, int) else None for one in bounds)
     is_known = all(one is None or isinstance(one, int) for one in bounds)
-    return value[first:after] if is_known and isinstance(value, list | str) else UNKNOWN
+    return value[first:after:step] if is_known and isinstance(value, list | str) else UNKNOWN

@@ -24,8 +24,10 @@ from tui_tuner.problem.draft.script.values import ELEMENT, ScriptArray, ScriptVa
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import find_kernels
 
+_TUNES = {"tune_kernel": "tune_params", "run_kernel": "params"}
+"""Functions of kernel_tuner, with what they call the values of tunables; the second runs one configuration."""
 _PARAMETERS = ("kernel_name", "kernel_source", "problem_size", "arguments", "tune_params", "grid_div_x", "grid_div_y")
-"""Of `tune_kernel`, in its order."""
+"""Of both, in their order."""
 _UNREADABLE = (LookupError, RecursionError, TypeError, ValueError)
 _OUTSIDE = re.compile(r"\bargv\b|\bargs?\.\w|\binput\(|\bgetOption|\benviron\b")
 _OF_TENSORS = re.compile(r"\b(?P<name>\w+)\s*\([^(){};]*\b(?:torch|at)\s*::\s*Tensor\b[^(){};]*\)\s*\{")
@@ -58,6 +60,7 @@ class ScriptHost:
         self.builds = ScriptBuilds(self._values)
         self.passes_numbers = False
         self._lost = set[str]()
+        self._only_run = set[str]()
         tree = parsed_script(text)
         for function in (one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef)):
             with suppress(*_UNREADABLE):
@@ -165,8 +168,8 @@ class ScriptHost:
         name = function.attr if isinstance(function, ast.Attribute) else called(call)
         if (built := self.builds.read(name, call, line)) is not None:
             self._name_macros(built, line)
-        if name == "tune_kernel":
-            self._tune(call, line)
+        if name in _TUNES:
+            self._tune(call, line, name)
         elif name in ("append", "extend") and isinstance(call.func, ast.Attribute):
             if isinstance(call.func.value, ast.Name):
                 self._grow(call.func.value, ast.List(given) if name == "append" else given[0])
@@ -256,15 +259,16 @@ class ScriptHost:
         known = extents_in_c(self._values, meant)
         return known or [in_c(self._values, one) or UNREAD for one in self._values.items(meant)]
 
-    def _tune(self, call: ast.Call, line: int) -> None:
+    def _tune(self, call: ast.Call, line: int, function: str) -> None:
         """A call of kernel_tuner: the launch, and what it is to vary."""
         words = dict(zip(_PARAMETERS, call.args, strict=False)) | {
-            one.arg: one.value for one in call.keywords if one.arg
+            "tune_params" if one.arg == _TUNES[function] else one.arg: one.value for one in call.keywords if one.arg
         }
         known = self._values.value(words["kernel_name"]) if "kernel_name" in words else UNKNOWN
         name = known if isinstance(known, str) else ""
         bare = name.partition("<")[0].strip()
-        if bare not in self._kernels or bare in self.spaces:  # later calls mostly tune on from what came of the first
+        is_known = bare in self.spaces and (function == "run_kernel" or bare not in self._only_run)
+        if bare not in self._kernels or is_known:  # later calls mostly tune on from what came of the first
             return
         given = self._values.items(words["arguments"]) if "arguments" in words else []
         passed = self._passed(given, line)
@@ -275,6 +279,7 @@ class ScriptHost:
         space = tuned_space(self._values, words, items, line)
         if space is not None:
             self.spaces[bare] = space
+            (self._only_run.add if function == "run_kernel" else self._only_run.discard)(bare)
             if self._language == "opencl" and space.options:
                 self.host.add_build(line, " ".join(space.options))
         if space is not None and "problem_size" in space.keys:  # as many as a tunable says

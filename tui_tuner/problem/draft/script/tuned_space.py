@@ -145,7 +145,7 @@ def _named(text: str, sizes: Mapping[str, int | None]) -> str:
 
 
 def _tunable(given: object) -> list[Value]:
-    listed = given if isinstance(given, list | tuple) else ()
+    listed = given if isinstance(given, list | tuple) else (given,)
     found = list(dict.fromkeys(one for one in listed if isinstance(one, bool | int | float | str)))
     return found if len(found) == len({*map(str, listed)}) and len({type(one) for one in found}) == 1 else []
 

@@ -177,8 +177,8 @@ def _operated(node: ast.expr, of: Callable[[ast.expr], object]) -> object:
             return operated(node.op, of(node.left), of(node.right))
         case ast.Compare(ops=[operation], comparators=[right]):
             return operated(operation, of(node.left), of(right))
-        case ast.Subscript(slice=ast.Slice(lower=lower, upper=upper, step=None)):
-            return part(of(node.value), [None if one is None else of(one) for one in (lower, upper)])
+        case ast.Subscript(slice=ast.Slice(lower=lower, upper=upper, step=step)):
+            return part(of(node.value), [None if one is None else of(one) for one in (lower, upper, step)])
         case ast.Subscript():
             return item(of(node.value), of(node.slice))
         case ast.JoinedStr():

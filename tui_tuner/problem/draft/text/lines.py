@@ -143,7 +143,9 @@ def _space(space: TunedSpace, *, is_checked: bool) -> Iterator[str]:
     """
     left = [one for one in space.left if is_checked or not one.startswith("verify = ")]
     yield ""
-    yield f"[tunables]  # as the host's script has kernel_tuner vary them in line {space.line}"
+    is_varied = any(len(values) > 1 for values in space.tunables.values())
+    how = "has kernel_tuner vary them" if is_varied else "has kernel_tuner run it, with no other value,"
+    yield f"[tunables]  # as the host's script {how} in line {space.line}"
     yield from (f"{name} = {json.dumps(list(values))}" for name, values in space.tunables.items())
     yield from (f"# not taken over: {' '.join(one.split())}" for one in left)
     if space.defaults:
