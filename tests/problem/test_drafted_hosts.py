@@ -1080,6 +1080,16 @@ def test_what_only_a_host_makes_is_refused_with_what_to_write(tmp_path, argument
     assert caught.value.line == 1
 
 
+@pytest.mark.parametrize("kind", ["texture<float, 2>", "static texture<float, cudaTextureType2D>"])
+def test_a_texture_that_the_host_binds_is_refused_with_what_to_write(tmp_path, kind):
+    source = f"{kind} image;\n__global__ void k(float *to) {{ to[threadIdx.x] = tex2D(image, threadIdx.x, 0); }}\n"
+    with pytest.raises(ProblemError, match="reads the texture 'image', which only a host can make") as caught:
+        drafted(tmp_path, source)
+    assert "image[y * width + x] for tex2D()" in caught.value.hint
+    assert caught.value.line == 1
+    drafted(tmp_path, source.replace("tex2D(image, threadIdx.x, 0)", "1"))
+
+
 @pytest.mark.parametrize("barrier", ["all.sync();", "cg::sync(all);", "step(to, all);", "cg::this_grid().sync();"])
 def test_a_barrier_of_the_whole_grid_is_refused_with_the_way_out(tmp_path, barrier):
     source = (

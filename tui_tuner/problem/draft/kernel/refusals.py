@@ -38,6 +38,10 @@ _OF_THE_DEVICE = {
     r"CUtensorMap": ("which only a host can make", "take the array itself, and make the map in the kernel"),
 }
 """Types that no problem file can fill: why not, and what to write instead."""
+_BOUND_BY_HOST = re.compile(
+    r"^[ \t]*(?:static[ \t]+)?(?:texture|surface)[ \t]*<[^;{}]*>[ \t]*(?P<name>\w+)[ \t]*;", re.M
+)
+"""A texture that is no argument: the host binds it to an array by its name."""
 
 
 def refuse_unusable(signature: KernelSignature, file: Path, code: str, language: Language) -> None:
@@ -53,6 +57,7 @@ def refuse_unusable(signature: KernelSignature, file: Path, code: str, language:
         if (why := _why_no_argument(parameter, signature, code)) is not None:
             message = f"argument '{parameter.name}' of {signature.name}() {why[0]}"
             raise ProblemError(message, hint=why[1], file=file, line=signature.line)
+    _refuse_bound_textures(signature, file, code)
     _refuse_barriers_of_the_grid(signature, file)
     _refuse_any_order(signature, file, code)
     if not outputs(signature):
@@ -137,6 +142,14 @@ def _lines_with(name: str, signature: KernelSignature, code: str) -> str:
         if re.search(rf"\b{re.escape(name)}\b", line) and line in signature.body
     ]
     return f" ({'; '.join(found[:_MOST_LINES])})" if found else ""
+
+
+def _refuse_bound_textures(signature: KernelSignature, file: Path, code: str) -> None:
+    for found in _BOUND_BY_HOST.finditer(code):
+        if re.search(rf"\b{found['name']}\b", signature.body):
+            reason, instead = next(iter(_OF_THE_DEVICE.values()))
+            message = f"{signature.name}() reads the texture '{found['name']}', {reason}, and CUDA 12 no longer has"
+            raise ProblemError(message, hint=instead, file=file, line=code.count("\n", 0, found.start("name")) + 1)
 
 
 def _refuse_barriers_of_the_grid(signature: KernelSignature, file: Path) -> None:
