@@ -1090,6 +1090,26 @@ def test_a_texture_that_the_host_binds_is_refused_with_what_to_write(tmp_path, k
     drafted(tmp_path, source.replace("tex2D(image, threadIdx.x, 0)", "1"))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"__kernel void twice(__global float *to)\\n"\n"{ to[get_global_id(0)] *= 2; }\\n"',
+        'R"(__kernel void twice(__global float *to) { to[get_global_id(0)] *= 2; })"',
+    ],
+)
+def test_a_text_of_opencl_in_a_host_is_refused_with_what_to_do(tmp_path, text):
+    host = tmp_path / "main.cpp"
+    host.write_text(
+        f'int main() {{\nconst char *source = {text};\ncl_kernel k = clCreateKernel(program, "twice", &e); }}'
+    )
+    with pytest.raises(ProblemError, match=r"twice\(\) is OpenCL in a text of C or C\+\+") as caught:
+        check_kernel(host)
+    assert "into main.cl, and run: tuner-tui" in caught.value.hint
+    assert caught.value.line == 2
+    host.write_text("// __kernel void twice(\nvoid twice(float *to, int n) { for (int i = 0; i < n; i++) to[i] *= 2; }")
+    check_kernel(host)
+
+
 @pytest.mark.parametrize("barrier", ["all.sync();", "cg::sync(all);", "step(to, all);", "cg::this_grid().sync();"])
 def test_a_barrier_of_the_whole_grid_is_refused_with_the_way_out(tmp_path, barrier):
     source = (

@@ -31,6 +31,8 @@ _SAYS_LAUNCH = re.compile(r"\btune_kernel\(|\bpyopencl\b|\b(?:RawKernel|RawModul
 _HAS_PLACES = re.compile(r"%\(\w+\)[a-z]|\$\{\w+\}|\{\{ *\w+ *\}\}")
 """Of a text that a script puts others into."""
 _PRINTED = re.compile(r"^([ \t]*)print\b(?![ \t]*\().*$", re.MULTILINE)
+_OPENCL_IN_C = re.compile(r"\b(?:__)?kernel\s[^;{}]{0,300}?\bvoid\s+(?P<name>\w+)\s*\(")
+_LAUNCHES_OPENCL = re.compile(r"\bclCreateKernel\w*\s*\(|\bcl\s*::\s*(?:Kernel|KernelFunctor|make_kernel)\b")
 _HIP = re.compile(r"#[ \t]*include[ \t]*[<\"]hip/|\bhip[A-Z]\w+\s*\(")
 
 
@@ -38,7 +40,7 @@ def refuse_text(file: Path) -> None:
     """Refuse a file whose kernel is in another language than its ending says.
 
     That is CUDA's or OpenCL's text in Python, as for `cupy.RawKernel`, PyOpenCL or kernel_tuner, a script that names
-    the kernel's file, Numba, kernels that a library writes, CUDA in a file of C++, and HIP.
+    the kernel's file, Numba, kernels that a library writes, CUDA in a file of C++, OpenCL in a text of it, and HIP.
 
     Raises:
         ProblemError: it is such a file; with what to do.
@@ -50,7 +52,10 @@ def refuse_text(file: Path) -> None:
     if not is_other or file.with_suffix(".toml").exists():
         return
     text, own = read_text(file), file.with_suffix(".cu")
-    kernel = KERNEL.search(code_only(text))
+    code = code_only(text)
+    kernel = KERNEL.search(code)
+    if kernel is None and _LAUNCHES_OPENCL.search(code):
+        _refuse_text_of_opencl(file, text, code)
     if kernel is None or _OF_PYTHON.search(text):
         return
     name, run = kernel["name"], f"and run: tuner-tui {own}"
@@ -60,6 +65,15 @@ def refuse_text(file: Path) -> None:
     else:
         message, hint = f"{name}() is CUDA in a file of C or C++", f"name it {own.name}, {run}"
     raise _refused(message, hint, file, text, text.rfind("__global__", 0, kernel.start("name")))
+
+
+def _refuse_text_of_opencl(file: Path, text: str, code: str) -> None:
+    """Refuse a host that has its kernels of OpenCL in a string."""
+    for found in _OPENCL_IN_C.finditer(text):
+        if not code[found.start() : found.start() + 1].strip():  # blanked, as what strings hold is, and comments
+            own = file.with_suffix(".cl")
+            hint = f"write that text, without quotes, into {own.name}, and run: tuner-tui {own} --host {file}"
+            raise _refused(f"{found['name']}() is OpenCL in a text of C or C++", hint, file, text, found.start())
 
 
 class KernelInScript(NamedTuple):
