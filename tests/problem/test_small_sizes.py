@@ -267,6 +267,11 @@ def test_an_array_that_running_showed_to_be_larger_makes_no_launch_of_a_toy(tmp_
     assert problem.sizes["n"] == 2**20
 
 
+def test_a_toy_stays_where_an_array_would_not_grow_with_its_threads(tmp_path):
+    whole = TOY.replace("m = 4;", "m = 4, wide = 5;").replace("&a, n * m *", "&a, wide * wide *")
+    assert drafted(tmp_path, whole)[0].sizes == {"n": 15, "m": 4, "wide": 5}
+
+
 def test_a_toy_with_arrays_of_a_number_stays_as_long(tmp_path):
     whole = TOY.replace("n * m * sizeof(float)", "60 * sizeof(float)")
     assert drafted(tmp_path, whole)[0].sizes == {"n": 15}

@@ -44,7 +44,8 @@ def sizes_of_toys(launch: DraftedLaunch, signature: KernelSignature) -> set[str]
     """The host's sizes that others are taken for, where its launch is too small to be timed and says them all.
 
     Those are extents of some length, and shorter ones that blocks divide and arrays are made of, as n in `x[n]` with
-    a thread for each; with these how many elements are divided among them.
+    a thread for each; with these how many elements are divided among them. None are where an array would stay that is
+    as large as the threads are many: with more of these it would be too small.
     """
     known = {name: number for name, number in launch.sizes.items() if number is not None}
     extents = extents_in(launch)
@@ -56,7 +57,9 @@ def sizes_of_toys(launch: DraftedLaunch, signature: KernelSignature) -> set[str]
     whole = {name for name in extents & known.keys() if known[name] >= SMALL}
     short = _divided_by_blocks(launch) & known.keys()
     parts = {one for name in short for one in _divided_among(name, launch, signature)}
-    return whole | short | parts & known.keys()
+    larger = whole | short | parts & known.keys()
+    staying = (one for one in launch.shapes.values() if larger.isdisjoint(re.findall(r"[A-Za-z_]\w*", one)))
+    return set() if any(value_of(one, sizes) >= threads_of(launch, sizes) for one in staying) else larger
 
 
 def _divided_by_blocks(launch: DraftedLaunch) -> set[str]:
