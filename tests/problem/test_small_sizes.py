@@ -272,6 +272,13 @@ def test_a_toy_stays_where_an_array_would_not_grow_with_its_threads(tmp_path):
     assert drafted(tmp_path, whole)[0].sizes == {"n": 15, "m": 4, "wide": 5}
 
 
+def test_a_fraction_that_is_a_size_goes_with_it(tmp_path):
+    source = TOY.replace("int n, int m", "float n, int m").replace("(a, b, n, m)", "(a, b, (float)n, m)")
+    problem, text = drafted(tmp_path, source)
+    assert {one.name: one.value for one in problem.arguments}["n"] in problem.sizes
+    assert problem.sizes[problem.arguments[2].value] == 2**20, text
+
+
 def test_a_toy_with_arrays_of_a_number_stays_as_long(tmp_path):
     whole = TOY.replace("n * m * sizeof(float)", "60 * sizeof(float)")
     assert drafted(tmp_path, whole)[0].sizes == {"n": 15}

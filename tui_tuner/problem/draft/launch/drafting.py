@@ -315,6 +315,8 @@ class _Drafting:
                     yield name, value.value
             elif whole and names(value) <= used.keys():
                 yield name, ast.unparse(value)
+            elif not whole and isinstance(node, ast.Name) and node.id in used and self._fraction(node) is not None:
+                yield name, node.id
             elif not whole and (number := self._fraction(node)) is not None and math.isfinite(number):
                 yield name, float(number)
 
