@@ -309,6 +309,14 @@ def test_a_function_of_c_takes_over_what_is_tuned(tmp_path):
     assert [one.shape for one in problem.arguments[:3]] == [["n"]] * 3
 
 
+def test_bytes_of_a_type_that_a_name_stands_for_are_those(tmp_path):
+    script = PYOPENCL.replace("x.nbytes)", "N * BYTES)").replace(
+        "N, WEIGHT", "KIND = np.float32\nBYTES = np.dtype(KIND).itemsize\nN, WEIGHT"
+    )
+    problem = drafted(tmp_path, "scale.cl", OPENCL, script + CALLED)
+    assert (problem.sizes["n"], problem.arguments[0].shape) == (1 << 20, ["n"])
+
+
 @pytest.mark.parametrize("launch", [CALLED, QUEUED])
 def test_a_script_of_pyopencl_says_launch_buffers_and_options(tmp_path, launch):
     problem = drafted(tmp_path, "scale.cl", OPENCL, PYOPENCL + launch)

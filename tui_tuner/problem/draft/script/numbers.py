@@ -65,7 +65,10 @@ def _is_of_list(values: ScriptValues, node: ast.expr) -> bool:
 
 
 def _named(values: ScriptValues, node: ast.expr) -> str | None:
-    """A name, also that of an argument of the program, as far as there is a value for it."""
+    """A name, also that of an argument of the program, as far as there is a value for it; bytes of a type are these."""
+    match values.meant(node):
+        case ast.Attribute(attr="itemsize") as of_type if isinstance(node, ast.Name):
+            return _of_array(values, of_type)
     match node:
         case ast.Attribute(value=ast.Name(), attr=name) if name in values.usual and values.value(node) is not UNKNOWN:
             return name
@@ -177,7 +180,7 @@ def _of_array(values: ScriptValues, node: ast.expr) -> str | None:
         ) if name in values.arrays:
             return f"sizeof({values.arrays[name].element})"
         case ast.Attribute(attr="itemsize" | "nbytes", value=ast.Call() as call):
-            of = call.args[0] if call.args else call.func
+            of = values.meant(call.args[0]) if call.args else values.meant(call.func)
             name = of.attr if isinstance(of, ast.Attribute) else str(getattr(of, "id", getattr(of, "value", "")))
             return f"sizeof({element})" if (element := element_named(name)) else None
     return None
