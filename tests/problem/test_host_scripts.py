@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tui_tuner.app.assumptions import assumptions
+from tui_tuner.errors import ProblemError
 from tui_tuner.problem.draft.problem_file import scaffold
 from tui_tuner.problem.load import Written, load_problem
 from tui_tuner.problem.model import Problem
@@ -315,6 +316,25 @@ def test_bytes_of_a_type_that_a_name_stands_for_are_those(tmp_path):
     )
     problem = drafted(tmp_path, "scale.cl", OPENCL, script + CALLED)
     assert (problem.sizes["n"], problem.arguments[0].shape) == (1 << 20, ["n"])
+
+
+@pytest.mark.parametrize(
+    ("launch", "is_refused"),
+    [
+        (CALLED[:-1] + ", global_offset=(16,))", True),
+        (CALLED[:-1] + ", global_offset=(1 + tile * 8,))", True),
+        (QUEUED.replace("(64,))", "(64,), global_work_offset=(16,))"), True),
+        (CALLED[:-1] + ", global_offset=(0,))", False),
+        (CALLED[:-1] + ", global_offset=None)", False),
+    ],
+)
+def test_a_script_that_launches_from_an_offset_on_is_refused_with_what_to_do(tmp_path, launch, is_refused):
+    if not is_refused:
+        assert drafted(tmp_path, "scale.cl", OPENCL, PYOPENCL + launch).launch.problem_size == ["n"]
+        return
+    with pytest.raises(ProblemError, match="launches the kernel from a global offset of") as caught:
+        drafted(tmp_path, "scale.cl", OPENCL, PYOPENCL + launch)
+    assert "add the offset in the kernel" in caught.value.hint
 
 
 @pytest.mark.parametrize("launch", [CALLED, QUEUED])

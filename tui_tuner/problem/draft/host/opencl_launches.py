@@ -84,8 +84,10 @@ def _enqueued(program: HostProgram, handle: str) -> Iterator[_Enqueued]:
 
 def _refuse_offset(program: HostProgram, offset: str, place: int) -> None:
     """Refuse a launch whose work-items do not begin at 0, as they do in each launch here."""
-    begins = [program.number(one, place) for one in _extents(program, offset, place)]
-    if any(begins):
+    said = _extents(program, offset, place)
+    begins = [program.number(one, place) for one in said]
+    is_beyond = any(re.match(r"[(\s]*[1-9]\d*\s*\+|.*\+\s*[1-9]\d*[)\s]*$", one) for one in said)  # of 1 + i * tile
+    if any(begins) or is_beyond:
         axes = ", ".join("?" if one is None else str(one) for one in begins)
         message = f"the host launches the kernel from a global offset of ({axes}) on, and every launch here begins at 0"
         raise ProblemError(

@@ -81,11 +81,18 @@ class HostText:
         self.add(line, f"{function}({_said(passed)});")
 
     def add_launch(
-        self, line: int, kernel: str, grid: Sequence[str], block: Sequence[str], passed: Sequence[str], shared: str
+        self,
+        line: int,
+        kernel: str,
+        grid: Sequence[str],
+        block: Sequence[str],
+        passed: Sequence[str],
+        shared: str,
+        offset: Sequence[str] = (),
     ) -> None:
         """Launches a kernel; what is not known of its arguments is left open."""
         if self._language == "opencl":
-            self.add(line, *_enqueued(kernel, grid, block, passed))
+            self.add(line, *_enqueued(kernel, grid, block, passed, offset))
             return
         given = _said(passed)
         known = self._parts(given)
@@ -107,14 +114,16 @@ def _said(passed: Sequence[str]) -> str:
     return ", ".join(one or f"unsaid_{place}" for place, one in enumerate(passed))
 
 
-def _enqueued(kernel: str, items: Sequence[str], group: Sequence[str], passed: Sequence[str]) -> Iterator[str]:
+def _enqueued(
+    kernel: str, items: Sequence[str], group: Sequence[str], passed: Sequence[str], offset: Sequence[str]
+) -> Iterator[str]:
     handle = f"handle_of_{kernel}"
     yield f'cl_kernel {handle} = clCreateKernel(program, "{kernel}", NULL);'
     for index, one in enumerate(passed):
         is_local = one.startswith("Local(")
         size, value = (one[len("Local(") : -1], "NULL") if is_local else ("8", one)
         yield f"clSetKernelArg({handle}, {index}, {size}, {value});" if one else ""
-    sizes = {"items": items, "group": group}
+    sizes = {"items": items, "group": group, "offset": offset}
     yield from (f"size_t {name}_{handle}[] = {{{', '.join(axes)}}};" for name, axes in sizes.items() if axes)
-    own = f"group_{handle}" if group else "NULL"
-    yield f"clEnqueueNDRangeKernel(queue, {handle}, {len(items)}, NULL, items_{handle}, {own}, 0, NULL, NULL);"
+    own, begins = (f"{name}_{handle}" if sizes[name] else "NULL" for name in ("group", "offset"))
+    yield f"clEnqueueNDRangeKernel(queue, {handle}, {len(items)}, {begins}, items_{handle}, {own}, 0, NULL, NULL);"

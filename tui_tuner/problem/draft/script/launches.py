@@ -23,6 +23,7 @@ class ScriptLaunch:
         grid: blocks of CUDA along each axis, work-items of OpenCL.
         block: None where the device chooses it.
         shared: bytes of dynamic shared memory.
+        offset: where work-items of OpenCL begin, where that is not 0.
     """
 
     kernel: str
@@ -30,6 +31,7 @@ class ScriptLaunch:
     block: ast.expr | None
     passed: Sequence[ast.expr]
     shared: ast.expr | None = None
+    offset: ast.expr | None = None
 
 
 class ScriptLaunches:
@@ -90,11 +92,12 @@ class ScriptLaunches:
         return ScriptLaunch(kernel, call.args[0], block or call.args[1], self._each(call.args[first:]), shared)
 
     def _of_pyopencl(self, call: ast.Call, name: str) -> ScriptLaunch | None:
-        given = call.args
+        given, words = call.args, {one.arg: one.value for one in call.keywords}
+        offset = words.get("global_offset", words.get("global_work_offset"))
         if name == "enqueue_nd_range_kernel" and len(given) >= 4 and (kernel := self._handle(given[1])):
-            return ScriptLaunch(kernel, given[2], given[3], self._passed.get(kernel, []))
+            return ScriptLaunch(kernel, given[2], given[3], self._passed.get(kernel, []), offset=offset)
         if len(given) >= 3 and (kernel := self._handle(call.func)):
-            return ScriptLaunch(kernel, given[1], given[2], given[3:])
+            return ScriptLaunch(kernel, given[1], given[2], given[3:], offset=offset)
         return None
 
     def _each(self, given: Sequence[ast.expr]) -> list[ast.expr]:

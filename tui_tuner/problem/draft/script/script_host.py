@@ -248,8 +248,9 @@ class ScriptHost:
         if self._language != "opencl":
             grid, block = self._each(launch.grid), self._each(launch.block)
         shared = "" if launch.shared is None else in_c(self._values, launch.shared) or UNREAD
+        offset = extents_in_c(self._values, launch.offset) or []
         if grid is not None:
-            self.host.add_launch(line, launch.kernel, grid, block or [], passed, shared)
+            self.host.add_launch(line, launch.kernel, grid, block or [], passed, shared, offset)
 
     def _each(self, node: ast.expr | None) -> list[str]:
         """The axes of a grid or a block of CUDA, of which not all need be known."""
