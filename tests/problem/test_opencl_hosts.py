@@ -195,6 +195,12 @@ CASES = {
         " clEnqueueNDRangeKernel(q, k, 2, NULL, g, NULL, 0, NULL, NULL); }",
         {"sizes": {"w": 640, "h": 480}, "to": ["w * h"], "problem_size": ["w", "h"]},
     ),
+    "a work-group of one, of a kernel that knows none": (
+        SCALE,
+        f"int main() {{ const int length = 5000; {BUFFERS} {SET} size_t g[1] = {{length}}, l[1] = {{1}};"
+        " clEnqueueNDRangeKernel(queue, kernel, 1, NULL, g, l, 0, NULL, NULL); }",
+        ONE | {"defaults": {"block_size_x": 1}, "grid_div_x": None},
+    ),
     "more sizes than the launch has axes": (
         SCALE,
         f"int main() {{ const int length = 5000; {BUFFERS} {SET} size_t g[2] = {{length, length}}, l[2] = {{64, 1}};"

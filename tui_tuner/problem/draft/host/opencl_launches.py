@@ -29,6 +29,8 @@ LOCAL = r"(?:\w+\s*::\s*)?(?:Local|__local)\s*\((.*)\)"
 _AXES = "xyz"
 _NOTHING_YET = ("0", "1")
 """What an axis is declared with that is set later, though it be from outside."""
+_ASKS_GROUP = re.compile(r"\bget_(?:group_id|num_groups|local_id|local_size)\b|\b(?:__)?local\b|\bwork_group_")
+"""What a kernel says that has to do with its work-group."""
 _MOST_STEPS = 6
 _MOST_ARGUMENTS, _MOST_LAUNCHES = 256, 32
 
@@ -42,7 +44,9 @@ def opencl_launches(program: HostProgram, signature: KernelSignature) -> Iterato
     required = split_list(signature.work_group or "")
     handles = dict.fromkeys(_handles(program, signature.name))
     found = (one for name in handles for way in (_enqueued, _called) for one in way(program, name))
-    launches = [_launch(program, one, required) for one in islice((one for one in found if one.items), _MOST_LAUNCHES)]
+    asks_group = bool(required) or _ASKS_GROUP.search(signature.body) is not None
+    enqueued = islice((one for one in found if one.items), _MOST_LAUNCHES)
+    launches = [_launch(program, one, required, asks_group) for one in enqueued]
     if required and not launches:
         launches = [HostLaunch(len(program.code), 0, "", "", f"{{{', '.join(required)}}}", "0", ())]
     yield from launches
@@ -145,14 +149,21 @@ def _read(
     return _Enqueued(place, items, group, arguments)
 
 
-def _launch(program: HostProgram, found: _Enqueued, required: Sequence[str]) -> HostLaunch:
+def _divisors(group: Sequence[str], asks_group: bool) -> Iterator[str]:
+    """What work-items are divided by; a kernel that knows no work-group can do with others than those of one."""
+    for axis, own in zip_longest(_AXES, group[: len(_AXES)], fillvalue=""):
+        yield f"block_size_{axis}" if own == "1" and not asks_group else own
+
+
+def _launch(program: HostProgram, found: _Enqueued, required: Sequence[str], asks_group: bool) -> HostLaunch:
     """A launch of so many work-items along so many axes, in work-groups of a size if that is given."""
     both = zip_longest(found.group, required, fillvalue="")
     group = [own if _is_same(program, own, needed, found.place) else needed or own for own, needed in both]
     group += [f"block_size_{axis}" for axis in _AXES[len(group) : len(found.items)]]
     rounded = [_unrounded(program, item, own, found.place) for item, own in zip(found.items, group, strict=False)]
     grid = ", ".join(
-        item if own == "1" else f"(({item}) + ({own}) - 1) / ({own})" for item, own in zip(rounded, group, strict=False)
+        item if by == "1" else f"(({item}) + ({by}) - 1) / ({by})"
+        for item, by in zip(rounded, _divisors(group, asks_group), strict=False)
     )
     line = program.code.count("\n", 0, found.place) + 1
     block = ", ".join(group[: len(found.items)])
