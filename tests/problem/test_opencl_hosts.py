@@ -201,6 +201,16 @@ CASES = {
         " clEnqueueNDRangeKernel(queue, kernel, 1, NULL, g, l, 0, NULL, NULL); }",
         ONE | {"defaults": {"block_size_x": 1}, "grid_div_x": None},
     ),
+    "a result for each work-group, which nobody combines": (
+        "__kernel void firsts(__global const float *from, __global float *to)\n"
+        "{ if (get_local_id(0) == 0) to[get_group_id(0)] = 2 * from[get_global_id(0)]; }",
+        "int main() { const int length = 5120; size_t g = length, l = 64;"
+        " cl_mem a = clCreateBuffer(context, 0, sizeof(float) * length, NULL, &err);"
+        " cl_mem b = clCreateBuffer(context, 0, sizeof(float) * length / 64, NULL, &err);"
+        ' cl_kernel k = clCreateKernel(program, "firsts", &err); clSetKernelArg(k, 0, sizeof(cl_mem), &a);'
+        " clSetKernelArg(k, 1, sizeof(cl_mem), &b); clEnqueueNDRangeKernel(q, k, 1, 0, &g, &l, 0, 0, 0); }",
+        {"sizes": {"length": 5120}, "defaults": {}, "block_size": ["64"], "grid_div_x": ["64"]},
+    ),
     "more sizes than the launch has axes": (
         SCALE,
         f"int main() {{ const int length = 5000; {BUFFERS} {SET} size_t g[2] = {{length, length}}, l[2] = {{64, 1}};"

@@ -88,7 +88,7 @@ class DraftedBlock:
     def _is_counted_in_blocks(self, name: str) -> bool:
         """Whether the host takes memory for so many blocks, and not for whole blocks of elements."""
         node = self._reading.shapes.get(name)
-        if node is None or "blockIdx" not in self._signature.body:
+        if node is None or not re.search(r"\bblockIdx\b|\bget_group_id\b", self._signature.body):
             return False
         whole = {one.id for one in factors(node) if isinstance(one, ast.Name)}
         return any(one.startswith("block_size_") and one not in whole for one in names(node))
@@ -97,7 +97,11 @@ class DraftedBlock:
         own = [one for text, _ in self._block for one in self._reading.chain(text, self._place)]
         extent = rf"\b(?:{'|'.join(['blockDim', *map(re.escape, own)])})\b"
         place, between = r"\bblockIdx\b", r"[^;,{}]*\*[^;,{}]*"
-        return re.search(rf"{place}{between}{extent}|{extent}{between}{place}", self._signature.body) is not None
+        is_share = "get_global_id" in self._signature.body and "get_global_size" not in self._signature.body
+        return (
+            is_share
+            or re.search(rf"{place}{between}{extent}|{extent}{between}{place}", self._signature.body) is not None
+        )
 
     def least(self) -> dict[str, int]:
         """The smallest extent that a draft tries along each axis, by the name of the block's tunable there."""
