@@ -368,3 +368,19 @@ async def test_a_reply_with_a_kernel_is_a_card_and_its_json_is_behind_a_fold(sta
         await pilot.press("enter")
         await settled(pilot)
         assert '"restrictions"' in screen_text(pilot.app)
+
+
+async def test_what_came_to_nothing_or_was_changed_is_told_for_what_it_is(started: Started) -> None:
+    told = [
+        events.CallFailed(call=1, reason="skipped by hand"),
+        events.ModelChanged(model="none"),
+        events.BudgetChanged(max_evaluations=200, max_calls=150),
+        events.ReplyRefused(call=2, problems=["code: Field required"]),
+    ]
+    async with started(ScriptedRun([*scripted.opening(), *told], stays=True), size=(120, 36)) as pilot:
+        await settled(pilot)
+        shown = screen_text(pilot.app)
+        assert "✗ the call came to nothing: skipped by" in shown
+        assert "· model from here on: none" in shown
+        assert "· the budget from here on: 200" in shown
+        assert "✗ reply refused:" in shown, "whether the model is asked again is not known yet"

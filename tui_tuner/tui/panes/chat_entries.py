@@ -14,6 +14,7 @@ from textual.widgets import Static
 
 from tui_tuner.format import cost_behind, counted
 from tui_tuner.session.events import (
+    CHANGES,
     AnswerFailed,
     AnswerReceived,
     AnswerText,
@@ -24,10 +25,10 @@ from tui_tuner.session.events import (
     HelpAsked,
     HelpGiven,
     IncumbentChanged,
-    ModelChanged,
     ModelText,
     Note,
     PairCompared,
+    PauseChanged,
     PromptSent,
     QuestionAsked,
     ReplyReceived,
@@ -170,16 +171,16 @@ def _line(event: Event, view: SubjectView) -> Content | None:
 
 
 def _other_line(event: Event) -> Content | None:
-    """What is told of a model that fails, and of what the user had done."""
+    """What is told of a model that fails, and of what the user had done; that the session pauses stands below it."""
+    if isinstance(event, CHANGES) and not isinstance(event, PauseChanged):
+        return _note(event.words)
     match event:
         case CallFailed():
-            return _failure(event.reason)
+            return _failure("the call came to nothing", event.reason)
         case HelpAsked():
-            return _failure(f"{event.trouble.purpose}: {event.trouble.reason}")
+            return _failure("the model failed", f"{event.trouble.purpose}: {event.trouble.reason}")
         case HelpGiven():
             return _YOU + plain(f"{_REMEDIES[event.remedy.action]} {event.remedy.model}".strip())
-        case ModelChanged():
-            return _note(f"{event.model} answers from now on")
         case PairCompared():
             return _note(pair_line(event))
     return None
@@ -205,12 +206,12 @@ _REMEDIES = {
 }
 
 
-def _failure(reason: str) -> Content:
-    return Content.styled("✗ the model failed: ", "bold $text-error") + plain(reason, "$text-error")
+def _failure(what: str, reason: str) -> Content:
+    return Content.styled(f"✗ {what}: ", "bold $text-error") + plain(reason, "$text-error")
 
 
 def _refusal(problems: list[str]) -> Content:
-    head = Content.styled("✗ reply refused and asked again:", "$text-error")
+    head = Content.styled("✗ reply refused:", "$text-error")
     return Content("\n").join([head, *(plain(f"  - {problem}") for problem in problems)])
 
 
