@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.tui import plans
+from tests.tui import plans, scripted
 from tui_tuner.session import events
 from tui_tuner.session.plan import AddStep, MoveStep
-from tui_tuner.strategies.steps import Step, StepState
+from tui_tuner.strategies.steps import ApprovalLevel, Decision, Proposal, Step, StepState
 from tui_tuner.tui.plan_lines import (
     MARKS,
     Direction,
@@ -23,6 +23,7 @@ from tui_tuner.tui.plan_lines import (
     step_lines,
     step_text,
 )
+from tui_tuner.tui.rationales import Rationales
 from tui_tuner.tui.view_model import ViewModel
 
 PLAN = [
@@ -149,3 +150,27 @@ def test_a_step_that_moves_past_the_last_goes_to_the_end() -> None:
 def test_only_steps_to_come_can_be_changed_and_the_refusal_names_the_state() -> None:
     assert [step.id for step in PLAN if refusal(step) is None] == [4, 3]
     assert refusal(PLAN[0]) == "Step 1 is accepted: only steps still to come can be changed."
+
+
+def test_the_words_of_a_question_are_said_of_a_step_only_until_it_is_answered() -> None:
+    said, faster = (
+        Rationales(),
+        Proposal(step=scripted.STEPS[1], rationale="1.2x: take it?", about=ApprovalLevel.ACCEPT),
+    )
+
+    def given(action: str) -> events.ApprovalGiven:
+        return events.ApprovalGiven(step=2, decision=Decision(action=action))  # type: ignore[arg-type]
+
+    def proposed(words: str) -> events.CandidateProposed:
+        return events.CandidateProposed(step=2, candidate=scripted.VECTORS, rationale=words)
+
+    story = [
+        (proposed("wider loads"), "wider loads"), (given("edit"), "wider loads"),
+        (proposed("Edit it again."), "Edit it again."), (given("reject"), "wider loads"),
+        (events.ReplyReceived(call=2, text=""), "wider loads"), (proposed("fewer loads"), "fewer loads"),
+        (given("approve"), "fewer loads"), (events.ApprovalAsked(proposal=faster), "1.2x: take it?"),
+        (given("approve"), "fewer loads"),
+    ]  # fmt: skip
+    for event, words in story:
+        said.apply(event)
+        assert said.of(2) == words

@@ -19,7 +19,7 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from tui_tuner.problem.model import Configuration
-from tui_tuner.session.events import ApprovalAsked, CandidateProposed, Event
+from tui_tuner.session.events import Event
 from tui_tuner.session.plan import DeleteStep, EditStep, Instruction, Thaw
 from tui_tuner.strategies.steps import Step, StepState
 from tui_tuner.text import clean
@@ -39,6 +39,7 @@ from tui_tuner.tui.plan_lines import (
     step_lines,
     step_text,
 )
+from tui_tuner.tui.rationales import Rationales
 from tui_tuner.tui.subject import SubjectView
 from tui_tuner.tui.text import Paragraphs, SelectableLines, one_line
 from tui_tuner.tui.view_model import ViewModel
@@ -220,7 +221,7 @@ thaw one to search it again.
         self._view = view
         self.unused = frozenset() if view.plans else CHANGING
         self._view_model = ViewModel()
-        self._rationales: dict[int, str] = {}
+        self._rationales = Rationales()
 
     def compose(self) -> ComposeResult:
         """The list, the detail and the frozen tunables."""
@@ -251,10 +252,7 @@ thaw one to search it again.
         """Draw the steps that are new, changed or elsewhere."""
         self._view_model = view_model
         for event in news:
-            if isinstance(event, CandidateProposed) and event.rationale:
-                self._rationales[event.step] = event.rationale
-            elif isinstance(event, ApprovalAsked) and event.proposal.rationale:
-                self._rationales[event.proposal.step.id] = event.proposal.rationale
+            self._rationales.apply(event)
         self._frozen_line.show(view_model.frozen)
         if self._list.draw(view_model.plan):
             self._show_detail()
@@ -273,7 +271,7 @@ thaw one to search it again.
         self.set_class(step is None, "-empty")
         self.screen.refresh_bindings()
         if step is not None:
-            detail = step_detail(step, self._rationales.get(step.id, ""), lines=self._view.lined_details)
+            detail = step_detail(step, self._rationales.of(step.id), lines=self._view.lined_details)
             self.query_one("#step-detail Paragraphs", Paragraphs).show(detail)
 
     # --- what the user changes
@@ -286,7 +284,7 @@ thaw one to search it again.
         elif changeable and refusal(step) is None:
             self._edit(step)
         else:
-            text = step_text(step, self._rationales.get(step.id, ""), lines=self._view.lined_details)
+            text = step_text(step, self._rationales.of(step.id), lines=self._view.lined_details)
             title = one_line(f"Step {step.id}: {step.title}")
             self.app.push_screen(MessageDialog(title, text, large=True))
 
