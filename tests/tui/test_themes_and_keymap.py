@@ -8,6 +8,7 @@ import pytest
 from rich.color import Color as RichColor
 from rich.color import ColorSystem
 from textual.color import Color
+from textual.theme import BUILTIN_THEMES
 
 from tests.tui import scripted
 from tests.tui.conftest import Started, settled
@@ -191,6 +192,15 @@ async def test_what_awaits_the_user_can_be_read_in_the_terminals_own_colours_too
         async with started(run, theme=theme) as pilot:
             assert words in screen_text(pilot.app)
             assert faint(pilot.app) == []
+
+
+@pytest.mark.parametrize("theme", [*BUILTIN_THEMES])
+async def test_keys_and_what_they_do_can_be_read_whatever_colour_a_theme_has_below_them(
+    started: Started, theme: str
+) -> None:
+    async with started(ScriptedRun(scripted.awaiting(), stays=True), theme=theme) as pilot:
+        assert "a approve" in screen_text(pilot.app).splitlines()[-1]
+        assert faint(pilot.app, from_line=-1) == []
 
 
 @pytest.mark.parametrize("theme", ["ansi-dark", "ansi-light"])

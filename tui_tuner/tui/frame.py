@@ -152,7 +152,7 @@ def _too_long(entries: list[KeyEntry], gap: str, width: int) -> bool:
 
 
 def _key_item(entry: KeyEntry) -> Content:
-    style = "bold $text-warning" if entry.rank == _ANSWER else "bold $footer-key-foreground"
+    style = "bold $footer-key-foreground"  # a theme may have any colour below it, which this one alone is chosen for
     item = clickable(Content.assemble((entry.key, style), f" {entry.description}"), entry.action)
     return item if entry.back is None else clickable(Content.styled(f"{entry.back[0]} ", style), entry.back[1]) + item
 

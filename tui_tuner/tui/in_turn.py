@@ -76,6 +76,13 @@ class InTurn(App[ReturnType]):
         self._hands_on = False
         self._picture = Picture()
 
+    def get_css_variables(self) -> dict[str, str]:
+        """Textual's own; keys have a colour that can be read where the theme names none: its accent may be no such."""
+        variables = super().get_css_variables()
+        if "footer-key-foreground" not in self.current_theme.variables:
+            variables["footer-key-foreground"] = variables["text-accent"]
+        return variables
+
     def on_load(self) -> None:
         """Themes and keys as the user wants them."""
         use_themes(self, self._theme_wanted, os.environ)
