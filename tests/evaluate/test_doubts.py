@@ -14,6 +14,7 @@ from tests.evaluate.test_honest_bounds import bench
 from tests.evaluate.test_workbench import executable
 from tui_tuner.evaluate.devices.base import KernelArgument
 from tui_tuner.evaluate.results import FailureKind
+from tui_tuner.evaluate.runner.checked_launches import ResultMismatch
 from tui_tuner.evaluate.verify import LaunchData
 from tui_tuner.evaluate.verify.doubts import Doubt
 from tui_tuner.problem import textures
@@ -104,6 +105,17 @@ def test_who_is_wrong_where_the_kernel_as_given_is_right_by_chance_is_excused_as
     assert doubt == Doubt([], is_founded=True)
     everywhere = {0: np.ones_like(data.expected[0])}
     assert work._doubts.of(data, everywhere, work._timed, is_kept=True) == Doubt([data], is_founded=False)
+
+
+def test_what_only_comparisons_have_is_drawn_anew_for_the_next_one(tmp_path: Path) -> None:
+    work = bench(tmp_path, REFERENCE, given=leading(), rounds=leading(2**-23))
+    large = next(data for data in work._tests if data.texture is Texture.LARGE)
+    work._tests = [data for data in work._tests if data is not large]
+    work._keep([])
+    work._rest = [large]
+    assert work._is_doubtful(ResultMismatch("wrong", large, {0: wrong_at_a_tie(large)}))
+    assert work._rest is None
+    assert not any("large values" in line for line in work._datasets.left_out)
 
 
 def wrong_at_a_tie(data: LaunchData) -> np.ndarray:

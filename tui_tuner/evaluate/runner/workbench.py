@@ -219,7 +219,7 @@ class Workbench:
             return ComparisonAnswer(comparison=Comparison.failed(failure_of(reason)), fatal=reason.fatal)
 
     def _is_doubtful(self, fault: DeviceFault | ResultMismatch) -> bool:
-        """Whether a candidate is to be judged anew, without the data at which it was wrong, or by the reference."""
+        """Whether a candidate is to be judged anew, by the reference or on other data than where it was wrong."""
         if isinstance(fault, DeviceFault) or self._timed is None:
             return False
         doubt = self._doubts.of(fault.data, fault.outputs, self._timed, is_kept=self._launches.keeps(fault.data))
@@ -229,10 +229,10 @@ class Workbench:
         def replaced(sets: Sequence[LaunchData]) -> list[LaunchData]:
             return [new for one in sets for new in (doubt.instead if one is fault.data else [one])]
 
-        self._pair = self._pair if doubt.instead else []
         self._tests = replaced(self._tests)
         self._timed, *self._structured = replaced((self._timed, *self._structured))
-        self._rest = self._rest and replaced(self._rest)
+        drawn = self._pair, self._rest and replaced(self._rest)
+        self._pair, self._rest = drawn if doubt.instead else ([], None)
         self._launches.memory.give_back(fault.data)
         self._keep(doubt.instead)
         return doubt.is_founded
