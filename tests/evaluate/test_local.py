@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import math
 import os
+import re
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -130,6 +131,32 @@ async def test_a_kernel_as_given_that_does_not_build_is_the_users_to_mend(tmp_pa
     with pytest.raises(ProblemError, match="does not build"):
         async with evaluator_for(problem, tmp_path):
             pass
+
+
+@pytest.mark.parametrize(
+    ("source", "more", "told"),
+    [
+        (
+            "__device__ int turns;\n" + SOURCE.replace("2.0f * x[i]", "2.0f * x[i] + atomicAdd(&turns, 1)"),
+            TESTS,
+            "two launches of it on the same inputs differ: its threads race",
+        ),
+        (
+            SOURCE.replace("2.0f * x[i]", "2.00001f * x[i]"),
+            f"{TESTS}[tolerance]\nabsolute = 1e-12\n[reference]\npython = 'reference.py:scale'\n",
+            r"\[tolerance\] allows less than it is off by, beside its reference",
+        ),
+    ],
+    ids=["turns", "tolerance"],
+)
+async def test_a_kernel_as_given_that_is_not_right_itself_is_told_what_may_be_the_cause(
+    tmp_path: Path, source: str, more: str, told: str
+) -> None:
+    (tmp_path / "reference.py").write_text("def scale(y, x, n):\n    return 2 * x.astype(float)\n")
+    with pytest.raises(ProblemError, match="the kernel as given fails: wrong result") as caught:
+        async with evaluator_for(problem_in(tmp_path, source=source, more=more), tmp_path):
+            pass
+    assert re.match(told, caught.value.hint or "")
 
 
 async def test_a_comparison_of_a_kernel_with_itself_is_no_gain(tmp_path: Path) -> None:

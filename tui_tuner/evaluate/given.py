@@ -118,6 +118,14 @@ async def _prepare(problem: Problem, draws: int, make: MakeExecutable, place: Pl
 def _what_to_write(problem: Problem, failure: Failure) -> str:
     if failure.kind == FailureKind.TIMEOUT and not problem.sizes:
         return "its sizes are numbers of its own source: write smaller ones there, or take a faster device"
+    if failure.kind == FailureKind.WRONG_RESULT:
+        if problem.reference is not None and problem.tolerance.is_declared:
+            return "[tolerance] allows less than it is off by, beside its reference: allow more, or correct either"
+        return (
+            "two launches of it on the same inputs differ: its threads race, as where shared memory is written again "
+            "with no barrier since others read it (`compute-sanitizer --tool racecheck` names the line); correct that, "
+            "or say by [tolerance] how much may differ"
+        )
     return (
         f"check [launch], [defaults] and [[arguments]] of {_problem_file(problem)}: fill, low and high say what an "
         "array may hold"

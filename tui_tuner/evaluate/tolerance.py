@@ -109,7 +109,7 @@ def bound(
     """
     if not is_floating(dtype):
         return Bound(float(tolerance.integers), 0.0)
-    if tolerance.absolute is not None or tolerance.relative is not None:
+    if tolerance.is_declared:
         return Bound(tolerance.absolute or 0.0, tolerance.relative or 0.0)
     least = _least_share(expected, dtype)
     floor = min(least * max(1.0, operations) ** 0.5, FLOOR_CAP)

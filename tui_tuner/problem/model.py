@@ -166,6 +166,11 @@ class Tolerance(ProblemTable):
     absolute: float | None = None
     integers: Annotated[Size, Field(ge=0)] = 0
 
+    @property
+    def is_declared(self) -> bool:
+        """Whether it says how far floating-point results may be off."""
+        return self.absolute is not None or self.relative is not None
+
     @model_serializer(mode="wrap")
     def _as_ever(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """What is not declared is not written: keys in journals hash problems."""

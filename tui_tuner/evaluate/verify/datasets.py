@@ -198,7 +198,7 @@ class DataSets:
             data = self._judged(drawn, draft.expected(), sizes, {i: _size(texture, noise.expected[i]) for i in outputs})
             for _ in range(_AGAIN if texture is Texture.NAN else 0):  # what becomes of it may be chance
                 self._leave_out_wrong(self._run_baseline(arguments, noise.index, label), data)
-            if texture in _CANCELLING and not (self._has_own_tolerance or self._own.is_exact):
+            if texture in _CANCELLING and not (self._problem.tolerance.is_declared or self._own.is_exact):
                 data = self._widened(data, noise)
         except ProblemError as error:
             raise LeftOut(error.message) from None
@@ -276,17 +276,12 @@ class DataSets:
         for i, output in data.expected.items():
             whole = Bound(float(self._problem.tolerance.integers), 0.0)
             allowed = loosest(expected[i], output.dtype) if is_floating(output.dtype) else whole
-            judges = not (self._has_own_tolerance or is_doubted)
+            judges = not (self._problem.tolerance.is_declared or is_doubted)
             if judges and (mismatch := compare(output, expected[i], allowed)[1]) is not None:
                 raise self._wrong_baseline(i, mismatch, sizes)
             if is_floating(output.dtype):
                 self._own.note(data.texture, errors[i], output.size)
         return errors
-
-    @property
-    def _has_own_tolerance(self) -> bool:
-        tolerance = self._problem.tolerance
-        return tolerance.absolute is not None or tolerance.relative is not None
 
     def _scaled_bound(self, data: LaunchData, index: int, sizes: Mapping[str, int], size_of: SizeOf | None) -> Bound:
         """Where the kernel as given is the reference: from the error that it had at the tests, if they could tell."""

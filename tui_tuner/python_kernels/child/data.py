@@ -118,7 +118,7 @@ def bound(expected: torch.Tensor, operations: int, tolerance: Tolerance, own: fl
     """
     if not expected.dtype.is_floating_point:
         return Bound(0.0, 0.0)
-    if tolerance.absolute is not None or tolerance.relative is not None:
+    if tolerance.is_declared:
         return Bound(tolerance.absolute or 0.0, tolerance.relative or 0.0)
     step = float(torch.finfo(expected.dtype).eps)
     share = min(FLOOR_ULPS * step * math.sqrt(max(1, operations)), max(FLOOR_CAP, step))
