@@ -333,6 +333,49 @@ def test_the_results_of_an_earlier_launch_are_right_but_for_few(dtype: str) -> N
     assert again.label == "n=1000, over the results of an earlier launch"
 
 
+@pytest.mark.parametrize(
+    ("dtype", "expected", "left"),
+    [
+        ("float32", -3.0, [4.0, -4.0]),
+        ("float32", 0.25, [1.25, 0.0]),
+        ("int32", 0, [1, -1]),
+        ("uint8", 255, [254, 254]),
+        ("uint8", 0, [1, 1]),
+        ("bool", True, [False, False]),
+    ],
+)
+def test_where_the_only_element_was_larger_it_is_smaller_in_another_launch(
+    dtype: str, expected: float, left: list[float]
+) -> None:
+    right = np.array([expected]).astype(dtype)
+    data = LaunchData(0, "n=1000", [right], {0: right}, {0: Bound(0.0, 0.0)})
+    assert [np.asarray(again.arguments[0])[0] for again in with_leftovers(data, [0])] == left
+
+
+def least_of_what_is_there(y: np.ndarray, x: np.ndarray, n: int) -> float:
+    y[0] = np.fmin(y[0], x.min())
+    return 1.0
+
+
+def least(y: np.ndarray, x: np.ndarray, n: int) -> float:
+    y[0] = x.min()
+    return 2.0
+
+
+def test_a_least_element_that_is_begun_with_the_poison_is_found(tmp_path: Path) -> None:
+    device = NumpyDevice(given=least, unset=least_of_what_is_there)
+    bench(tmp_path, device, "x.min(keepdims=True)")
+    text = (tmp_path / "scale.toml").read_text().replace('shape = ["n"]\noutput = true', "shape = [1]\noutput = true")
+    (tmp_path / "scale.toml").write_text(text)
+    workbench = Workbench(device, load_problem(tmp_path / "scale.toml"), lambda *_: None)
+    workbench.prepare(executable("given"))
+    assert workbench.evaluate(executable("unset"), None).failure is None
+    failure = workbench.compare(executable("given"), executable("unset"), 0.01).comparison.failure
+    assert failure is not None
+    assert ", over the results of an earlier launch: y[0] is " in failure.message
+    assert workbench.compare(executable("given"), executable("given"), 0.01).comparison.failure is None
+
+
 def rounded(y: np.ndarray, x: np.ndarray, n: int) -> float:
     y[...] = np.rint(2 * x)
     return 2.0

@@ -99,35 +99,52 @@ def with_leftovers(data: LaunchData, poisoned: Collection[int]) -> list[LaunchDa
     """The same launch over outputs as an earlier one may have left them: right, but for few elements.
 
     Who looks at what is there, and leaves it where it seems to be right, or to be a number, passes over poison only.
+    So does a least or largest element that is begun with the poison. An output of one element has been larger, and
+    smaller in a second launch.
 
     Args:
         poisoned: outputs of which nothing else is expected to be there; none of these, and there is no such launch.
     """
     if not poisoned:
         return []
+    is_one_sided = any(_places_changed(data.expected[index].size) == 1 for index in poisoned)
+    return [_left_by_an_earlier_launch(data, poisoned, signs) for signs in ((1, -1), (-1,))[: 1 + is_one_sided]]
+
+
+def _places_changed(size: int) -> int:
+    return min(SPIKES, size // 16 + 2, size)
+
+
+def _left_by_an_earlier_launch(data: LaunchData, poisoned: Collection[int], signs: Sequence[int]) -> LaunchData:
+    """One of them; its wrong elements are larger and smaller than right ones, in turns as the signs say."""
     random, arguments = np.random.default_rng(), list(data.arguments)
     for index in poisoned:
         left = copied(data.expected[index], arguments[index].dtype)
         # Without shuffling it takes no longer for many elements: a permutation of 134 million takes seconds.
-        places = random.choice(left.size, min(SPIKES, left.size // 16 + 2, left.size), replace=False, shuffle=False)
+        places = random.choice(left.size, _places_changed(left.size), replace=False, shuffle=False)
         left.flat[places] = _others(
-            left.flat[places], int(data.bounds[index].absolute) if left.dtype.kind in "iu" else 0
+            left.flat[places], int(data.bounds[index].absolute) if left.dtype.kind in "iu" else 0, signs
         )
         arguments[index] = left
-    return [replace(data, label=f"{data.label}, over the results of an earlier launch", arguments=arguments)]
+    return replace(data, label=f"{data.label}, over the results of an earlier launch", arguments=arguments)
 
 
-def _others(values: np.ndarray, allowed: int) -> np.ndarray:
-    """Finite values that are others; larger ones and smaller ones in turns, where there is room for both.
+def _others(values: np.ndarray, allowed: int, signs: Sequence[int]) -> np.ndarray:
+    """Finite values that are others, larger or smaller as the signs say in turns, where there is room.
 
     Args:
         allowed: by how much whole numbers may differ.
     """
-    if not is_floating(values.dtype):
-        bit = np.array(1 << allowed.bit_length()).astype(values.dtype)
-        return np.asarray(np.logical_not(values) if values.dtype == bool else values ^ bit)
-    most = float(np.max(np.abs(values), initial=0.0, where=np.isfinite(values))) + 1
-    return np.resize([most, -most], values.size).astype(values.dtype)
+    turns = np.resize(signs, values.size)
+    if is_floating(values.dtype):
+        most = float(np.max(np.abs(values), initial=0.0, where=np.isfinite(values))) + 1
+        less = np.where(values > 0, 0.0, -most)  # in any order: the bits of a negative number are large ones
+        return np.asarray(np.where(turns > 0, most, less).astype(values.dtype))
+    if values.dtype == bool:
+        return np.asarray(np.logical_not(values))
+    step, limits = values.dtype.type(allowed + 1), np.iinfo(values.dtype)
+    grows = np.where(turns > 0, values <= limits.max - step, values < limits.min + step)
+    return np.asarray(np.where(grows, values + step, values - step))
 
 
 LISTED = 4
