@@ -104,6 +104,26 @@ def test_a_write_beyond_an_array_is_found(device, artifact, symbol, rest, found)
     device.free(buffers)
 
 
+@pytest.mark.parametrize("guard_end", [True, False])
+def test_what_is_read_beyond_an_array_is_no_number_or_a_large_one(device, artifact, guard_end):
+    whole = np.arange(N, dtype=np.float32)
+    seen = set()
+    for _ in range(20):
+        buffers = device.allocate(
+            [np.zeros(N + 3, np.float32), whole, np.float32(0), np.int32(N + 3)], frozenset({0}), guard_end=guard_end
+        )
+        device.launch(device.load(artifact, "add"), buffers, SHAPE, 10.0)
+        assert device.guard_violation(buffers) is None
+        behind = device.download(buffers, 0)[N:]
+        seen |= set(
+            np.where(
+                np.isnan(behind), "nan", np.where(behind > 1e30, "large", np.where(behind < -1e30, "negative", "quiet"))
+            )
+        )
+        device.free(buffers)
+    assert seen == ({"nan"} if guard_end else {"large", "negative"})
+
+
 def test_a_work_group_that_is_too_large_is_refused_and_the_device_goes_on(device, artifact, buffers):
     kernel = device.load(artifact, "add")
     too_many = 2 * device.info.max_threads_per_block

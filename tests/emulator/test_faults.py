@@ -72,6 +72,22 @@ def test_a_write_into_the_few_bytes_between_end_and_guard_is_found(emulator: Ben
     device.free(buffers)
 
 
+def test_what_is_read_in_the_few_bytes_between_end_and_guard_is_a_large_number_of_either_sign(
+    emulator: Bench, load: Load
+) -> None:
+    device, seen = emulator.device, set()
+    for _ in range(20):
+        buffers = device.allocate(
+            [np.zeros(64, np.float32), np.zeros(61, np.float32), np.int32(61), np.int32(1)], frozenset()
+        )
+        device.launch(load("copy_shifted"), buffers, Geometry((1, 1, 1), (61, 1, 1)), 10)
+        behind = float(device.download(buffers, 0)[60])
+        assert abs(behind) > 1e30
+        seen.add(behind > 0)
+        device.free(buffers)
+    assert seen == {True, False}
+
+
 def test_an_endless_loop_is_ended_after_the_given_time(emulator: Bench, load: Load) -> None:
     kernel = load("endless")
     began = time.monotonic()

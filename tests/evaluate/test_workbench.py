@@ -400,16 +400,49 @@ def test_whole_numbers_may_be_off_here_and_there_where_the_problem_says_so(tmp_p
     assert "elements differ, allowed is 1" in failure.message
 
 
+class Sided(NumpyDevice):
+    """Tells which side of arrays of each size lies against a guard."""
+
+    def __init__(self, **kernels: Callable[[np.ndarray, np.ndarray, int], float]) -> None:
+        super().__init__(**kernels)
+        self.sides: set[tuple[int, bool]] = set()
+
+    def allocate(
+        self, arguments: Sequence[KernelArgument], restored: frozenset[int], *, guard_end: bool = True
+    ) -> Buffers:
+        self.sides.add((np.asarray(arguments[1]).size, guard_end))
+        return super().allocate(arguments, restored)
+
+
+def test_at_each_size_either_side_of_arrays_lies_against_a_guard(tmp_path: Path) -> None:
+    device = Sided(given=as_given)
+    workbench = bench(tmp_path, device)
+    workbench.prepare(executable("given"))
+    device.sides.clear()
+    workbench.compare(executable("given"), executable("given"), 0.01)
+    workbench.evaluate(executable("given"), None)
+    assert {(size, side) for size in (1000, 33) for side in (False, True)} <= device.sides
+
+
 class Guarded(NumpyDevice):
     """What a kernel reads in front of its arrays faults where their front lies against a guard."""
 
     guards_end = True
 
+    def __init__(self, **kernels: Callable[[np.ndarray, np.ndarray, int], float]) -> None:
+        super().__init__(**kernels)
+        self.sides: dict[int, bool] = {}
+
     def allocate(
         self, arguments: Sequence[KernelArgument], restored: frozenset[int], *, guard_end: bool = True
     ) -> Buffers:
-        self.guards_end = guard_end
-        return super().allocate(arguments, restored)
+        buffers = super().allocate(arguments, restored)
+        self.sides[id(buffers.handle)] = guard_end
+        return buffers
+
+    def time(self, kernel: LoadedKernel, buffers: Buffers, *rest: Any, **named: Any) -> list[float]:
+        self.guards_end = self.sides[id(buffers.handle)]
+        return super().time(kernel, buffers, *rest, **named)
 
     def reads_before(self, y: np.ndarray, x: np.ndarray, n: int) -> float:
         if not self.guards_end:

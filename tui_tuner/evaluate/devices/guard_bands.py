@@ -11,6 +11,9 @@ from tui_tuner.evaluate.devices.faults import DeviceFault, Stray, illegal
 
 PATTERN = 0xFFF5
 """Not a number as float16, bfloat16, float32 and float64, so that values read from a guard show in results too."""
+LOUD = (0x7B7B, 0xFBFB)
+"""Large numbers of either sign as each of these, for where nothing faults: who takes the largest or the least of what
+it reads passes over what is no number."""
 BAND = 65536
 """Bytes of pattern on either side of an array in ordinary memory."""
 ALIGNMENT = 256
@@ -42,9 +45,9 @@ def band_layout(nbytes: int, alignment: int = ALIGNMENT) -> Layout:
     return Layout(offset + -(-nbytes // ALIGNMENT) * ALIGNMENT + BAND, offset, nbytes)
 
 
-def pattern(start: int, nbytes: int) -> np.ndarray:
-    """The pattern's bytes (uint8) from an even or odd offset on."""
-    return np.full(nbytes // 2 + 1, PATTERN, np.uint16).view(np.uint8)[start % 2 :][:nbytes]
+def pattern(start: int, nbytes: int, word: int = PATTERN) -> np.ndarray:
+    """The bytes (uint8) of a pattern of 16 bits from an even or odd offset on."""
+    return np.full(nbytes // 2 + 1, word, np.uint16).view(np.uint8)[start % 2 :][:nbytes]
 
 
 Overwritten: TypeAlias = tuple[int, int] | None
@@ -63,15 +66,17 @@ class Band(NamedTuple):
     start: int
 
 
-def damage(argument: int, layout: Layout, before: np.ndarray, after: np.ndarray) -> DeviceFault | None:
+def damage(
+    argument: int, layout: Layout, before: np.ndarray, after: np.ndarray, word: int = PATTERN
+) -> DeviceFault | None:
     """That the pattern before or after an argument's array (uint8) was written over; None where it is whole."""
     end = layout.offset + layout.nbytes
-    return damage_found(argument, layout, overwritten(before, 0), overwritten(after, end))
+    return damage_found(argument, layout, overwritten(before, 0, word), overwritten(after, end, word))
 
 
-def overwritten(band: np.ndarray, start: int) -> Overwritten:
+def overwritten(band: np.ndarray, start: int, word: int = PATTERN) -> Overwritten:
     """Where a band (uint8) that begins at an offset of the pattern was written over."""
-    places = np.flatnonzero(band != pattern(start, band.size))
+    places = np.flatnonzero(band != pattern(start, band.size, word))
     return (int(places[0]), int(places[-1])) if places.size else None
 
 

@@ -17,7 +17,7 @@ from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.devices.base import LEAST_FLUSH_BYTES, Buffers, Device, Inspection, KernelArgument, LoadedKernel
 from tui_tuner.evaluate.devices.cuda.backends import by_value
 from tui_tuner.evaluate.devices.faults import DeviceFault
-from tui_tuner.evaluate.devices.guard_bands import PATTERN, Layout, band_layout, damage
+from tui_tuner.evaluate.devices.guard_bands import LOUD, PATTERN, Layout, band_layout, damage
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind, Resources
 from tui_tuner.evaluate.sandbox.launcher import is_confined
 from tui_tuner.problem.candidate import Geometry
@@ -46,12 +46,14 @@ class BandedBuffer:
     Attributes:
         whole: the buffer with its bands.
         part: the array alone, a sub-buffer; what the kernel gets.
+        word: what the bands are filled with.
         pristine: an untouched copy of a restored array.
     """
 
     whole: cl.Buffer
     part: cl.Buffer
     layout: Layout
+    word: int
     pristine: cl.Buffer | None
 
     def release(self) -> None:
@@ -62,24 +64,25 @@ class BandedBuffer:
             self.pristine.release()
 
 
-def allocate(queue: cl.CommandQueue, host: np.ndarray, alignment: int, *, restored: bool) -> BandedBuffer:
+def allocate(queue: cl.CommandQueue, host: np.ndarray, alignment: int, word: int, *, restored: bool) -> BandedBuffer:
     """Copy a contiguous host array to the device.
 
     Args:
         alignment: of where a sub-buffer may begin, bytes.
+        word: what the bands are filled with.
 
     Raises:
         cl.Error: out of memory.
     """
     layout = band_layout(max(host.nbytes, 1), alignment)  # a sub-buffer has a byte at least
     whole = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, layout.mapped)
-    cl.enqueue_fill_buffer(queue, whole, np.array([PATTERN], np.uint16), 0, layout.mapped)
+    cl.enqueue_fill_buffer(queue, whole, np.array([word], np.uint16), 0, layout.mapped)
     part = whole.get_sub_region(layout.offset, layout.nbytes)
     pristine = cl.Buffer(queue.context, cl.mem_flags.READ_ONLY, layout.nbytes) if restored and host.nbytes else None
     for target in (part, pristine):
         if target is not None and host.nbytes:
             cl.enqueue_copy(queue, target, host)
-    return BandedBuffer(whole, part, layout, pristine)
+    return BandedBuffer(whole, part, layout, word, pristine)
 
 
 def violation(queue: cl.CommandQueue, argument: int, buffer: BandedBuffer) -> DeviceFault | None:
@@ -88,7 +91,7 @@ def violation(queue: cl.CommandQueue, argument: int, buffer: BandedBuffer) -> De
     before, after = np.empty(layout.offset, np.uint8), np.empty(layout.after, np.uint8)
     cl.enqueue_copy(queue, before, buffer.whole, src_offset=0)
     cl.enqueue_copy(queue, after, buffer.whole, src_offset=layout.offset + layout.nbytes)
-    return damage(argument, layout, before, after)
+    return damage(argument, layout, before, after, buffer.word)
 
 
 BATCH = 20
@@ -164,17 +167,18 @@ class OpenCLDevice(Device):
     def allocate(
         self, arguments: Sequence[KernelArgument], restored: frozenset[int], *, guard_end: bool = True
     ) -> Buffers:
-        """Copy the arguments between bands that lie on both sides, whichever `guard_end` is.
+        """Copy the arguments between bands on both sides: of no numbers, or where `guard_end` is not, of large ones.
 
         Raises:
             DeviceFault: out of memory.
         """
         record = ClArguments({}, [])
         buffers = Buffers(arguments, restored, record)
+        word = PATTERN if guard_end else secrets.choice(LOUD)
         try:
             with _faults():
                 for index, argument in enumerate(arguments):
-                    record.values.append(self._place(record, index, argument, index in restored))
+                    record.values.append(self._place(record, index, argument, word, index in restored))
                 self._queue.finish()
         except DeviceFault:
             self.free(buffers)
@@ -182,11 +186,11 @@ class OpenCLDevice(Device):
         return buffers
 
     def _place(
-        self, record: ClArguments, index: int, argument: KernelArgument, restored: bool
+        self, record: ClArguments, index: int, argument: KernelArgument, word: int, restored: bool
     ) -> cl.Buffer | np.generic:
         if not isinstance(argument, np.ndarray):
             return by_value(argument)
-        buffer = allocate(self._queue, np.ascontiguousarray(argument), self._alignment, restored=restored)
+        buffer = allocate(self._queue, np.ascontiguousarray(argument), self._alignment, word, restored=restored)
         record.arrays[index] = buffer
         return buffer.part
 

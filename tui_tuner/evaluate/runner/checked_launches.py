@@ -69,7 +69,8 @@ class KeptBuffers:
 
     @contextmanager
     def of(self, data: LaunchData, *, is_kept: bool) -> Iterator[Buffers]:
-        """Buffers whose rear (even tests, and what is timed) or front (odd tests) lies against a guard."""
+        """Buffers whose rear (even tests, and what is timed) or front (odd tests) lies against a guard; the other side
+        where inputs are no noise, so that each size has both."""
         key = data.index, data.texture
         buffers = self._kept.pop(key, None) if is_kept else None
         try:
@@ -102,7 +103,8 @@ class KeptBuffers:
 
     def _allocated(self, data: LaunchData, *, turned: bool = False) -> Buffers:
         """New buffers; those that are kept give way where there is no room beside them."""
-        guard_end = (data.index % 2 == 0 or data.index == self._timed) != turned
+        of_noise = data.index % 2 == 0 or data.index == self._timed
+        guard_end = (of_noise == (data.texture is Texture.NOISE)) != turned
         try:
             return self._device.allocate(data.arguments, self._outputs, guard_end=guard_end)
         except DeviceFault as fault:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import mmap
 import os
+import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -21,7 +22,8 @@ from tui_tuner.problem.placement import ADDRESS_BYTES, addresses_of_parts
 _PAGE = mmap.PAGESIZE
 _ALIGNMENT = 16
 _LEAST_GUARD, _MOST_GUARD = 1 << 20, 1 << 28
-_PATTERN = 0xA5
+_FILLERS = (0x7B, 0xFB)
+"""Of them large numbers of either sign are made: no sum, largest or least element hides both."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,10 +32,12 @@ class SharedArray:
 
     Attributes:
         pages: all bytes of its pages.
+        filler: what those beside the array are.
     """
 
     place: Span
     pages: np.ndarray
+    filler: int
 
     @property
     def nbytes(self) -> int:
@@ -52,11 +56,11 @@ class SharedArray:
             argument: the array's index.
         """
         start = self.place.start - self.place.first
-        before = np.flatnonzero(self.pages[:start] != _PATTERN)
+        before = np.flatnonzero(self.pages[:start] != self.filler)
         if before.size:
             stray = Stray(argument, start - int(before[-1]), is_before=True)
             return illegal(f"argument {argument + 1} was written before its start", stray)
-        behind = np.flatnonzero(self.pages[start + self.nbytes :] != _PATTERN)
+        behind = np.flatnonzero(self.pages[start + self.nbytes :] != self.filler)
         if behind.size:
             stray = Stray(argument, int(behind[0]), is_before=False)
             return illegal(f"argument {argument + 1} was written past its end", stray)
@@ -138,8 +142,8 @@ def _refuse_too_much(nbytes: int) -> None:
 
 
 def _filled(pages: np.ndarray, place: Span, values: np.ndarray) -> SharedArray:
-    array = SharedArray(place, pages[place.first : place.last])
-    array.pages[:] = _PATTERN
+    array = SharedArray(place, pages[place.first : place.last], secrets.choice(_FILLERS))
+    array.pages[:] = array.filler
     array.bytes_view()[:] = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
     return array
 
