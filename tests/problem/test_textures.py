@@ -205,6 +205,34 @@ def test_numbers_next_to_each_other_differ_in_four_bits(dtype: str) -> None:
     assert drawn(Texture.NEXT, fill="integers", high=9) is None
 
 
+@pytest.mark.parametrize(
+    ("dtype", "low", "high"), [("int64", -(2**39), 2**40), ("uint32", 5, 2**31), ("float32", 0, 2**20)]
+)
+def test_whole_numbers_differ_in_one_bit_from_one_of_them(dtype: str, low: int, high: int) -> None:
+    values = drawn(Texture.BITS, dtype=dtype, fill="integers", low=low, high=high)
+    assert values is not None
+    distinct = np.unique(values.astype(np.int64) - low).tolist()
+    assert len(distinct) > 14
+    assert any(all(bin(one ^ other).count("1") <= 1 for one in distinct) for other in distinct)
+    assert drawn(Texture.BITS, dtype=dtype, fill="integers", high=100) is None, "noise has equal ones of these"
+
+
+@pytest.mark.parametrize(("dtype", "most"), [("float32", 40), ("float64", 40), ("float16", 9), ("float8_e4m3fn", 3)])
+def test_numbers_are_moved_by_few_octaves_and_by_many(dtype: str, most: int) -> None:
+    for texture, sign in ((Texture.SMALLER, -1), (Texture.LARGER, 1)):
+        moved = []
+        for seed in range(200):
+            values = drawn(texture, seed, dtype=dtype, shape=[50])
+            assert values is not None
+            moved.append(sign * float(np.log2(np.abs(values.astype(float)).max() / 2.2)))
+        assert min(moved) < 2.5
+        assert most - 2 < max(moved) < most + 2
+    bounded = {"fill": "uniform", "dtype": dtype, "shape": [50]}
+    assert drawn(Texture.LARGER, **bounded) is None
+    assert drawn(Texture.SMALLER, **bounded) is not None
+    assert drawn(Texture.SMALLER, low=1, high=2, **bounded) is None
+
+
 def test_the_seed_decides_and_noise_stays_as_it_was() -> None:
     problem = problem_of()
     noise = make_arguments(problem, {}, 1)

@@ -19,8 +19,6 @@ LOUD = 24.0
 """Size of a large element of a normal array: the exponential of it is still far from infinite."""
 HEAD = 16
 """Elements that are alike at the beginning of an array in which few others differ, of as many as there are in half."""
-NEIGHBOURS = 16
-"""So many numbers follow each other: four bits tell them apart."""
 APART = (32, 64, 128, 256, 512, 1024)
 """How far elements are from each other that one thread has, as a rule."""
 NO_NUMBERS = 4
@@ -107,13 +105,13 @@ def mostly_equal(noise: np.ndarray, domain: Domain, random: np.random.Generator)
 
     Behind the zeros all are negative, where they may be: a maximum that is begun at zero is wrong there.
     """
-    values = filled(noise.shape, _one_of_few(domain, random, negative=True), noise.dtype)
+    values = filled(noise.shape, one_of_few(domain, random, negative=True), noise.dtype)
     flat = values.reshape(-1)
     zeros = flat.size // 2 if domain.holds_zero() else 0
     flat[:zeros] = 0
     alike = min(HEAD, flat.size // 2)
     for place in random.integers(alike, flat.size, min(SPIKES, flat.size // HEAD + 1)):
-        flat[place] = _one_of_few(domain, random, negative=place >= zeros, of=FAR)
+        flat[place] = one_of_few(domain, random, negative=place >= zeros, of=FAR)
     return values if domain.high is None else kept_below(values, domain.high)
 
 
@@ -133,7 +131,7 @@ def lone(noise: np.ndarray, domain: Domain, random: np.random.Generator) -> np.n
     values = noise.copy()
     rows = _rows(values)
     places = random.integers(min(HEAD, rows.shape[1] // 2), rows.shape[1], len(rows))
-    rows[np.arange(len(rows)), places] = _factor(noise.dtype, LARGE)
+    rows[np.arange(len(rows)), places] = factor_of(noise.dtype, LARGE)
     return values
 
 
@@ -172,18 +170,7 @@ def _rows(values: np.ndarray) -> np.ndarray:
     return values.reshape(-1, values.shape[-1] if values.ndim else 1)
 
 
-def next_to_each_other(noise: np.ndarray, domain: Domain, random: np.random.Generator) -> np.ndarray | None:
-    """A few numbers that follow each other: what orders them by fewer bits takes some for equal."""
-    if domain.is_whole or not is_floating(noise.dtype):
-        return None
-    first = np.array([_one_of_few(domain, random, negative=False)], noise.dtype)
-    bits = first.view(f"i{first.itemsize}")
-    following = (bits + np.arange(NEIGHBOURS, dtype=bits.dtype)).view(noise.dtype)
-    count = np.count_nonzero(following.astype(np.float64) < (np.inf if domain.high is None else domain.high))
-    return np.asarray(bits + random.integers(0, count, noise.shape, bits.dtype.type)).view(noise.dtype)
-
-
-def _one_of_few(domain: Domain, random: np.random.Generator, *, negative: bool, of: Sequence[float] = NEAR) -> float:
+def one_of_few(domain: Domain, random: np.random.Generator, *, negative: bool, of: Sequence[float] = NEAR) -> float:
     """One of a few values of few bits; below zero where that is wanted and the array may hold any number."""
     if domain.low is None or domain.high is None:
         value = float(random.choice(EQUAL))
@@ -296,7 +283,7 @@ def tiny(noise: np.ndarray, domain: Domain, _: np.random.Generator) -> np.ndarra
     """Noise that is nearly nothing."""
     if domain.is_whole or not (domain.is_real or domain.holds_zero()):
         return None
-    values, factor = np.empty_like(noise), _factor(noise.dtype, TINY)
+    values, factor = np.empty_like(noise), factor_of(noise.dtype, TINY)
     flat, drawn = values.reshape(-1), noise.reshape(-1)
     in_blocks(flat.size, lambda part: np.multiply(drawn[part], factor, out=flat[part]))
     return values
@@ -312,7 +299,7 @@ def large(noise: np.ndarray, domain: Domain, _: np.random.Generator) -> np.ndarr
         return _furthest(noise, domain)
     if not domain.is_real:
         return None
-    values, factor = np.empty_like(noise), _factor(noise.dtype, LARGE)
+    values, factor = np.empty_like(noise), factor_of(noise.dtype, LARGE)
     rows, drawn = (values, noise) if noise.ndim > 1 else (_in_thirds(values), _in_thirds(noise))
     if noise.ndim == 1:
         np.multiply(noise[rows.size :], factor, out=values[rows.size :])
@@ -344,7 +331,8 @@ def _in_thirds(flat: np.ndarray) -> np.ndarray:
     return flat[: flat.size // 3 * 3].reshape(3, -1)
 
 
-def _factor(dtype: np.dtype, factors: Sequence[float]) -> np.generic:
+def factor_of(dtype: np.dtype, factors: Sequence[float]) -> np.generic:
+    """The one for a type, by how large its numbers may be: of single precision, of half, of one byte."""
     most = largest(dtype)
     factor: np.generic = dtype.type(next(one for one, reach in zip(factors, _REACHES, strict=True) if most > reach))
     return factor

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from tui_tuner.problem import domains
+from tui_tuner.problem import bits, domains, magnitudes
 from tui_tuner.problem.domains import Domain
 from tui_tuner.problem.dtypes import is_floating
 from tui_tuner.problem.expressions import names_in
@@ -36,6 +36,9 @@ class Texture(StrEnum):
     CHANGED = "few elements changed"
     MOSTLY_EQUAL = "few values among equal ones"
     NEXT = "numbers next to each other"
+    BITS = "whole numbers that one bit tells apart"
+    SMALLER = "numbers some octaves smaller"
+    LARGER = "numbers some octaves larger"
     LONE = "one large element among noise"
     ORDERED = "numbers in order"
     SCALARS = "other scalars"
@@ -43,15 +46,20 @@ class Texture(StrEnum):
 
 STRUCTURED = (Texture.SPIKES, Texture.PROFILE)
 """What is checked at the timed size beside noise."""
-_TO_ACCEPT = (Texture.MOSTLY_EQUAL, Texture.NEXT, Texture.LONE, Texture.ORDERED, Texture.SCALARS)
+_TO_ACCEPT = (
+    *(Texture.MOSTLY_EQUAL, Texture.NEXT, Texture.BITS, Texture.SMALLER, Texture.LARGER),
+    *(Texture.LONE, Texture.ORDERED, Texture.SCALARS),
+)
 ALL_BUT_NOISE = tuple(one for one in Texture if one not in (Texture.NOISE, Texture.CHANGED, *_TO_ACCEPT))
 """What is checked at tests beside noise. More are drawn where a kernel is about to be accepted: few elements that are
 changed where others were in the same memory just before, at tests few values among equal ones, one large element among
-noise, numbers in order, other scalars over quiet and loud parts, and, where whole numbers are computed, others that
-only their last bits tell apart."""
+noise, numbers in order, smaller and larger ones, whole ones that one of many bits tells apart, other scalars over quiet
+and loud parts, and, where whole numbers are computed, others that only their last bits tell apart."""
 
-SCALES = (Texture.TINY, Texture.LARGE, Texture.LONE)
-"""Other magnitudes."""
+MOVED = (Texture.SMALLER, Texture.LARGER)
+"""Other magnitudes between those of noise and the smallest and largest that are tried."""
+SCALES = (Texture.TINY, Texture.LARGE, Texture.LONE, *MOVED)
+"""Other magnitudes: where the kernel as given cannot do them, the first array has them alone, drawn anew."""
 
 SPREAD = (Texture.NOISE, *STRUCTURED, Texture.CHANGED, Texture.SCALARS, *SCALES)
 """Numbers that differ by more than their last bits: where these decide, as between two that lead, it is by chance."""
@@ -171,7 +179,10 @@ _MAKERS: Mapping[Texture, Callable[[np.ndarray, Domain, np.random.Generator], np
     Texture.NAN: _nans,
     Texture.CHANGED: domains.changed,
     Texture.MOSTLY_EQUAL: domains.mostly_equal,
-    Texture.NEXT: domains.next_to_each_other,
+    Texture.NEXT: bits.next_to_each_other,
+    Texture.BITS: bits.one_bit_apart,
+    Texture.SMALLER: magnitudes.smaller,
+    Texture.LARGER: magnitudes.larger,
     Texture.LONE: domains.lone,
     Texture.ORDERED: domains.in_order,
     Texture.SCALARS: domains.profile,

@@ -26,6 +26,7 @@ from tui_tuner.evaluate.tolerance import (
 )
 from tui_tuner.evaluate.verify import LaunchData
 from tui_tuner.evaluate.verify.drafts import Draft, Drafts
+from tui_tuner.evaluate.verify.rounding import is_coarse, loses_more, nudged_arguments
 from tui_tuner.evaluate.verify.soundness import (
     ConstantByChance,
     LeftOut,
@@ -33,12 +34,10 @@ from tui_tuner.evaluate.verify.soundness import (
     refuse_unwritten,
     refuse_weak,
 )
-from tui_tuner.problem.blocks import copied
-from tui_tuner.problem.domains import nudged
-from tui_tuner.problem.dtypes import dtype_named, is_floating, spacing
+from tui_tuner.problem.dtypes import dtype_named, is_floating
 from tui_tuner.problem.expressions import evaluate
 from tui_tuner.problem.inputs import label_of
-from tui_tuner.problem.textures import SCALES, STRUCTURED, Texture
+from tui_tuner.problem.textures import MOVED, SCALES, STRUCTURED, Texture
 
 REDRAWS = 20
 """How often the data of a test are drawn at most whose small output is constant: chance must not end a session."""
@@ -198,7 +197,7 @@ class DataSets:
             data = self._judged(drawn, draft.expected(), sizes, {i: _size(texture, noise.expected[i]) for i in outputs})
             for _ in range(_AGAIN if texture is Texture.NAN else 0):  # what becomes of it may be chance
                 self._leave_out_wrong(self._run_baseline(arguments, noise.index, label), data)
-            if texture in _CANCELLING and not (self._problem.tolerance.is_declared or self._own.is_exact):
+            if self._is_made_of_rounding(data, outputs):
                 data = self._widened(data, noise)
         except ProblemError as error:
             raise LeftOut(error.message) from None
@@ -212,18 +211,21 @@ class DataSets:
         self._leave_out_wrong(outputs, data)
         return data
 
+    def _is_made_of_rounding(self, data: LaunchData, outputs: Mapping[int, np.ndarray]) -> bool:
+        """Whether outputs may be what numbers leave of each other, by how they are or as the kernel as given errs."""
+        if self._problem.tolerance.is_declared or self._own.is_exact:
+            return False
+        if data.texture not in MOVED:
+            return data.texture in _CANCELLING
+        return not data.is_certain or loses_more(outputs, data.expected, self._own.of(Texture.NOISE).relative)
+
     def _widened(self, data: LaunchData, noise: LaunchData) -> LaunchData:
         """Allowing as much as outputs move where inputs are off by a unit in the last place, as far as 1 %.
 
         What is left of equal numbers is rounding. Raises `LeftOut` where it makes another result. A unit of few bits
         moves right results as far: a reference is given one of single precision, else it tells what moves much further.
         """
-        arguments, unit = list(data.arguments), 0.0
-        for i, one in enumerate(data.arguments):
-            if isinstance(one, np.ndarray) and is_floating(one.dtype):
-                is_refined = data.is_certain and _is_coarse(spacing(one.dtype))
-                held = copied(one, np.dtype(np.float32)) if is_refined else one
-                arguments[i], unit = nudged(held), max(unit, spacing(held.dtype))
+        arguments, unit = nudged_arguments(data.arguments, refined=data.is_certain)
         by_name = self._drafts.asked(data.index, arguments) if data.is_certain else None
         moved = self._run_baseline(arguments, data.index, data.label) if by_name is None else self._numbered(by_name)
         bounds = dict(data.bounds)
@@ -232,9 +234,9 @@ class DataSets:
                 away = np.abs(moved[i] - expected)
                 size = max(magnitude(expected), magnitude(noise.expected[i]))
                 allowed = MARGIN * float(away.max(initial=0.0, where=np.isfinite(away)))
-                if allowed > size * (MARGIN**2 * unit if _is_coarse(unit) else FLOOR_CAP):
+                if allowed > size * (MARGIN**2 * unit if is_coarse(unit) else FLOOR_CAP):
                     raise LeftOut(f"{self._problem.arguments[i].name} is made of rounding")
-                if not _is_coarse(unit):
+                if not is_coarse(unit):
                     bounds[i] = replace(bounds[i], absolute=max(bounds[i].absolute, allowed))
         return replace(data, bounds=bounds)
 
@@ -321,10 +323,6 @@ class DataSets:
         if work is None or not work.flops:
             return 1024.0
         return float(evaluate(work.flops, sizes)) / max(1, expected.size)
-
-
-def _is_coarse(unit: float) -> bool:
-    return MARGIN * unit > FLOOR_CAP
 
 
 SizeOf = Callable[[np.ndarray], float]

@@ -24,7 +24,7 @@ from tui_tuner.problem.dtypes import dtype_named, is_floating
 from tui_tuner.problem.expressions import evaluate
 from tui_tuner.problem.inputs import array_bytes, call_reference, fill_of, make_arguments
 from tui_tuner.problem.model import Problem, Test
-from tui_tuner.problem.textures import ALL_BUT_NOISE, STRUCTURED, Texture, occurring, textured
+from tui_tuner.problem.textures import ALL_BUT_NOISE, MOVED, STRUCTURED, Texture, occurring, textured
 from tui_tuner.processes.limits import usable_memory
 
 QUICK_REFERENCE_S, PATIENT_REFERENCE_S = 1.0, 60.0
@@ -163,7 +163,7 @@ class Drafts:
         others = [texture for texture in checked if texture is not Texture.NOISE]
         also = [Texture.CHANGED]
         if index < len(self.problem.tests):
-            also = [Texture.MOSTLY_EQUAL, Texture.LONE, Texture.ORDERED, Texture.SCALARS]
+            also = [Texture.MOSTLY_EQUAL, Texture.LONE, Texture.ORDERED, Texture.SCALARS, *MOVED, Texture.BITS]
             also += [Texture.NEXT] if self._orders else []
         return self.announce(index, [secrets.choice(others), *also] if others else [])
 

@@ -1,0 +1,39 @@
+"""Inputs that are off by rounding, and whether outputs lose more by theirs than those of noise do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from tui_tuner.evaluate.devices.base import KernelArgument
+from tui_tuner.evaluate.tolerance import FLOOR_CAP, MARGIN, own_error
+from tui_tuner.problem.blocks import copied
+from tui_tuner.problem.domains import nudged
+from tui_tuner.problem.dtypes import is_floating, spacing
+
+
+def is_coarse(unit: float) -> bool:
+    """Whether a unit in the last place is so large that a few of them are more than any bound allows."""
+    return MARGIN * unit > FLOOR_CAP
+
+
+def nudged_arguments(arguments: Sequence[KernelArgument], *, refined: bool) -> tuple[list[KernelArgument], float]:
+    """The arguments, floating-point arrays off by a unit in the last place, and the largest unit.
+
+    Args:
+        refined: whether those of few bits are off by one of single precision.
+    """
+    changed, unit = list(arguments), 0.0
+    for i, one in enumerate(arguments):
+        if isinstance(one, np.ndarray) and is_floating(one.dtype):
+            held = copied(one, np.dtype(np.float32)) if refined and is_coarse(spacing(one.dtype)) else one
+            changed[i], unit = nudged(held), max(unit, spacing(held.dtype))
+    return changed, unit
+
+
+def loses_more(outputs: Mapping[int, np.ndarray], expected: Mapping[int, np.ndarray], of_noise: float) -> bool:
+    """Whether the kernel as given errs much more than it does at noise, by so large a share of an output there."""
+    floating = [i for i, output in outputs.items() if is_floating(output.dtype)]
+    least = {i: max(of_noise, spacing(outputs[i].dtype)) for i in floating}
+    return any(own_error(outputs[i], expected[i]).relative > MARGIN * least[i] for i in floating)
