@@ -46,6 +46,16 @@ class KeepsNowAndThen(KeepsByContent):
     turns = (True, False, True)
 
 
+class KeepsBeyondALoad(KeepsByContent):
+    """What it keeps outlives a load, as on the heap of a device or in shared memory, which nobody clears."""
+
+    everywhere: ClassVar[dict[bytes, int]] = {}
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept = self.everywhere
+
+
 class KeepsForAMoment(NumpyDevice):
     """A CPU on which `kept` takes a tenth of the time in what is launched right behind a launch of its own."""
 
@@ -123,7 +133,9 @@ def on_a_cpu(tmp_path: Path, **kernels: Kernel | type[Kernel]) -> Workbench:
     return workbench
 
 
-@pytest.mark.parametrize("kept", [KeepsByContent, KeepsInTheEnd, KeepsNowAndThen, KeepsOnABusyMachine])
+@pytest.mark.parametrize(
+    "kept", [KeepsByContent, KeepsInTheEnd, KeepsNowAndThen, KeepsBeyondALoad, KeepsOnABusyMachine]
+)
 def test_what_is_fast_only_on_inputs_that_it_has_seen_is_not_accepted(
     tmp_path: Path, kept: type[KeepsByContent]
 ) -> None:

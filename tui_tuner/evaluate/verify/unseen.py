@@ -2,8 +2,9 @@
 
 All timed launches have the same inputs, and a kernel may keep what it computed of them: right results, found again by a
 checksum of all that they were made from, in less time than computing them takes. A module that was loaded afresh has
-kept nothing, whatever a kernel counts or throws dice for before it makes use of what it keeps. What it kept of the
-launch before, by an address or as there are no inputs to tell launches apart, is looked at there as well.
+kept nothing, whatever a kernel counts or throws dice for before it makes use of what it keeps. The heap and the shared
+memory of a device outlive a load: what is kept there is of no use, since few elements are others in each launch. What
+it kept of the launch before, by an address or as there are no inputs to tell launches apart, is looked at there too.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from tui_tuner.format import time_unit, time_words
 from tui_tuner.problem.candidate import Geometry
 from tui_tuner.problem.inputs import make_arguments
 from tui_tuner.problem.model import Problem
+from tui_tuner.problem.textures import Texture, textured
 
 LEAD, CPU_LEAD = 1, 4
 """How many more turns than not must find it as fast on such inputs: times of a CPU scatter, and scatter for seconds."""
@@ -116,7 +118,9 @@ class Unseen:
         seen: Seen,
         smaller: tuple[Buffers, Geometry] | None,
     ) -> DeviceFault | None:
-        """Time the kernel on the same inputs in loads that have seen others only, in turns with the one that was timed.
+        """Time the kernel in loads that have seen other inputs only, in turns with the one that was timed.
+
+        They have the same inputs but for few elements, as far as these vary: memory of the device may outlive a load.
 
         Args:
             smaller: memory of a launch at another size, with its geometry, where there is one.
@@ -136,8 +140,13 @@ class Unseen:
                     buffers = self._seen_others(fresh, seen, smaller)
                     if buffers is None:
                         return None
+                    changed = textured(self._problem, seen.data.arguments, Texture.CHANGED, secrets.randbits(63))
+                    if changed is not None:
+                        first.note(*self._once(fresh, self._device.rewrite(buffers, changed)))
                     buffers = self._device.rewrite(buffers, seen.data.arguments)
-                    first.note(*self._once(fresh, buffers))
+                    on_the_same = self._once(fresh, buffers)
+                    if changed is None:
+                        first.note(*on_the_same)
                     seen.check(buffers)
             for _ in range(AGAIN):
                 same = [value.view() if isinstance(value, np.ndarray) else value for value in seen.data.arguments]
