@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from tui_tuner.evaluate.devices.base import KernelArgument
 from tui_tuner.evaluate.devices.faults import of_another
 from tui_tuner.evaluate.tolerance import wrong_elements
 from tui_tuner.evaluate.verify import LaunchData
 from tui_tuner.evaluate.verify.datasets import DataSets, RunBaseline
 from tui_tuner.evaluate.verify.drafts import Drafts
-from tui_tuner.problem.domains import nudged
-from tui_tuner.problem.dtypes import is_floating
+from tui_tuner.evaluate.verify.rounding import nudged_arguments
 from tui_tuner.problem.textures import SPREAD, Texture
 
 MOST_EXCUSES = 4
@@ -93,7 +91,8 @@ class Doubts:
             return False
         moved = {i: np.zeros(there.shape, bool) for i, there in wrong.items()}
         for is_mirrored in (False, True):  # of two that lead, one is ahead in either
-            now = _OF_GIVEN(self._run_baseline)(_nudged(data.arguments, is_mirrored), data.index, data.label)
+            inputs, _ = nudged_arguments(data.arguments, is_mirrored=is_mirrored)
+            now = _OF_GIVEN(self._run_baseline)(inputs, data.index, data.label)
             for i in moved:
                 moved[i] |= wrong_elements(now[i], data.expected[i], data.bounds[i])
         return not any((wrong[i] & ~there).any() or _are_many(there) for i, there in moved.items())
@@ -101,9 +100,3 @@ class Doubts:
 
 def _are_many(there: np.ndarray) -> bool:
     return bool(np.count_nonzero(there) > UNSTEADY * there.size)
-
-
-def _nudged(arguments: Sequence[KernelArgument], is_mirrored: bool) -> list[KernelArgument]:
-    return [
-        nudged(one, is_mirrored) if isinstance(one, np.ndarray) and is_floating(one.dtype) else one for one in arguments
-    ]
