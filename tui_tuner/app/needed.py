@@ -265,7 +265,7 @@ def _of_constant(name: str, problem: Problem) -> str:
     kernel = _kernel_of(problem)
     if any(one.name == name for one in kernel.parameters) and not _names(name, kernel.body):
         return f"its text does not name '{name}' between its braces, so what it computes is written nowhere"
-    if not lines:
+    if len(_set_to_numbers(name, kernel)) < max(1, times_written(name, kernel)):
         return f"fill, low and high say what inputs hold: with these '{name}' holds one value, or what it held before"
     return (
         f"'{name}' is a flag ({', '.join(lines)}) that holds one value once the kernel has run, whatever it computes: "

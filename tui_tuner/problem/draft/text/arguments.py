@@ -27,6 +27,7 @@ from tui_tuner.problem.draft.kernel.guesses import (
 from tui_tuner.problem.draft.kernel.offsets import arrays_of_offsets, divided_by, extent_of_parts
 from tui_tuner.problem.draft.kernel.order import said_where
 from tui_tuner.problem.draft.kernel.reach import places_said
+from tui_tuner.problem.draft.kernel.searched import searched_by_halves, sought_in
 from tui_tuner.problem.draft.kernel.shared_arrays import shared_elements
 from tui_tuner.problem.draft.kernel.usual_numbers import is_divided_by, usual_fraction
 from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL
@@ -36,6 +37,7 @@ from tui_tuner.problem.dtypes import dtype_named, is_floating
 from tui_tuner.problem.signature import KernelParameter
 
 _OF_USUAL = "  # as the host makes it of usual sizes: check"
+_SOUGHT = "  # a guess, for the kernel looks for it among so many: check"
 _POSITIVE = "  # between 0 and 1, since negative numbers gave what is no number"
 
 
@@ -127,11 +129,17 @@ def _said_of_output(parameter: KernelParameter, draft: Draft) -> str:
 
 def _input(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
     """The fill of an input, where another than the usual one suits it."""
-    if parameter.name in draft.launch.drawn:
+    if parameter.name in searched_by_halves(draft.signature):
+        yield 'fill = "arange"  # a guess, for the kernel searches it by halves: check'
+    elif parameter.name in draft.launch.drawn:
         yield 'fill = "integers"'
         yield _drawn(parameter, draft)
     elif (proposed := draft.facts.fills.get(parameter.name)) is not None:
         yield from proposed.lines()
+    elif (searched := sought_in(draft.signature).get(parameter.name)) is not None:
+        extents, _ = _shape(next(one for one in draft.signature.parameters if one.name == searched), draft)
+        yield f'fill = "{"integers" if _fill(parameter, draft) == "integers" else "uniform"}"'
+        yield f"high = {json.dumps(' * '.join(as_factor(one, extents[1:]) for one in extents))}{_SOUGHT}"
     elif parameter.name in arrays_of_offsets(draft.signature):
         yield from _offsets(parameter, draft)
     elif parameter.name in said_where(draft.signature):
