@@ -309,3 +309,21 @@ def test_where_a_toy_reads_by_numbers_that_it_lists_is_as_far_as_its_array_goes(
     problem, text = drafted(tmp_path, GATHERED.replace("MANY", many))
     assert (problem.arguments[0].low, problem.arguments[0].high) == (0, high)
     assert ("it says where the kernel reads: check" in text) is (high == "n")
+
+
+SHARED_OUT = """
+__global__ void k(const float *from, float *to, int n)
+{
+    float sum = 0;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) sum += from[i];
+    atomicAdd(&to[blockIdx.x], sum);
+}
+void run(const float *from, float *to, int n, int blocks) { k<<<blocks, 256>>>(from, to, n); }
+"""
+
+
+def test_blocks_whose_threads_go_through_all_elements_are_fewer_than_these(tmp_path):
+    problem, text = drafted(tmp_path, SHARED_OUT)
+    assert (problem.launch.problem_size, problem.launch.grid_div_x) == (["blocks"], ["1"])
+    assert problem.sizes == {"n": 2**20, "blocks": 1024}
+    assert "blocks = 1024  # a guess: check" in text

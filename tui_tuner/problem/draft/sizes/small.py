@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterator
 
 from tui_tuner.problem.draft.drafted_launch import DraftedLaunch
-from tui_tuner.problem.draft.kernel.guesses import size_names
+from tui_tuner.problem.draft.kernel.guesses import AXES, size_names
 from tui_tuner.problem.signature import KernelSignature
 
 _FILTER, _STEP = 9, 1
@@ -14,6 +14,8 @@ _FILTER, _STEP = 9, 1
 _EXPONENT = 10
 _COLOURS, _CHOSEN, _TOGETHER = 3, 8, 16
 """What is taken for the colours of a pixel, for how many are the largest or the nearest, or share a number."""
+_BLOCKS = 1024
+"""What is taken for a count of blocks whose threads share all elements, however many these are."""
 _STATED = 1024
 """What the text says that a size is no larger than is what is taken for it up to here."""
 _OF_A_FILTER = r"(?:width|height|depth|rows?|cols?|columns?|size|dim|length|len|w|h)"
@@ -49,6 +51,7 @@ def few_of(launch: DraftedLaunch, signature: KernelSignature, names: Collection[
     found |= {one: _FILTER // 2 for one in names if re.search(rf"\bfor\s*\([^;]*=\s*-\s*{one}\s*;", signature.body)}
     chosen = (one for one in names if one in ("k", "K") and one not in found and _is_few(one, launch, signature))
     found |= dict.fromkeys(chosen, _CHOSEN)
+    found |= dict.fromkeys((one for one in names if _counts_blocks_that_share(one, launch, signature)), _BLOCKS)
     together = (one for one in names if one not in found and _divides_places(one, launch, signature))
     found |= dict.fromkeys(together, _TOGETHER)
     divided = " ".join(_counted(launch))
@@ -77,6 +80,14 @@ def _divides_places(name: str, launch: DraftedLaunch, signature: KernelSignature
         and re.search(reaches, signature.body) is None
         and re.search(rf"\b{name}\b", extents) is None
     )
+
+
+def _counts_blocks_that_share(name: str, launch: DraftedLaunch, signature: KernelSignature) -> bool:
+    """Whether it says how many blocks there are along an axis, which the kernel asks for, and nothing else."""
+    axes = zip(AXES, launch.problem_size, strict=False)
+    counted = [axis for axis, text in axes if text == name and launch.keys.get(f"grid_div_{axis}") == ["1"]]
+    asked = rf"\bgridDim\s*\.\s*(?:{'|'.join(counted) or '(?!)'})\b"
+    return name not in launch.values.values() and re.search(asked, signature.body) is not None
 
 
 def is_each_with_all(name: str, launch: DraftedLaunch, signature: KernelSignature) -> bool:
