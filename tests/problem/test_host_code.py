@@ -491,3 +491,28 @@ def test_headers_above_that_headers_include_give_their_directory(tmp_path: Path)
     ):
         included = "".join(f'#include "{name}"\n' for name in names)
         assert header_directories(UP.replace('#include "../real.h"\n', included), file) == expected
+
+
+def test_functions_that_a_macro_has_built_for_types_are_left_out_with_their_templates(tmp_path):
+    source = """\
+template <typename T> __global__ void scale(T *out, const T *in, int n) { out[threadIdx.x] = in[n - 1]; }
+template <typename T> void launch(T *out, const T *in, int n, cudaStream_t stream)
+{
+    scale<T><<<1, n, 0, stream>>>(out, in, n);
+}
+#define BUILT_FOR(T)                             \\
+    template void launch<T>(T * out, const T *in, \\
+                            int n, cudaStream_t stream)
+#define BUILT_TOO(T) template void launch<T>(T *, const T *, int, cudaStream_t);
+#define OF_THE_DEVICE(T) __device__ T twice(T v) { return v + v; }
+BUILT_FOR(float);
+BUILT_TOO(double)
+BUILT_TOO(
+    __half)
+OF_THE_DEVICE(float)
+"""
+    left = device_code(source)
+    assert len(left) == len(source)
+    assert [one for one in left.splitlines() if re.match(r"\s*[A-Z_]+\(|\s+__half", one)] == ["OF_THE_DEVICE(float)"]
+    assert "__global__ void scale" in left
+    assert "launch<T>(T *out" not in left

@@ -84,6 +84,7 @@ def device_code(source: str, directories: tuple[Path, ...] = (), kernel: str = "
     if not has_host_code(code):
         return source
     source = _blanked(source, _host_parts(code))
+    source = _blanked(source, _instances_by_macros(code))
     source = _blanked(source, _unnamed_classes(code_only(source)))
     left = code_only(source)
     source = _blanked(source, _aliases_of(_classes_of(code) - _classes_of(left), left))
@@ -129,6 +130,15 @@ def _aliases_of(left_out: Collection[str], code: str) -> Iterator[tuple[int, int
     named = "|".join(map(re.escape, left_out)) or "(?!)"
     head = r"(?:template\s*<[^{}()<>]*>\s*)?\b(?:using\s+\w+\s*=|typedef\b)"
     for one in re.finditer(rf"{head}[^;{{}}]*\b(?:{named})\b[^;{{}}]*;", code):
+        yield one.span()
+
+
+def _instances_by_macros(code: str) -> Iterator[tuple[int, int]]:
+    """Where lines begin and end whose macro has a function of a template built for the types that it is given."""
+    bodies = {one[1]: one[0].replace("\\", " ").partition(")")[2] for one in _MACRO.finditer(code)}
+    names = "|".join(name for name, body in bodies.items() if _INSTANCE.match(body)) or "(?!)"
+    line = re.compile(rf"^[ \t]*(?:{names})[ \t]*\([^;{{}}]*?\)[ \t]*;?[ \t]*$", re.MULTILINE)
+    for one in line.finditer(DIRECTIVE.sub(lambda directive: spaces(directive.group()), code)):
         yield one.span()
 
 
