@@ -263,6 +263,7 @@ class ReplayBackend:
         self.name = f"replay:{path.absolute().name}"
         self._file = journal_of(path)
         self._left = read_replies(self._file)
+        self._purposes = sorted({recorded.request.purpose for recorded in self._left})
 
     def leave_out(self, given: Iterable[AnsweredRequest]) -> None:
         """Give no reply again that a session had before it was resumed."""
@@ -294,13 +295,18 @@ class ReplayBackend:
         exact = [recorded for recorded in self._left if recorded.request.is_for(request)]
         same_purpose = [recorded for recorded in self._left if recorded.request.purpose == request.purpose]
         if not same_purpose:
-            raise ModelError(
-                f"the recording has no reply left for '{request.purpose}': {self._file}",
-                hint="record a longer session, or choose a model with --llm",
-            )
+            raise self._nothing_for(request.purpose)
         found = (exact or same_purpose)[0]
         self._left.remove(found)
         return found
+
+    def _nothing_for(self, purpose: str) -> ModelError:
+        others = f"its replies are for {', '.join(self._purposes)}: take the strategy that asks for these"
+        way_out = others if self._purposes and purpose not in self._purposes else "record a longer session"
+        return ModelError(
+            f"the recording has no reply left for '{purpose}': {self._file}",
+            hint=f"{way_out}, or choose a model with --llm",
+        )
 
 
 def _is_same(recorded: AnsweredRequest, given: AnsweredRequest) -> bool:
