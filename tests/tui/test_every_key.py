@@ -57,6 +57,8 @@ kernel.line 1                j
 kernel.line -1               k
 kernel.end -1                g
 kernel.end 1                 G
+kernel.base                  b
+kernel.split                 vertical_line
 kernel.break_lines           W
 kernel.seek                  slash ctrl+f
 kernel.seek_on 1             n
@@ -83,8 +85,6 @@ kernel.half 1                ctrl+d
 kernel.half -1               ctrl+u
 kernel.bracket 1             right_square_bracket
 kernel.bracket -1            left_square_bracket
-kernel.base                  b
-kernel.split                 vertical_line
 """
 SCROLLED = """
 focused.scroll_down          down

@@ -260,3 +260,15 @@ async def test_what_awaited_the_user_when_the_driver_was_lost_can_still_be_read(
         await settled(pilot)
         assert subtitle(pilot).endswith("not answered: Vectorised loads")
         assert str(diff(pilot).query_one(Static).render()).count(" + ") > 3
+
+
+async def test_a_key_that_is_about_the_diff_goes_to_it_from_another_view(started: Started) -> None:
+    async with started(far()) as pilot:
+        kernel = pilot.app.screen.query_one(KernelPane)
+        for key, split in (("b", False), ("vertical_line", True), ("vertical_line", True)):
+            kernel.view = "source"
+            await settled(pilot)
+            await pilot.press(key)
+            await settled(pilot)
+            assert kernel.view == "diff"
+            assert (" │ " in str(diff(pilot).query_one(Static).content)) == split

@@ -249,10 +249,10 @@ beside it; `{review}` shows all panes, and it again, `{facts}` goes there and ba
     # --- keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """The second key of two acts after the first one only, and what is about a diff while one is shown."""
+        """The second key of two acts after the first one only, and the first one while a diff is shown."""
         if action == "hunk":
             return self._bracket != 0
-        return self.view == "diff" if action in ("bracket", "base", "split") else True
+        return self.view == "diff" if action == "bracket" else True
 
     def on_key(self, event: Key) -> None:
         """Forget the first key of two, unless the second one follows."""
@@ -287,14 +287,18 @@ beside it; `{review}` shows all panes, and it again, `{facts}` goes there and ba
             (shown.scroll_home if direction < 0 else shown.scroll_end)(animate=False)
 
     def action_base(self) -> None:
-        """Compare with the next of the bases."""
+        """Compare with the next of the bases; from another view go to the diff."""
+        if self.view != "diff":
+            self.view = "diff"
+            return
         self.base = (bases := [*BASES])[(bases.index(self.base) + 1) % len(bases)]
         self._draw()
         self._write_subtitle()
 
     def action_split(self) -> None:
-        """Side by side, or one under the other."""
-        self.diff.show_split(not self.diff.split)
+        """Side by side, or one under the other; from another view go to the diff, side by side."""
+        self.diff.show_split(self.view != "diff" or not self.diff.split)
+        self.view = "diff"
 
     def action_break_lines(self) -> None:
         """Break lines at the edge, or let them go on beyond it."""
