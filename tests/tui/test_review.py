@@ -262,6 +262,32 @@ async def test_what_awaited_the_user_when_the_driver_was_lost_can_still_be_read(
         assert str(diff(pilot).query_one(Static).render()).count(" + ") > 3
 
 
+async def test_a_diff_that_is_drawn_anew_stays_at_its_place_and_its_change(started: Started) -> None:
+    async with started(far(), size=(100, 24)) as pilot:
+        view = diff(pilot)
+        await pilot.press("vertical_line", *["right_square_bracket", "c"] * 3)
+        await settled(pilot)
+        above = view._picture.hunks[2][0] - round(view.scroll_offset.y)
+        assert view.scroll_offset.y > 5
+        for _ in range(2):
+            await pilot.press("vertical_line")
+            await settled(pilot)
+            assert view._picture.hunks[2][0] - round(view.scroll_offset.y) == above
+        await pilot.resize_terminal(140, 24)
+        await settled(pilot)
+        assert subtitle(pilot).startswith("hunk 3/3")
+        assert view.scroll_offset.y > 5
+
+
+def test_a_line_is_found_again_in_a_picture_that_needs_more_lines_for_a_change() -> None:
+    old, new = "".join(f"{n}\n" for n in range(9)), "".join(f"{n if n != 4 else 'x' * 60}\n" for n in range(9))
+    one, two = diff_picture(old, new, "cuda"), diff_picture(old, new, "cuda", columns=40)
+    (first, last), (begins, ends) = one.hunks[0], two.hunks[0]
+    assert [one.line_in(two, line) for line in (0, first, last + 1)] == [0, begins, ends + 1]
+    assert [two.line_in(one, line) for line in (0, begins, ends + 1, ends + 3)] == [0, first, last + 1, last + 3]
+    assert one.line_in(one, last) == last
+
+
 async def test_a_key_that_is_about_the_diff_goes_to_it_from_another_view(started: Started) -> None:
     async with started(far()) as pilot:
         kernel = pilot.app.screen.query_one(KernelPane)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -123,6 +124,10 @@ def row_groups(rows: Sequence[DiffRow]) -> Iterator[list[DiffRow]]:
         yield change
 
 
+_BEYOND = 1_000_000
+"""More lines than any source has."""
+
+
 class DiffPicture(NamedTuple):
     """A diff as it is drawn.
 
@@ -144,6 +149,19 @@ class DiffPicture(NamedTuple):
         """The lines that contain some words, in whatever case."""
         wanted = words.lower()
         return [number for number, line in enumerate(self.content.plain.split("\n")) if wanted in line.lower()]
+
+    def line_in(self, other: DiffPicture, line: int) -> int:
+        """Where a line stands in another picture of the same diff, which may need more or fewer lines for a change."""
+        here, there = self._marks, other._marks
+        last = max(0, bisect_right(here, line) - 1)
+        (start, end), (to, until) = here[last : last + 2], there[last : last + 2]
+        return min(until, to + round((line - start) * (until - to) / max(1, end - start)))
+
+    @property
+    def _marks(self) -> list[int]:
+        """Lines that all pictures of a diff have, in order: where changes begin and end, and far beyond the last."""
+        changes = [mark for first, last in self.hunks for mark in (first, last + 1)]
+        return [0, *changes, max(changes, default=0) + _BEYOND]
 
 
 class _Painter:

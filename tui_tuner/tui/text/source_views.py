@@ -121,6 +121,7 @@ class DiffView(ScrollableContainer, can_focus=True):
         self._drawn_for = 0
         self._shown: tuple[str, str, str] | None = None
         self._picture = DiffPicture(Content())
+        self._pictured: tuple[str, str, str] | None = None  # the sources of the picture
         self._sought = ""
 
     def compose(self) -> ComposeResult:
@@ -214,10 +215,16 @@ class DiffView(ScrollableContainer, can_focus=True):
             content = content.highlight_regex(re.compile(re.escape(self._sought), re.IGNORECASE), style="reverse")
         self._text.update(content)
 
-    def _take(self, picture: DiffPicture) -> None:
-        self._picture, self.hunk, self._text.ends = picture, None, picture.ends
+    def _take(self, picture: DiffPicture, pictured: tuple[str, str, str] | None = None) -> None:
+        """Show a picture: of the same sources at the same place and change, of others from their start."""
+        line = 0
+        if pictured is None or pictured != self._pictured:
+            self.hunk = None
+        else:
+            line = self._picture.line_in(picture, round(self.scroll_offset.y))
+        self._picture, self._pictured, self._text.ends = picture, pictured, picture.ends
         self._paint()
-        self.scroll_home(animate=False)
+        self.scroll_to(x=0, y=line, animate=False)
         self.post_message(self.Moved())
 
     @work(exclusive=True, exit_on_error=False, group="diff", description="diff of two kernels")
@@ -225,4 +232,4 @@ class DiffView(ScrollableContainer, can_focus=True):
         self, old: str, new: str, language: str, *, tinted: bool, columns: int | None, broken_at: int | None
     ) -> None:
         drawn = asyncio.to_thread(diff_picture, old, new, language, tinted=tinted, columns=columns, broken_at=broken_at)
-        self._take(await drawn)
+        self._take(await drawn, (old, new, language))
