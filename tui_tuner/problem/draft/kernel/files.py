@@ -7,8 +7,8 @@ from pathlib import Path
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.draft.kernel.device_words import local_headers
-from tui_tuner.problem.draft.kernel.guesses import work_of
 from tui_tuner.problem.draft.kernel.misplaced import refuse_text
+from tui_tuner.problem.draft.kernel.work import work_of
 from tui_tuner.problem.languages import LANGUAGES
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import find_kernels

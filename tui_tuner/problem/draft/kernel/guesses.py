@@ -67,9 +67,16 @@ def outputs(signature: KernelSignature) -> dict[str, bool]:
     arrays = [p.name for p in signature.parameters if p.is_array and not p.const]
     writable = [name for name in arrays if not counts_blocks(name, signature)]
     counted = {name: _writes(name, signature.body) for name in writable}
-    written = [name for name in writable if sum(counted[name])] or writable
+    written = [name for name in writable if sum(counted[name])]
+    written = written or [name for name in writable if not _is_read_alone(name, signature.body)] or writable
     mentions = {name: _mentions(name, signature.body) for name in written}
     return {name: bool(sum(counted[name])) and mentions[name] > counted[name][0] for name in written}
+
+
+def _is_read_alone(name: str, body: str) -> bool:
+    """Whether all that a text says of an array is elements that it calculates with, none of them passed on."""
+    calculated = rf"(?:(?<![=!<>])=|[+\-/%<>?:\[]|\w\s*\*|\breturn\b)\s*{_element(name)}(?!\s*(?:\[|[-+*/%&|^]?=(?!=)))"
+    return 0 < len(re.findall(calculated, body)) == _named(name, body)
 
 
 def _mentions(name: str, body: str) -> int:
@@ -230,14 +237,3 @@ def most_threads(signature: KernelSignature) -> int:
     """Threads of a block at most."""
     first = (signature.launch_bounds or "").split(",")[0].strip()
     return min(1024, int(first)) if first.isdecimal() and int(first) else 1024
-
-
-def loops_of(signature: KernelSignature) -> int:
-    """How many loops a kernel has, within each other or not, but for those over the threads of the grid."""
-    over_grid = r"\bfor\s*\([^;]*;[^;]*;[^;)]*\+=[^;)]*\bgridDim\b"
-    return len(re.findall(r"\b(?:for|while)\b", signature.body)) - len(re.findall(over_grid, signature.body))
-
-
-def work_of(signature: KernelSignature) -> int:
-    """How much a kernel seems to do: loops first, then what it says."""
-    return 1000 * loops_of(signature) + len(re.findall(r"\w+", signature.body))
