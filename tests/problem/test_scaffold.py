@@ -164,6 +164,11 @@ def test_a_kernel_that_cannot_be_tuned_is_refused_with_the_reason(tmp_path, sour
             "image[y * width + x] for tex2D() and image[i] for tex1Dfetch()",
         ),
         (
+            '#include "nowhere.h"\n__global__ void k(float *a, const Batch b) { a[0] = b.from[b.count - 1]; }',
+            "is of type const Batch, passed by value, whose members no file here declares",
+            "take from, count as scalars and arrays in its place; or put the header that declares it beside the kernel",
+        ),
+        (
             "template <typename F> __global__ void k(float *a, F f) { a[0] = f(a[1]); }",
             "passed by value",
             "leave 'f' out and begin the body with: TYPE f;, with its type as the host has it for TYPE; "
@@ -267,6 +272,18 @@ def test_an_array_that_a_pointer_only_reads_is_no_output(tmp_path):
     )
     kernel.with_suffix(".toml").write_text(scaffold(kernel, None))
     assert [one.name for one in load_problem(kernel).arguments if one.output] == ["out"]
+
+
+def test_an_array_of_which_the_text_only_reads_elements_is_no_output(tmp_path):
+    kernel = tmp_path / "gather.cu"
+    kernel.write_text(
+        "__device__ void move(float *to, float *from) { *to = *from; }\n"
+        "__global__ void gather(float *to, float *from, int *which, int *shift, int n) {"
+        " int row = which[blockIdx.x * n + blockIdx.y]; int by = 2 * shift[row] + 1;"
+        " move(to + row * n + threadIdx.x, from + by * n + threadIdx.x); }\n"
+    )
+    kernel.with_suffix(".toml").write_text(scaffold(kernel, None))
+    assert [one.name for one in load_problem(kernel).arguments if one.output] == ["to", "from"]
 
 
 def test_an_array_that_is_written_through_a_pointer_to_its_element_is_an_output(tmp_path):

@@ -106,16 +106,17 @@ def _why_no_structure(parameter: KernelParameter, signature: KernelSignature, co
         )
         return f"is of type {parameter.type_text}, passed by value", there
     found = fields_of(parameter.type_text, code, "cuda")
+    used = _members_used(name, signature)
+    members = ", ".join(used) or "its members"
+    there = f"take {members} as scalars and arrays in its place"
+    if found is None and used and parameter.members is None and parameter.dtype is None and not parameter.pointer:
+        reason = f"is of type {parameter.type_text}, passed by value, whose members no file here declares"
+        return reason, f"{there}; or put the header that declares it beside the kernel"
     if parameter.pointer and parameter.members is None and isinstance(found, tuple):
         pointer = next((one.name for one in found if one.pointee), "")
         found = Unknown(pointer, "is a pointer", holds_pointer=True) if pointer else None
     if not isinstance(found, Unknown):
         return None
-    used = list(
-        dict.fromkeys(re.findall(rf"\b{re.escape(name)}\s*(?:\[[^\]]*\]\s*)?(?:\.|->)\s*(\w+)", signature.body))
-    )
-    members = ", ".join(used) or "its members"
-    there = f"take {members} as scalars and arrays in its place"
     if found.holds_pointer and "list of pointers" in found.reason:
         there = f"have fewer of them in it, or its extent as a number; else {there}"
         return f"is of type {parameter.type_text}, passed by value: {found.words()}", there
@@ -130,6 +131,12 @@ def _why_no_structure(parameter: KernelParameter, signature: KernelSignature, co
             there = f"leave '{name}' out, and {instead}"
             return f"is of type {parameter.type_text}, passed by value: {found.words()}, {reason}", there
     return f"is of type {parameter.type_text}, passed by value: {found.words()}", there
+
+
+def _members_used(name: str, signature: KernelSignature) -> list[str]:
+    """The members of a structure that the kernel's text names, each once."""
+    found = re.findall(rf"\b{re.escape(name or '?')}\s*(?:\[[^\]]*\]\s*)?(?:\.|->)\s*(\w+)", signature.body)
+    return list(dict.fromkeys(found))
 
 
 def _lines_with(name: str, signature: KernelSignature, code: str) -> str:
