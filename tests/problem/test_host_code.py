@@ -516,3 +516,24 @@ OF_THE_DEVICE(float)
     assert [one for one in left.splitlines() if re.match(r"\s*[A-Z_]+\(|\s+__half", one)] == ["OF_THE_DEVICE(float)"]
     assert "__global__ void scale" in left
     assert "launch<T>(T *out" not in left
+
+
+OVERLOADED = """\
+__global__ void scale(float *x, int n) { if (threadIdx.x < n) x[threadIdx.x] *= 2; }
+__global__ void scale(__half *x, int n)
+{
+    if (threadIdx.x < n) x[threadIdx.x] *= __float2half(2);
+}
+void both(float *x, __half *y, int n) { scale<<<1, 64>>>(x, n); scale<<<1, 64>>>(y, n); }
+"""
+
+
+def test_of_kernels_of_one_name_the_first_is_built_as_it_is_the_one_that_is_drafted():
+    left = device_code(OVERLOADED, kernel="scale")
+    assert left.strip() == OVERLOADED.splitlines()[0]
+    assert left.count("\n") == OVERLOADED.count("\n")
+    assert find_kernel(OVERLOADED, "cuda", "scale").parameters[0].dtype == "float32"
+    other = "#ifdef WIDE\n" + OVERLOADED.replace("\n__global__", "\n#else\n__global__").replace(
+        "}\nvoid", "}\n#endif\nvoid"
+    )
+    assert device_code(other, kernel="scale").count("__global__") == 2

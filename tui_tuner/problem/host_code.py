@@ -89,7 +89,9 @@ def device_code(source: str, directories: tuple[Path, ...] = (), kernel: str = "
     left = code_only(source)
     source = _blanked(source, _aliases_of(_classes_of(code) - _classes_of(left), left))
     if kernel:
-        source = _blanked(source, _other_kernels(code_only(source), kernel.partition("<")[0]))
+        name = kernel.partition("<")[0]
+        source = _blanked(source, _other_kernels(code_only(source), name))
+        source = _blanked(source, _later_overloads(code_only(source), name))
         words = _without_idle_macros(code_only(INCLUDE.sub("", source)))
         idle = "|".join(header for header, needed in _LIBRARIES.items() if not re.search(needed, words))
         source = INCLUDE.sub(lambda found: _without(found, idle), source)
@@ -148,6 +150,21 @@ def _other_kernels(code: str, kernel: str) -> Iterator[tuple[int, int]]:
         name = found["name"]
         if name != kernel and len(re.findall(rf"\b{name}\b", code)) == 1:
             yield found.start(), closing(code, found.end() - 1)
+
+
+def _later_overloads(code: str, kernel: str) -> Iterator[tuple[int, int]]:
+    """Where kernels begin and end that have the name of the one, which is the first of it, and other arguments."""
+    found = [one for one in KERNEL.finditer(code) if one["name"] == kernel]
+    if any(_is_conditional(code, one.start()) for one in found):
+        return
+    for one in found[1:]:
+        yield one.start(), closing(code, one.end() - 1)
+
+
+def _is_conditional(code: str, place: int) -> bool:
+    """Whether what stands there is between an `#if` and its `#endif`."""
+    directives = re.findall(r"^[ \t]*#[ \t]*(if|endif)", code[:place], re.MULTILINE)
+    return directives.count("if") > directives.count("endif")
 
 
 def _without_idle_macros(code: str) -> str:
