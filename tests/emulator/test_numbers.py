@@ -191,3 +191,15 @@ def test_the_bits_of_a_half_are_read_and_set_as_cuda_names_them(emulator: Bench,
     out = emulator.run(load("half_bits"), np.zeros(128, np.uint16), x, y, np.int32(64), block=(64, 1, 1))[0]
     assert (out[::2] == (-x).view(np.uint16)).all()
     assert (out[1::2] == y).all()
+
+
+@pytest.mark.parametrize(("scalar", "name", "header"), [("half", "half", "fp16"), ("nv_bfloat16", "bfloat16", "bf16")])
+def test_numbers_of_16_bits_go_to_and_from_every_integer(emulator: Bench, scalar: str, name: str, header: str) -> None:
+    integers = {"int": "int", "uint": "unsigned", "short": "short", "ushort": "unsigned short"}
+    integers |= {"ll": "long long", "ull": "unsigned long long"}
+    there = "".join(f"*out++ = __{name}2float(__{one}2{name}_rn(({of})6));" for one, of in integers.items())
+    back = "".join(f"*out++ = __{name}2{one}_{how}(a[0]);" for one in integers for how in ("rn", "rz", "ru", "rd"))
+    source = f"#include <cuda_{header}.h>\n__global__ void k(float* out, const {scalar}* a) {{ {there} {back} }}\n"
+    given = np.array([2.5], ml_dtypes.bfloat16 if name == "bfloat16" else np.float16)
+    (out, _) = emulator.run(emulator.load(source, "k"), np.zeros(30, np.float32), given)
+    assert out.tolist() == [6] * 6 + [2, 2, 3, 2] * 6

@@ -31,6 +31,8 @@ using __half = tuner_emulator::SmallFloat<tuner_emulator::HalfCodec>;
 using __half2 = tuner_emulator::SmallPair<__half>;
 using half = __half;
 using half2 = __half2;
+using nv_half = __half;
+using nv_half2 = __half2;
 
 struct __half_raw {  // the bits alone, as what adds by atomicCAS has them
     unsigned short x;

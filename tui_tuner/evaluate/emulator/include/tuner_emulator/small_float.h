@@ -75,9 +75,12 @@ struct IsSmallFloat<SmallPair<Scalar>> { static constexpr bool value = true; };
     inline Scalar __float2##name##_rn(float x) { return x; }                                            \
     inline Scalar __double2##name(double x) { return x; }                                               \
     inline float __##name##2float(Scalar x) { return x; }                                               \
-    inline Scalar __int2##name##_rn(int x) { return x; }                                                \
-    inline int __##name##2int_rz(Scalar x) { return __float2int_rz(x); }                                \
-    inline int __##name##2int_rn(Scalar x) { return __float2int_rn(x); }                                \
+    TUNER_SMALL_INTEGER(Scalar, name, int, int)                                                         \
+    TUNER_SMALL_INTEGER(Scalar, name, uint, unsigned)                                                   \
+    TUNER_SMALL_INTEGER(Scalar, name, short, short)                                                     \
+    TUNER_SMALL_INTEGER(Scalar, name, ushort, unsigned short)                                           \
+    TUNER_SMALL_INTEGER(Scalar, name, ll, long long)                                                    \
+    TUNER_SMALL_INTEGER(Scalar, name, ull, unsigned long long)                                          \
     inline unsigned short __##name##_as_ushort(Scalar x) { return x.bits; }                             \
     inline short __##name##_as_short(Scalar x) { return (short)x.bits; }                                \
     inline Scalar __ushort_as_##name(unsigned short x) { return Scalar::from_bits(x); }                 \
@@ -104,6 +107,13 @@ struct IsSmallFloat<SmallPair<Scalar>> { static constexpr bool value = true; };
     TUNER_SMALL_FUNCTION(Scalar, Pair, cos, cosf(x))                                                    \
     TUNER_SMALL_FUNCTION(Scalar, Pair, floor, floorf(x))                                                \
     TUNER_SMALL_FUNCTION(Scalar, Pair, ceil, ceilf(x))
+
+#define TUNER_SMALL_INTEGER(Scalar, name, integer, Integer)                                             \
+    inline Scalar __##integer##2##name##_rn(Integer x) { return (float)x; }                             \
+    inline Integer __##name##2##integer##_rn(Scalar x) { return tuner_emulator::to_integer<Integer>(rintf(float(x))); }\
+    inline Integer __##name##2##integer##_rz(Scalar x) { return tuner_emulator::to_integer<Integer>(truncf(float(x))); }\
+    inline Integer __##name##2##integer##_ru(Scalar x) { return tuner_emulator::to_integer<Integer>(ceilf(float(x))); }\
+    inline Integer __##name##2##integer##_rd(Scalar x) { return tuner_emulator::to_integer<Integer>(floorf(float(x))); }
 
 #define TUNER_SMALL_ARITHMETIC(Scalar, Pair)                                                            \
     inline Scalar __hadd(Scalar a, Scalar b) { return a + b; }                                          \
