@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import shutil
 
 import numpy as np
@@ -7,8 +8,9 @@ import pytest
 
 from tests.emulator.bench import Bench
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.build.compilers import BuildRefusal
+from tui_tuner.evaluate.build.compilers import BuildRefusal, compile_failure
 from tui_tuner.evaluate.build.compilers.emulated_source import rewritten
+from tui_tuner.evaluate.build.compilers.emulator import INCLUDE
 from tui_tuner.evaluate.build.compilers.gnu import find_gnu
 from tui_tuner.evaluate.results import FailureKind
 
@@ -88,6 +90,23 @@ def test_ptx_for_newer_architectures_is_left_out_and_other_ptx_named_by_the_comp
     log = emulator.compile(source.replace("800", "600"), "k").log
     assert "kernel.cu:3:" in log
     assert "the emulator cannot run inline PTX: use a CUDA GPU" in log
+
+
+def test_ptx_in_a_function_that_nothing_calls_does_no_harm(emulator: Bench) -> None:
+    source = (
+        "#if 1\n"
+        '__device__ inline int lane() { int i; asm volatile("mov.u32 %0, %%laneid;" : "=r"(i)); return i; }\n'
+        "template <int N> __device__ float power(float x, unsigned short y, double z)\n"
+        '{ if (x) asm("ex2.approx.f32 %0, %0; %1 %2 %3" : "+f"(x) : "h"(y), "d"(z), "n"(N)); else x = 1; return x; }\n'
+        "#endif\n"
+        "__global__ void k(int* x) { *x = 1; }\n"
+    )
+    assert emulator.compile(source, "k").ok
+    called = emulator.compile(source.replace("*x = 1", "*x = lane() + power<3>(*x, 1, 2)"), "k")
+    told = compile_failure(called.log, emulator.directory, [INCLUDE])
+    assert re.fullmatch(r"kernel\.cu:[24]:\d+: error: the emulator cannot run inline PTX: use a CUDA GPU", told.message)
+    assert "kernel.cu:4:" in told.detail
+    assert "run_ptx" not in told.detail
 
 
 SPELLINGS = """

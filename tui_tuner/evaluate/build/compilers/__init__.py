@@ -189,6 +189,12 @@ _CHATTER = re.compile(
     re.IGNORECASE,
 )
 _RESOURCE = re.compile(r"ptxas (?:error|fatal)\s*: (?:Entry function '[^']*' )?(?P<what>.*\buses too much\b.*)")
+_REFUSED = re.compile(
+    r"^[^\n]*: error: call to \S+ declared with attribute error: (?P<what>[^\n]*)(?:\n +(?:\d+ )?\|[^\n]*)*"
+    r"\n(?P<place>[^\s:]+:\d+:\d+): note: in expansion of macro [^\n]*",
+    re.MULTILINE,
+)
+"""What a macro of ours refuses where a build keeps it, which g++ says of the macro first."""
 _BYTES = re.compile(r"0x[0-9a-f]+")
 
 
@@ -211,6 +217,7 @@ def compile_failure(log: str, directory: Path, read: Sequence[Path]) -> Failure:
 
 def cleaned(log: str, directory: Path, read: Sequence[Path]) -> str:
     """The log without foreign files, private paths, keys and control characters, cut to its first errors."""
+    log = _REFUSED.sub(r"\g<place>: error: \g<what>", log)
     lines = _without_foreign(_lines(log), directory, (*read, *_HEADER_ROOTS))
     text = "\n".join(_first_errors(_PLACE.sub(_uniform, line) for line in lines if not _CHATTER.match(line)))
     text = redact(text.strip("\n"), {directory: "<work>", directory.resolve(): "<work>", Path.home(): "~"})

@@ -31,5 +31,9 @@
 #define __shared__ static thread_local
 #endif
 
-// Device code means PTX by `asm`. The system's headers write `__asm__`.
-#define asm _Pragma("GCC error \"the emulator cannot run inline PTX: use a CUDA GPU\"") __asm__
+// Device code means PTX by `asm`, which is an error where a build keeps it: a header's function that nothing calls may
+// have it. A loop, for no `else` belongs to it. The system's headers write `__asm__`.
+namespace tuner_emulator {
+__attribute__((error("the emulator cannot run inline PTX: use a CUDA GPU"))) void run_ptx();
+}
+#define asm for (tuner_emulator::run_ptx(); false;) __asm__
