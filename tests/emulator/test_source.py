@@ -109,6 +109,24 @@ def test_ptx_in_a_function_that_nothing_calls_does_no_harm(emulator: Bench) -> N
     assert "run_ptx" not in told.detail
 
 
+def test_what_headers_name_of_addresses_and_of_the_runtime_for_launches_is_there(emulator: Bench) -> None:
+    source = (
+        "inline int most() {\n"
+        "  int n = 0; cudaDeviceGetAttribute(&n, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0); return n;\n"
+        "}\n"
+        "template <class K> void start(K* k, float* x) {\n"
+        "  cudaLaunchAttribute one; one.id = cudaLaunchAttributeProgrammaticStreamSerialization;\n"
+        "  one.val.programmaticStreamSerializationAllowed = 1;\n"
+        "  cudaLaunchConfig_t config = {dim3(1), dim3(32), 0, 0, &one, 1};\n"
+        "  cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, most());\n"
+        "  cudaLaunchKernelEx(&config, k, x);\n"
+        "}\n"
+        "__device__ unsigned place(const void* p) { return static_cast<unsigned>(__cvta_generic_to_shared(p)); }\n"
+        "__global__ void k(float* x) { *x = place(x) ? 1 : 2; }\n"
+    )
+    assert emulator.compile(source, "k").ok
+
+
 SPELLINGS = """
 extern __shared__ float a[];
 extern __shared__ __align__(16) float b[];

@@ -15,6 +15,35 @@ struct cudaDeviceProp {
     int maxThreadsPerMultiProcessor, regsPerMultiprocessor, l2CacheSize, memoryBusWidth;
     size_t totalConstMem, sharedMemPerMultiprocessor, sharedMemPerBlockOptin;
 };
+enum cudaDeviceAttr {
+    cudaDevAttrMaxThreadsPerBlock = 1, cudaDevAttrMaxSharedMemoryPerBlock = 8, cudaDevAttrWarpSize = 10,
+    cudaDevAttrMaxRegistersPerBlock = 12, cudaDevAttrMultiProcessorCount = 16, cudaDevAttrL2CacheSize = 38,
+    cudaDevAttrMaxThreadsPerMultiProcessor = 39, cudaDevAttrComputeCapabilityMajor = 75, cudaDevAttrComputeCapabilityMinor = 76,
+    cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81, cudaDevAttrMaxRegistersPerMultiprocessor = 82,
+    cudaDevAttrCooperativeLaunch = 95, cudaDevAttrMaxSharedMemoryPerBlockOptin = 97
+};
+enum cudaFuncAttribute {
+    cudaFuncAttributeMaxDynamicSharedMemorySize = 8, cudaFuncAttributePreferredSharedMemoryCarveout = 9,
+    cudaFuncAttributeNonPortableClusterSizeAllowed = 15
+};
+enum cudaLaunchAttributeID {
+    cudaLaunchAttributeCooperative = 2, cudaLaunchAttributeClusterDimension = 4,
+    cudaLaunchAttributeProgrammaticStreamSerialization = 6
+};
+struct cudaLaunchAttribute {
+    cudaLaunchAttributeID id;
+    union {
+        int cooperative, programmaticStreamSerializationAllowed;
+        struct { unsigned x, y, z; } clusterDim;
+    } val;
+};
+struct cudaLaunchConfig_t {
+    dim3 gridDim, blockDim;
+    size_t dynamicSmemBytes;
+    cudaStream_t stream;
+    cudaLaunchAttribute *attrs;
+    unsigned numAttrs;
+};
 
 extern "C" __attribute__((weak)) const char *cudaGetErrorString(cudaError_t error);
 extern "C" __attribute__((weak)) const char *cudaGetErrorName(cudaError_t error);
@@ -26,6 +55,7 @@ TUNER_HOST cudaSetDevice(int device);
 TUNER_HOST cudaGetDevice(int *device);
 TUNER_HOST cudaGetDeviceCount(int *count);
 TUNER_HOST cudaGetDeviceProperties(cudaDeviceProp *properties, int device);
+TUNER_HOST cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device);
 TUNER_HOST cudaFree(void *memory);
 TUNER_HOST cudaFreeHost(void *memory);
 TUNER_HOST cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind);
@@ -43,5 +73,9 @@ TUNER_HOST cudaEventDestroy(cudaEvent_t event);
 template <typename T> cudaError_t cudaMalloc(T **memory, size_t bytes);
 template <typename T> cudaError_t cudaMallocHost(T **memory, size_t bytes, unsigned flags = 0);
 template <typename T> cudaError_t cudaMallocManaged(T **memory, size_t bytes, unsigned flags = 1);
+template <typename K> cudaError_t cudaFuncSetAttribute(K *kernel, cudaFuncAttribute attribute, int value);
+template <typename K> cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, K *kernel, int threads, size_t bytes);
+template <typename K> cudaError_t cudaOccupancyMaxPotentialClusterSize(int *size, K *kernel, const cudaLaunchConfig_t *config);
+template <typename... P, typename... A> cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*kernel)(P...), A &&...values);
 
 #undef TUNER_HOST

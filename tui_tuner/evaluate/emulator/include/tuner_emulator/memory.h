@@ -21,6 +21,16 @@ TUNER_STORE(__stwb)
 TUNER_STORE(__stwt)
 #undef TUNER_STORE
 
+// Addresses in the spaces of memory, which only PTX can use.
+#define TUNER_SPACE(space)                                                                  \
+    inline size_t __cvta_generic_to_##space(const void* address) { return (size_t)address; } \
+    inline void* __cvta_##space##_to_generic(size_t address) { return (void*)address; }
+TUNER_SPACE(global)
+TUNER_SPACE(shared)
+TUNER_SPACE(local)
+TUNER_SPACE(constant)
+#undef TUNER_SPACE
+
 inline void __trap(int line = __builtin_LINE()) { tuner_emulator::trap("__trap()", line); }
 inline void __brkpt(int line = __builtin_LINE()) { tuner_emulator::trap("__brkpt()", line); }
 
