@@ -62,3 +62,13 @@ def test_threads_that_four_sizes_are_multiplied_to_are_no_more_than_of_one(tmp_p
     assert (problem.launch.problem_size, problem.sizes["w"]) == (["n * c * h * w"], 32)
     emulated = problem.on_emulator()
     assert all(2048 < math.prod(sizes.values()) <= 65536 for sizes in (emulated.sizes, emulated.tests[0].sizes))
+
+
+def test_an_index_that_is_turned_round_reaches_as_far_as_the_first(tmp_path):
+    body = f"{X} {Y} if (row < rows && column < columns)"
+    body += " to[row * columns + column] = from[(rows - 1 - row) * columns + column];"
+    problem, text = drafted(
+        tmp_path, f"__global__ void k(float *to, float *from, int rows, int columns) {{ {body} }}\n"
+    )
+    assert [one.shape for one in problem.arguments[:2]] == [problem.arguments[0].shape] * 2, text
+    assert text.count("as far as the kernel's loops and guards go") == 2

@@ -223,6 +223,8 @@ class _Reading:
                 return _added(self.most(left, steps), self.most(right, steps))
             case ast.BinOp(left=left, op=ast.Sub(), right=right) if self._is_sum_of_sizes(right):
                 return _added(self.most(left, steps), _times(self.most(right, steps), Sum({(): -1})))
+            case ast.BinOp(left=left, op=ast.Sub(), right=ast.Name(id=name)) if self._begins_at_0(name):
+                return self.most(left, steps)  # as of height - 1 - y
             case ast.BinOp(left=left, op=ast.Mult(), right=right):
                 return _times(self.most(left, steps), self.most(right, steps))
             case ast.Call(func=ast.Name(id="min"), args=parts):
@@ -259,6 +261,11 @@ class _Reading:
             case ast.BinOp(left=left, op=ast.Add() | ast.Mult(), right=right):
                 return self._is_sum_of_sizes(left) and self._is_sum_of_sizes(right)
         return isinstance(node, ast.Constant)
+
+    def _begins_at_0(self, name: str) -> bool:
+        """Whether a name is a thread's number, or is counted up from 0."""
+        thread = rf"(?<![\w.>]){name}\s*=(?!=)[^;,-]*\b(?:blockIdx|threadIdx|get_\w+_id)\b[^;,-]*[;,]"
+        return re.search(rf"{thread}|\bfor\s*\([^;]*\b{name}\s*=\s*0\s*;", self._body) is not None
 
     def _is_size(self, node: ast.expr) -> bool:
         return all(one.id in self._sizes for one in ast.walk(node) if isinstance(one, ast.Name))
