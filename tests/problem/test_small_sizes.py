@@ -236,6 +236,15 @@ def test_what_is_left_of_a_size_is_half_of_it_where_nobody_says_more(tmp_path):
     assert all(sizes["n"] // 2 in (sizes["first"], sizes["first"] + 1) for sizes in of_all(problem)), text
 
 
+@pytest.mark.parametrize("name", ["radius_px", "blur_radius_pixels", "radius_x"])
+def test_a_radius_is_a_few_in_whatever_unit(tmp_path, name):
+    source = (
+        f"__global__ void k(const float *from, float *to, int n, int {name}) {{ {ONE} float s = 0;"
+        f" if (i < n) {{ for (int j = 0; j <= {name}; j++) s += from[min(i + j, n - 1)]; to[i] = s; }} }}\n"
+    )
+    assert drafted(tmp_path, source)[0].sizes[name] == 4
+
+
 def test_blocks_along_z_are_no_more_than_a_grid_has(tmp_path):
     problem, text = drafted(tmp_path, SLID.replace("DEEP", "images * colours * h"))
     for sizes in of_all(problem):

@@ -22,7 +22,8 @@ _OF_A_FILTER = r"(?:width|height|depth|rows?|cols?|columns?|size|dim|length|len|
 _BY_NAME = {
     rf"(?:filter|mask|kernel|conv|window|win|stencil|pool|k)_?{_OF_A_FILTER}|k_?size|window": _FILTER,
     r"(?:max|min)_?rad(?:ius)?": _FILTER // 2,
-    r"(?:.*_)?radius|(?:filter|mask|kernel|conv|window|stencil|k)_?(?:radius|r)": _FILTER // 2,
+    r"(?:.*_)?radius(?:_(?:px|pixels?|cells?|[xyz]))?": _FILTER // 2,
+    r"(?:filter|mask|kernel|conv|window|stencil|k)_?(?:radius|r)": _FILTER // 2,
     r"(?:.*_)?(?:dilation|pad(?:ding)?)(?:_?[xyhwd])?": _STEP,
     r"(?:.*_)?labels?(?:_id)?|zero_?points?(?:_?\w+)?|(?:.*_)?shift": 3,
     r"top_?k|(?:max_?)?(?:num_?|n_?|k_?)?neighbou?rs?|knn": _CHOSEN,
