@@ -64,6 +64,43 @@ def test_threads_that_four_sizes_are_multiplied_to_are_no_more_than_of_one(tmp_p
     assert all(2048 < math.prod(sizes.values()) <= 65536 for sizes in (emulated.sizes, emulated.tests[0].sizes))
 
 
+NUMBERED = {
+    "at once": "int x = blockIdx.x * TILE + threadIdx.x, y = threadIdx.y + ROWS * blockIdx.y;",
+    "by names": "int u = threadIdx.x, v = threadIdx.y, gx = (int)blockIdx.x * TILE, gy = ROWS * (int)blockIdx.y;"
+    " int x = gx + u, y = v + gy;",
+}
+
+
+@pytest.mark.parametrize("numbers", NUMBERED.values(), ids=NUMBERED)
+def test_macros_by_which_threads_are_numbered_are_the_block_of_what_nobody_launches(tmp_path, numbers):
+    body = f"{numbers} if (x < columns && y < rows) to[y * columns + x] = 1;"
+    source = "#ifndef TILE\n#define TILE 32\n#endif\n#define ROWS 8\n"
+    source += f"__global__ void k(float *to, int rows, int columns) {{ {body} }}\n"
+    problem, text = drafted(tmp_path, source)
+    assert problem.launch.block_size == ["TILE", "ROWS"]
+    assert problem.launch.problem_size == ["columns", "rows"]
+    assert problem.defaults == {"TILE": 32, "ROWS": 8}
+    assert problem.tunables == {"TILE": [8, 16, 32, 64], "ROWS": [2, 4, 8, 16]}
+    assert problem.arguments[0].shape in (["rows * columns"], ["columns * rows"]), text
+    assert "[launch]  # the file launches it nowhere\n" in text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "int x = blockIdx.x * TILE + threadIdx.x; for (int i = 0; i < TILE; i += STEP) if (x + i < n) to[x + i] = 1;",
+        "int x = blockIdx.x * TILE + threadIdx.x; if (x < n) to[x] = blockDim.x;",
+        "int x = blockIdx.x * TILE + 2 * threadIdx.x; if (x < n) to[x] = 1;",
+        "int x = blockIdx.x * HUGE + threadIdx.x; if (x < n) to[x] = 1;",
+    ],
+    ids=["by steps", "other blocks too", "two each", "too many"],
+)
+def test_macros_that_may_be_more_than_the_block_leave_it_open(tmp_path, body):
+    source = f"#define TILE 64\n#define STEP 16\n#define HUGE 4096\n__global__ void k(float *to, int n) {{ {body} }}\n"
+    problem, _ = drafted(tmp_path, source)
+    assert problem.defaults == {"block_size_x": 256}
+
+
 def test_an_index_that_is_turned_round_reaches_as_far_as_the_first(tmp_path):
     body = f"{X} {Y} if (row < rows && column < columns)"
     body += " to[row * columns + column] = from[(rows - 1 - row) * columns + column];"

@@ -14,6 +14,7 @@ from tui_tuner.problem.draft.amendments import NO_AMENDMENTS, Amendments
 from tui_tuner.problem.draft.constants import constants_of_kernel
 from tui_tuner.problem.draft.drafted_launch import NO_LAUNCH, DraftedLaunch, TunedSpace
 from tui_tuner.problem.draft.host.build_options import BuildOptions, build_options, options_of_scripts
+from tui_tuner.problem.draft.host.program import HostProgram
 from tui_tuner.problem.draft.kernel.device_words import text_of_headers
 from tui_tuner.problem.draft.kernel.files import known_language, source_of, text_of
 from tui_tuner.problem.draft.kernel.includer import built_after, stated_before
@@ -23,6 +24,7 @@ from tui_tuner.problem.draft.kernel.reach import reached_by
 from tui_tuner.problem.draft.kernel.refusals import refuse_unusable
 from tui_tuner.problem.draft.kernel.understood import template_arguments, understood
 from tui_tuner.problem.draft.launch.drafting import drafted_launch
+from tui_tuner.problem.draft.launch.own_block import own_block
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts, completed
 from tui_tuner.problem.draft.sizes.drafted import drafted_sizes
 from tui_tuner.problem.draft.text.draft import Draft
@@ -159,6 +161,8 @@ def _launched(
         raise ProblemError(error.message, hint=error.hint, file=given.file) from None
     signature = understood(found, given.source, given.code, given.language, name.removeprefix(found.name))
     read = launch(signature)
+    if read is None and COMPILED_LANGUAGES[given.language].has_blocks:
+        read = own_block(signature, HostProgram(given.code))
     if read is not None and read.template and kernel in (None, signature.name):
         name = signature.name + read.template
         typed = find_kernel(given.source, given.language, name)

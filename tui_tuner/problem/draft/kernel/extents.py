@@ -117,7 +117,9 @@ def _said_along(axis: int, names: Sequence[str], body: str) -> str | None:
     if axis and not re.search(blocks, body):
         return "1"
     places = re.findall(rf"\b(\w+)\s*=(?!=)[^;,=]*(?:{blocks})", body)
-    guarded = "|".join(map(re.escape, places)) or "(?!)"
+    begun = "|".join(places) or "(?!)"
+    places += re.findall(rf"\b(\w+)\s*=\s*(?:(?:{begun})\s*\+\s*\w+|\w+\s*\+\s*(?:{begun}))\s*[;,]", body)
+    guarded = "|".join(places) or "(?!)"
     limits = rf"\b(?:{guarded})\s*(?:<|>=)\s*({_PRODUCT})\b(?!\s*[-+*/.(\[])"
     said = {of_sizes for text in re.findall(limits, body) if (of_sizes := _of_sizes(text, names, body))}
     return said.pop() if len(said) == 1 else None

@@ -28,6 +28,8 @@ class _Unbounded(Exception):
 
 def reached_by(signature: KernelSignature, launch: DraftedLaunch | None) -> dict[str, str]:
     """The elements of those arrays over several sizes that the kernel's own text says the extents of."""
+    if launch is not None and not (launch.values or launch.sizes or launch.problem_size):
+        launch = None  # it says the block alone
     keys = {} if launch is None else launch.keys
     given = {} if launch is None else launch.values
     names = size_names(signature)
