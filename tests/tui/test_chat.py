@@ -384,3 +384,20 @@ async def test_what_came_to_nothing_or_was_changed_is_told_for_what_it_is(starte
         assert "· model from here on: none" in shown
         assert "· the budget from here on: 200" in shown
         assert "✗ reply refused:" in shown, "whether the model is asked again is not known yet"
+
+
+async def test_thoughts_among_the_words_are_folded_while_they_arrive_too(started: Started) -> None:
+    gate = asyncio.Event()
+    prompt = events.PromptSent(call=1, purpose="apply_step", text="?", tokens=1)
+    script = [prompt, events.ModelText(call=1, text="<think>loads of A, "), events.ModelText(call=1, text="of B")]
+    rest = events.ModelText(call=1, text="</think>First a tile.")
+    async with started(ScriptedRun([*scripted.opening(), *script, gate, rest], stays=True)) as pilot:
+        await settled(pilot)
+        shown = screen_text(pilot.app)
+        assert "▸ thinking, 5 words" in shown
+        assert "think>" not in shown
+        assert "loads of A" not in shown
+        gate.set()
+        await settled(pilot)
+        assert "model> First a tile." in screen_text(pilot.app)
+        assert "▸ thinking, 5 words" in screen_text(pilot.app)

@@ -277,6 +277,7 @@ class ReplyEntry(Vertical):
         super().__init__(classes="entry reply")
         self._before = before
         self._to = one_line(f"to {to}", "$foreground-muted") + "\n" if to else Content()
+        self._arrived = ("", "")  # words and thinking, as the provider tells them apart
         self._text = ""
         self._thinking = ""
         self._usage = ""
@@ -288,9 +289,12 @@ class ReplyEntry(Vertical):
         yield Fold("raw reply", "", classes="raw")
 
     def extend(self, text: str, thinking: str) -> None:
-        """Add what arrived."""
-        self._text += text
-        self._thinking += thinking
+        """Add what arrived; thoughts that a model writes among its words are none of them."""
+        from tui_tuner.llm.streams import split_thinking
+
+        self._arrived = self._arrived[0] + text, self._arrived[1] + thinking
+        self._text, thoughts = split_thinking(self._arrived[0])
+        self._thinking = self._arrived[1] + thoughts
         self._draw()
 
     def finish(self, text: str, thinking: str, tokens: int, dollars: float | None) -> None:
