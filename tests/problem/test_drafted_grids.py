@@ -204,3 +204,34 @@ def test_a_grid_of_a_power_of_two_counts_its_threads(tmp_path, written):
     assert problem.launch.problem_size == ["2 ** bits"]
     assert problem.sizes == {"bits": 16}
     assert problem.launch.grid_div_x is None
+
+
+STRIDES = """
+#define WIDE 128
+#define OTHER 64
+__global__ void k(const float *x, float *y, int rows, int cols)
+{
+    __shared__ float s[WIDE];
+    int t = threadIdx.x;
+    s[t] = 0;
+    for (int i = 0; PLACE < cols; i++) s[t] += x[blockIdx.x * cols + PLACE];
+    y[blockIdx.x * cols + t] = s[t];
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "is_tuned"),
+    [
+        ("i * WIDE + threadIdx.x", False),
+        ("WIDE * i + t", False),
+        ("i * blockDim.x + threadIdx.x", True),
+        ("i * OTHER + threadIdx.x", True),
+    ],
+)
+def test_a_kernel_that_goes_on_by_a_number_of_its_own_has_the_block_that_is_as_large(tmp_path, place, is_tuned):
+    asked = "if (blockDim.x == 0) return; s[t] = 0;"
+    kernel = STRIDES.replace("PLACE", place).replace("s[t] = 0;", asked, 1)
+    problem, text = drafted(tmp_path, kernel + HOST.format("k<<<rows, 128>>>(x, y, rows, cols);"))
+    assert bool(problem.tunables) is is_tuned
+    assert ("The kernel's own text fixes the block" in text) is not is_tuned

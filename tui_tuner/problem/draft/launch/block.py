@@ -188,7 +188,8 @@ class DraftedBlock:
         """Whether the kernel has no threads to tell apart, or reads, or is passed, a constant that makes the block."""
         if not TOLD_APART.search(self._body) or self._reading.passed_block or self._is_written_out():
             return True
-        if any(self._asks_for_last(*one) for one in zip(AXES, self._block, strict=False)):
+        along = zip(AXES, self._block, strict=False)
+        if any(self._asks_for_last(axis, extent) or self._goes_on_by_its_own(axis, extent) for axis, extent in along):
             return True
         words = re.findall(r"(?<![\w.>])[A-Za-z_]\w*\b(?!\s*::)", " ".join(text for text, _ in self._block))
         known = [name for word in words for name in self._reading.chain(word, self._place)]
@@ -204,10 +205,22 @@ class DraftedBlock:
     def _asks_for_last(self, axis: str, extent: tuple[str, ast.expr | None]) -> bool:
         """Whether the kernel asks for the last thread of the host's block by its number, as in `threadIdx.x == 15`."""
         number = None if extent[1] is None else evaluated(extent[1], {})
+        asked = rf"(?:{self._thread_along(axis)})\s*==\s*{(number or 0) - 1}\b"
+        return (number or 0) > 1 and re.search(asked, self._body) is not None
+
+    def _goes_on_by_its_own(self, axis: str, extent: tuple[str, ast.expr | None]) -> bool:
+        """Whether the kernel goes on by a number of the file that is the block: `i * BLOCK + threadIdx.x`."""
+        number = None if extent[1] is None else evaluated(extent[1], {})
+        known = [one for one in self._program.own_numbers & self._words if not is_warp(one, number, self._words)]
+        own = "|".join(one for one in known if self._program.number(one, self._place) == number) or "(?!)"
+        by = rf"(?:\*\s*(?:{own})|\b(?:{own})\s*\*\s*[\w.]+)\s*\+\s*(?:{self._thread_along(axis)})"
+        return (number or 0) > 1 and re.search(by, self._signature.body) is not None
+
+    def _thread_along(self, axis: str) -> str:
+        """The pattern of a thread's number along an axis, also by a name."""
         place = rf"\bthreadIdx\s*\.\s*{axis}\b"
         names = re.findall(rf"\b(\w+)\s*=\s*{place}\s*[;,]", self._body)
-        own = "|".join((place, *(rf"(?<![\w.>]){name}\b" for name in names)))
-        return (number or 0) > 1 and re.search(rf"(?:{own})\s*==\s*{(number or 0) - 1}\b", self._body) is not None
+        return "|".join((place, *(rf"(?<![\w.>]){name}\b" for name in names)))
 
     def _own_extents(self) -> dict[str, int]:
         """The host's own block, where it is tunable, along the axes that the kernel asks for, or more."""
