@@ -310,6 +310,13 @@ def test_a_function_of_c_takes_over_what_is_tuned(tmp_path):
     assert [one.shape for one in problem.arguments[:3]] == [["n"]] * 3
 
 
+@pytest.mark.parametrize("made", ["np.arange(start=0, stop=N, dtype=np.float32)", "np.arange(0, N, dtype=np.float32)"])
+def test_an_array_that_counts_is_as_long_as_it_counts(tmp_path, made):
+    script = PYOPENCL.replace("np.random.rand(N).astype(np.float32)", made)
+    problem = drafted(tmp_path, "scale.cl", OPENCL, script + CALLED)
+    assert [one.shape for one in problem.arguments[:2]] == [["n"], ["n"]]
+
+
 def test_bytes_of_a_type_that_a_name_stands_for_are_those(tmp_path):
     script = PYOPENCL.replace("x.nbytes)", "N * BYTES)").replace(
         "N, WEIGHT", "KIND = np.float32\nBYTES = np.dtype(KIND).itemsize\nN, WEIGHT"

@@ -140,11 +140,13 @@ def _shape(
     """The extents that a function is given."""
     if name == "linspace":
         return words.get("num") or (given[2] if len(given) > 2 else ast.Constant(_USUAL_POINTS))
-    if (shape := words.get("size") or words.get("shape")) is not None or not given:
+    if (shape := words.get("size") or words.get("shape")) is not None or not (given or "stop" in words):
         return shape
     if name in ("eye", "identity"):
         return ast.Tuple([given[0], given[0]])
     if name == "arange":
+        given += [words[key] for key in ("start", "stop", "step") if key in words]
+        given = given[1:] if len(given) == 2 and values.value(given[0]) == 0 else given
         return given[0] if len(given) == 1 else _between(values, given)
     is_several = (name in _OF_EXTENTS or (is_torch and name != "full")) and name not in _OF_SIZE
     if is_several and not isinstance(values.meant(given[0]), ast.Tuple | ast.List):
