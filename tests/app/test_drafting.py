@@ -1184,6 +1184,13 @@ def test_a_draft_in_opencl_that_does_not_hold_says_where_and_what_to_write(tmp_p
 
 
 @pytest.mark.opencl
+def test_a_macro_that_nobody_states_is_named_with_where_to_give_it(tmp_path):
+    source = "__kernel void k(__global float *to) { __local float part[GROUP]; part[0] = 1; to[0] = part[0]; }"
+    refused = refused_in_opencl(tmp_path / "k.cl", source, "does not build: GROUP is not known")
+    assert 'and give its value in [kernel]: compiler_options = ["-DGROUP=..."]' in refused.hint
+
+
+@pytest.mark.opencl
 def test_a_crash_of_an_opencl_kernel_says_what_may_be_too_small_and_who_may_know(tmp_path):
     source = "__kernel void far(__global int *to, const int n) { to[(long)n * get_global_id(0)] = n; }\n"
     refused = refused_in_opencl(tmp_path / "far.cl", source, r"crash: .*(SIGSEGV|while it ran)")  # on a CPU, on a GPU

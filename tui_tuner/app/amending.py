@@ -289,11 +289,14 @@ class Amending:
             hint = for_headers(lost, self._init, self._trials.where)
             raise ProblemError(message, hint=hint, file=self._file, line=self._line)
         host = self._first.host
-        if unknown and host is not None and re.search(rf"-D\s*{unknown}\b", text_of(host)):
-            message = f"{self._kernel}() does not build: {unknown} is not known, which {host.name} builds it with"
+        said_by_host = host is not None and re.search(rf"-D\s*{unknown}\b", text_of(host))
+        is_macro = written.problem.language == "opencl" and (unknown or "").isupper()  # no device would build it
+        if unknown and (said_by_host or is_macro):
+            where = f", which {host.name} builds it with (-D{unknown})" if host and said_by_host else ""
             given = f'compiler_options = ["-D{unknown}=..."]'
             hint = f"write the draft with: {self._init}, and give its value in [kernel]: {given}"
-            raise ProblemError(f"{message} (-D{unknown})", hint=hint, file=self._file, line=self._line)
+            message = f"{self._kernel}() does not build: {unknown} is not known{where}"
+            raise ProblemError(message, hint=hint, file=self._file, line=self._line)
         if unknown and host is not None and lacking(stated_before(host, self._file), unknown):
             before = f"which {host.name} states before it includes {self._file.name}"
             message = f"{self._kernel}() does not build: {unknown} is not known, {before}"
