@@ -187,6 +187,23 @@ def test_beside_a_kernel_that_is_exact_no_element_is_off_by_more_than_its_own_la
     assert work.evaluate(executable("honest"), None).failure is None
 
 
+def gated(y: np.ndarray, x: np.ndarray, n: int) -> float:
+    y[...] = x / (np.float32(1) + np.exp(-np.clip(x, -80, None)))
+    return 2.0
+
+
+def gated_by_tangent(y: np.ndarray, x: np.ndarray, n: int) -> float:
+    y[...] = np.float32(0.5) * x * (np.float32(1) + np.tanh(np.float32(0.5) * x))
+    return 1.0
+
+
+def test_where_all_numbers_are_large_and_of_one_sign_as_much_is_allowed_as_of_noise(tmp_path: Path) -> None:
+    work = bench(tmp_path, NumpyDevice(given=gated, honest=gated_by_tangent), "x / (1 + 2.718281828459045 ** -x)")
+    work.prepare(executable("given"))
+    for _ in range(8):
+        assert work.compare(executable("given"), executable("honest"), 0.01).comparison.failure is None
+
+
 def ranks(y: np.ndarray, x: np.ndarray, n: int) -> float:
     y[...] = np.argsort(x, kind="stable")
     return 2.0

@@ -217,9 +217,11 @@ def test_whole_numbers_differ_in_one_bit_from_one_of_them(dtype: str, low: int, 
     assert drawn(Texture.BITS, dtype=dtype, fill="integers", high=100) is None, "noise has equal ones of these"
 
 
-@pytest.mark.parametrize(("dtype", "most"), [("float32", 40), ("float64", 40), ("float16", 9), ("float8_e4m3fn", 3)])
-def test_numbers_are_moved_by_few_octaves_and_by_many(dtype: str, most: int) -> None:
-    for texture, sign in ((Texture.SMALLER, -1), (Texture.LARGER, 1)):
+@pytest.mark.parametrize(
+    ("dtype", "down", "up"), [("float32", 40, 20), ("float64", 40, 20), ("float16", 9, 9), ("float8_e4m3fn", 3, 3)]
+)
+def test_numbers_are_moved_by_few_octaves_and_by_many(dtype: str, down: int, up: int) -> None:
+    for texture, sign, most in ((Texture.SMALLER, -1, down), (Texture.LARGER, 1, up)):
         moved = []
         for seed in range(200):
             values = drawn(texture, seed, dtype=dtype, shape=[50])
@@ -231,6 +233,17 @@ def test_numbers_are_moved_by_few_octaves_and_by_many(dtype: str, most: int) -> 
     assert drawn(Texture.LARGER, **bounded) is None
     assert drawn(Texture.SMALLER, **bounded) is not None
     assert drawn(Texture.SMALLER, low=1, high=2, **bounded) is None
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float8_e4m3fn"])
+def test_rows_of_larger_numbers_have_either_sign_or_both(dtype: str) -> None:
+    values = drawn(Texture.LARGER, dtype=dtype, shape=[60, 50])
+    assert values is not None
+    signs = [set(np.signbit(row.astype(float)).tolist()) for row in values]
+    assert sorted(map(len, signs[:3])) == [1, 1, 2]
+    assert all(one == signs[number % 3] for number, one in enumerate(signs))
+    assert {True} in signs
+    assert {False} in signs
 
 
 def test_the_seed_decides_and_noise_stays_as_it_was() -> None:

@@ -129,7 +129,7 @@ def lone(noise: np.ndarray, domain: Domain, random: np.random.Generator) -> np.n
     if not domain.is_real:
         return None
     values = noise.copy()
-    rows = _rows(values)
+    rows = rows_of(values)
     places = random.integers(min(HEAD, rows.shape[1] // 2), rows.shape[1], len(rows))
     rows[np.arange(len(rows)), places] = factor_of(noise.dtype, LARGE)
     return values
@@ -151,7 +151,7 @@ def in_order(noise: np.ndarray, _: Domain, random: np.random.Generator) -> np.nd
     Of what each thread has most are among the largest then, or none: who expects few of each misses some.
     """
     values = noise.copy()
-    rows = _rows(values)
+    rows = rows_of(values)
     rows.sort(axis=1)
     count = rows.shape[1]
     ways = [1, -1, *(step for step in APART if 2 * step <= count)]
@@ -165,7 +165,7 @@ def in_order(noise: np.ndarray, _: Domain, random: np.random.Generator) -> np.nd
     return values
 
 
-def _rows(values: np.ndarray) -> np.ndarray:
+def rows_of(values: np.ndarray) -> np.ndarray:
     """A view of an array as rows of its last axis."""
     return values.reshape(-1, values.shape[-1] if values.ndim else 1)
 

@@ -164,6 +164,19 @@ __global__ void honest_folded(float *y, const float *x, int columns) {
     for (int i = threadIdx.x; i < columns; i += 64) y[i] = exp2f(fmaf(x[i], scale, -largest)) / sum;
 }
 
+// The same in two operations, each of which rounds.
+// expect: accepted
+__global__ void honest_scaled_first(float *y, const float *x, int columns) {
+    volatile float scale = 1.44269504f;
+    y += blockIdx.x * columns, x += blockIdx.x * columns;
+    float largest = -INFINITY, sum = 0;
+    for (int i = threadIdx.x; i < columns; i += 64) largest = fmaxf(largest, x[i]);
+    largest = of_block<true>(largest) * scale;
+    for (int i = threadIdx.x; i < columns; i += 64) sum += exp2f(__fmul_rn(x[i], scale) - largest);
+    sum = of_block<false>(sum);
+    for (int i = threadIdx.x; i < columns; i += 64) y[i] = exp2f(__fmul_rn(x[i], scale) - largest) / sum;
+}
+
 // The first elements say whether a maximum must be subtracted.
 // expect: wrong result
 __global__ void maximum_where_the_first_are_large(float *y, const float *x, int columns) {

@@ -26,7 +26,7 @@ from tui_tuner.evaluate.tolerance import (
 )
 from tui_tuner.evaluate.verify import LaunchData
 from tui_tuner.evaluate.verify.drafts import Draft, Drafts
-from tui_tuner.evaluate.verify.rounding import is_coarse, loses_more, nudged_arguments
+from tui_tuner.evaluate.verify.rounding import is_coarse, nudged_arguments
 from tui_tuner.evaluate.verify.soundness import (
     ConstantByChance,
     LeftOut,
@@ -44,8 +44,8 @@ REDRAWS = 20
 EXACT_NEEDS = 256
 """Elements that must all be exact, for the kernel as given to be: some are by chance."""
 _AGAIN = 4
-_CANCELLING = (Texture.EQUAL, Texture.MOSTLY_EQUAL)
-"""Textures whose numbers leave nothing of each other, but for rounding."""
+_ROUNDED = (Texture.EQUAL, Texture.MOSTLY_EQUAL, *MOVED)
+"""Textures whose numbers leave nothing of each other, but for rounding, or more of it than noise does, as exponents."""
 
 _OF_GIVEN = of_another("the kernel as given")
 RunBaseline = Callable[[list[KernelArgument], int, str], dict[int, np.ndarray]]
@@ -197,7 +197,7 @@ class DataSets:
             data = self._judged(drawn, draft.expected(), sizes, {i: _size(texture, noise.expected[i]) for i in outputs})
             for _ in range(_AGAIN if texture is Texture.NAN else 0):  # what becomes of it may be chance
                 self._leave_out_wrong(self._run_baseline(arguments, noise.index, label), data)
-            if self._is_made_of_rounding(data, outputs):
+            if texture in _ROUNDED and not (self._problem.tolerance.is_declared or self._own.is_exact):
                 data = self._widened(data, noise)
         except ProblemError as error:
             raise LeftOut(error.message) from None
@@ -210,14 +210,6 @@ class DataSets:
             refuse_degenerate(name, texture, expected, computed=self._problem.reference is None)
         self._leave_out_wrong(outputs, data)
         return data
-
-    def _is_made_of_rounding(self, data: LaunchData, outputs: Mapping[int, np.ndarray]) -> bool:
-        """Whether outputs may be what numbers leave of each other, by how they are or as the kernel as given errs."""
-        if self._problem.tolerance.is_declared or self._own.is_exact:
-            return False
-        if data.texture not in MOVED:
-            return data.texture in _CANCELLING
-        return not data.is_certain or loses_more(outputs, data.expected, self._own.of(Texture.NOISE).relative)
 
     def _widened(self, data: LaunchData, noise: LaunchData) -> LaunchData:
         """Allowing as much as outputs move where inputs are off by a unit in the last place, as far as 1 %.
@@ -333,11 +325,12 @@ def _size(texture: Texture, noise: np.ndarray) -> SizeOf | None:
     """How large an output counts whose inputs have a texture; None for its magnitude.
 
     Where most of it is silent, as where all places that numbers go to are two, its magnitude says little of the numbers
-    that were added up, and where inputs are equal or zero it may be what is left when they cancel.
+    that were added up, and where inputs are equal or zero it may be what is left when they cancel, or where they are
+    large the end of a curve.
     """
     if texture in (*STRUCTURED, Texture.CHANGED, Texture.LONE, Texture.LARGE, Texture.SCALARS):
         return peak
-    if texture in (Texture.EQUAL, Texture.ZEROS, Texture.MOSTLY_EQUAL):
-        measure = magnitude if texture is Texture.MOSTLY_EQUAL else peak
+    if texture in (Texture.EQUAL, Texture.ZEROS, Texture.MOSTLY_EQUAL, Texture.LARGER):
+        measure = peak if texture in (Texture.EQUAL, Texture.ZEROS) else magnitude
         return lambda expected: max(measure(expected), magnitude(noise))
     return None

@@ -1,13 +1,13 @@
-"""Inputs that are off by rounding, and whether outputs lose more by theirs than those of noise do."""
+"""Inputs that are off by rounding: how far outputs move by that, others may be off as well."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from tui_tuner.evaluate.devices.base import KernelArgument
-from tui_tuner.evaluate.tolerance import FLOOR_CAP, MARGIN, own_error
+from tui_tuner.evaluate.tolerance import FLOOR_CAP, MARGIN
 from tui_tuner.problem.blocks import copied
 from tui_tuner.problem.domains import nudged
 from tui_tuner.problem.dtypes import is_floating, spacing
@@ -33,10 +33,3 @@ def nudged_arguments(
             held = copied(one, np.dtype(np.float32)) if refined and is_coarse(spacing(one.dtype)) else one
             changed[i], unit = nudged(held, is_mirrored), max(unit, spacing(held.dtype))
     return changed, unit
-
-
-def loses_more(outputs: Mapping[int, np.ndarray], expected: Mapping[int, np.ndarray], of_noise: float) -> bool:
-    """Whether the kernel as given errs much more than it does at noise, by so large a share of an output there."""
-    floating = [i for i, output in outputs.items() if is_floating(output.dtype)]
-    least = {i: max(of_noise, spacing(outputs[i].dtype)) for i in floating}
-    return any(own_error(outputs[i], expected[i]).relative > MARGIN * least[i] for i in floating)
