@@ -306,6 +306,36 @@ def test_a_draft_says_what_the_host_launches(tmp_path, source, host, expected):
     }
 
 
+COUNTED = """\
+__kernel void turned(__global float *to, __global const float *from)
+{
+    int i = get_global_id(0), n = get_global_size(0);
+    if (i > 0) to[i] = from[n - i];
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("count", "blocks", "own"),
+    [("12288", [32, 64, 128, 256, 512, 1024], 256), ("8208", [1, 2, 4, 8], 8), ("8209", [1], 1)],
+)
+def test_blocks_divide_the_work_items_that_a_kernel_counts(tmp_path, count, blocks, own):
+    host = (
+        f"int main() {{ const int length = {count}; {BUFFERS.replace('scale', 'turned')}"
+        " clSetKernelArg(kernel, 0, sizeof(b), &b); clSetKernelArg(kernel, 1, sizeof(a), &a); size_t g = length;"
+        " clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &g, NULL, 0, NULL, NULL); }"
+    )
+    problem, text = drafted(tmp_path, COUNTED, host)
+    assert (problem.tunables, problem.defaults) == ({"block_size_x": blocks}, {"block_size_x": own})
+    assert "those that divide the work-items" in text
+    for sizes in (problem.sizes, problem.tests[0].sizes):
+        assert all(sizes["length"] % one == 0 for one in blocks), text
+    strided = COUNTED.replace("n = get_global_size(0)", "n = 9").replace(
+        "if (i > 0)", "for (; i < n; i += get_global_size(0))"
+    )
+    assert "those that divide" not in drafted(tmp_path, strided, host)[1]
+
+
 def test_a_work_group_that_the_kernel_requires_is_its_block_without_a_host_too(tmp_path):
     problem, text = drafted(tmp_path, TILED.replace("TIMES", "2").replace("TILE", "8"), "int main() {}")
     assert (problem.launch.block_size, problem.tunables) == (["8", "8", "1"], {})

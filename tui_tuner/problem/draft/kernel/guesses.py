@@ -54,14 +54,6 @@ def as_factor(text: str, behind: object) -> str:
     return f"({text})" if behind and re.search(r"[-+]|//| if ", text) else text
 
 
-def is_guarded(signature: KernelSignature) -> bool:
-    """Whether the kernel looks as if it could do with sizes that no block divides."""
-    return (
-        re.search(r"\bif\b|\bwhile\b|\bfor\s*\([^;]*;\s*\w+\s*<[\s(]*\w+[\s)]*;\s*\w+\s*\+=", signature.body)
-        is not None
-    )
-
-
 def outputs(signature: KernelSignature) -> dict[str, bool]:
     """The arrays that the kernel seems to write, and whether it seems to read them too."""
     arrays = [p.name for p in signature.parameters if p.is_array and not p.const]

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from tui_tuner.problem.draft.amendments import Amendments, Tested
 from tui_tuner.problem.draft.drafted_launch import DraftedLaunch
 from tui_tuner.problem.draft.kernel.extents import extents_of, scaled
-from tui_tuner.problem.draft.kernel.guesses import AXES, SMALL, is_guarded, size_names
+from tui_tuner.problem.draft.kernel.guards import is_guarded
+from tui_tuner.problem.draft.kernel.guesses import AXES, SMALL, size_names
 from tui_tuner.problem.draft.kernel.offsets import OF_EACH, arrays_of_offsets, divided_by
 from tui_tuner.problem.draft.kernel.work import loops_of
 from tui_tuner.problem.draft.sizes.counts import counted_in, elements_of, extents_in, sizes_of_toys, threads_of

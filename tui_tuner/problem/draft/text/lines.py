@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from tui_tuner.problem.c_types import dtype_of
+from tui_tuner.problem.draft.arithmetic.worked_out import value_in
 from tui_tuner.problem.draft.drafted_launch import DraftedLaunch, TunedSpace
 from tui_tuner.problem.draft.kernel.device_words import header_directories
 from tui_tuner.problem.draft.kernel.extents import elements_along
+from tui_tuner.problem.draft.kernel.guards import counted_axes, is_guarded
 from tui_tuner.problem.draft.kernel.guesses import AXES, as_factor, block_values, most_threads, usual_block
 from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL
 from tui_tuner.problem.draft.text.arguments import argument_lines, moved_once
@@ -59,7 +61,7 @@ def lines_of(draft: Draft) -> Iterator[str]:
     elif "block_size" in launch.keys:
         yield "# The kernel's own text fixes the block, so nothing is left to tune but that text."
     elif COMPILED_LANGUAGES[draft.language].has_blocks and not _own_block_names(signature):
-        yield from _tunables(signature, launch)
+        yield from _tunables(draft)
     elif not COMPILED_LANGUAGES[draft.language].has_blocks:
         yield from _own_macros(draft)
     yield from _checks(draft)
@@ -188,7 +190,8 @@ def _own_block_names(signature: KernelSignature) -> bool:
     return any(f"block_size_{axis}" in names for axis in AXES)
 
 
-def _tunables(signature: KernelSignature, launch: DraftedLaunch) -> Iterator[str]:
+def _tunables(draft: Draft) -> Iterator[str]:
+    signature, launch = draft.signature, draft.launch
     given, most = launch.defaults, min(most_threads(signature), launch.most_threads)
     values = block_values(signature)
     names = [f"block_size_{axis}" for axis in AXES[: len(values)]]
@@ -196,8 +199,17 @@ def _tunables(signature: KernelSignature, launch: DraftedLaunch) -> Iterator[str
     start = usual_block(signature) if not given else [given.get(name, 1) for name in names + unasked]
     choices = [[one for one in choice if one <= most] for choice in [*values, *([1] for _ in unasked)]]
     names += unasked
+    whole = _divided_without_rest(draft)
+    choices = [_dividing(choice, whole.get(axis, ())) for axis, choice in enumerate(choices)]
+    start = [
+        max(one for one in choice if one <= own)
+        if whole.get(axis) and not all(n % own == 0 for n in whole[axis])
+        else own
+        for axis, (choice, own) in enumerate(zip(choices, start, strict=True))
+    ]
     yield ""
-    yield "[tunables]  # values to try; each becomes a macro of this name for the compiler"
+    divide = "; those that divide the work-items" if any(whole.values()) else ""
+    yield f"[tunables]  # values to try{divide}; each becomes a macro of this name for the compiler"
     for name, choice, own in zip(names, choices, start, strict=True):
         said = ", for the kernel tells no threads apart by it" if name in unasked else ""
         yield f"{name} = {sorted({*choice, own})}{CHECK}{said}"
@@ -209,6 +221,33 @@ def _tunables(signature: KernelSignature, launch: DraftedLaunch) -> Iterator[str
         yield ""
         yield "[search]  # what every configuration must satisfy"
         yield f'restrictions = ["{" * ".join(names)} <= {most}"]'
+
+
+def _divided_without_rest(draft: Draft) -> dict[int, list[int]]:
+    """The work-items along axes of OpenCL at which no more may run, at the sizes that are timed and tested.
+
+    So it is where a kernel counts them, and along all axes where nothing in it asks whether there is work for one.
+    """
+    counted = counted_axes(draft.signature)
+    if draft.language != "opencl" or is_guarded(draft.signature):
+        return {}
+    texts = draft.launch.problem_size or elements_along(draft.signature)
+    beyond = range(len(texts), len(AXES)) if draft.launch.problem_size else ()
+    found = {axis: [1] for axis in beyond}
+    for axis, text in enumerate(texts):
+        items = [value_in(text, sizes) for sizes in (draft.sizes.timed, draft.sizes.tested)]
+        is_divided = f"grid_div_{AXES[axis]}" not in draft.launch.keys and (not counted or axis in counted)
+        if is_divided and all(isinstance(one, int | float) and one == int(one) > 0 for one in items):
+            found[axis] = [int(one) for one in items if isinstance(one, int | float)]
+    return found
+
+
+def _dividing(choice: Sequence[int], items: Sequence[int]) -> list[int]:
+    """The extents of a block that divide all these counts of work-items; smaller ones where a draft has too few."""
+    if not items:
+        return [*choice]
+    found = [one for one in choice if all(count % one == 0 for count in items)]
+    return found if len(found) > 1 else [one for one in (1, 2, 4, 8, *found) if all(n % one == 0 for n in items)]
 
 
 def _checks(draft: Draft) -> Iterator[str]:
