@@ -310,6 +310,15 @@ def test_a_function_of_c_takes_over_what_is_tuned(tmp_path):
     assert [one.shape for one in problem.arguments[:3]] == [["n"]] * 3
 
 
+def test_a_number_of_the_script_is_no_size_of_a_tunables_name(tmp_path):
+    script = TUNED.replace("c = numpy.zeros_like(b)", "blocks = 64; c = numpy.zeros(blocks, 'float32')")
+    script = script.replace("return", "tune_params['blocks'] = [64]\n    return")
+    script = script.replace("size, args, tune_params", "'blocks', args, tune_params, grid_div_x=[]")
+    problem = drafted(tmp_path, "add.cu", ADD, script)
+    assert problem.tunables["blocks"] == [64]
+    assert (problem.launch.problem_size, problem.sizes["blocks_of_host"]) == (["blocks"], 64)
+
+
 @pytest.mark.parametrize("made", ["np.arange(start=0, stop=N, dtype=np.float32)", "np.arange(0, N, dtype=np.float32)"])
 def test_an_array_that_counts_is_as_long_as_it_counts(tmp_path, made):
     script = PYOPENCL.replace("np.random.rand(N).astype(np.float32)", made)

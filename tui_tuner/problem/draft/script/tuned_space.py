@@ -127,6 +127,7 @@ def with_space(launch: DraftedLaunch | None, space: TunedSpace, source: str, lan
         source: of the kernel, which may give its macros numbers.
     """
     said = launch or DraftedLaunch(line=space.line)
+    said = said.renamed({name: f"{name}_of_host" for name in said.sizes.keys() & space.tunables.keys()})
     sizes = {key: text for key, text in said.keys.items() if key == "problem_size"}
     if "problem_size" in space.keys:
         sizes = {"problem_size": [_named(text, said.sizes) for text in space.keys["problem_size"]]}
