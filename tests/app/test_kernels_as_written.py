@@ -166,3 +166,24 @@ def test_a_kernel_as_people_write_them_holds_as_it_is_drafted(tmp_path, source, 
     assert [one.name for one in problem.arguments if one.output] == outputs
     assert defaults in (None, problem.defaults)
     assert "run on the emulator as given at" in "\n".join(assumptions(written))
+
+
+def test_rows_of_vectors_have_as_many_elements_as_a_run_shows_by_the_share_of_a_size_that_the_host_passes(tmp_path):
+    kernel = tmp_path / "act.cu"
+    kernel.write_text(
+        "__global__ void act(float *y, const float *x, int stride, int rounds)\n{\n"
+        "    const float *from = x;\n"
+        "    for (int i = 0; i < rounds; i++)\n"
+        "        if (i * blockDim.x + threadIdx.x < stride) {\n"
+        "            int at = blockIdx.x * stride + i * blockDim.x + threadIdx.x;\n"
+        "            y[at] = 2 * from[at];\n        }\n}\n"
+        "void launch(float *y, const float *x, int width, int batch)\n{\n"
+        "    int rounds = (width + 1023) / 1024, threads = (width - 1) / (rounds * 4) + 1;\n"
+        "    act<<<batch, threads>>>(y, x, width / 4, rounds);\n}\n"
+    )
+    written = asyncio.run(confirmed(problem_of(kernel), SessionOptions(device="emulator"), Settings()))
+    assert {one.name: one.shape for one in written.problem.arguments if one.shape} == {
+        "y": ["batch * (width // 4)"],
+        "x": ["batch * (width // 4)"],
+    }
+    assert "every output is written" in "\n".join(written.doubts)

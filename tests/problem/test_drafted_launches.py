@@ -353,3 +353,22 @@ def test_threads_that_a_kernel_numbers_through_a_grid_of_cooperative_groups_have
     fixed, _ = drafted(tmp_path, kernel.replace("GROUP", "this_thread_block"))
     assert free.defaults == {"block_size_x": 256}
     assert fixed.launch.block_size == ["256"]
+
+
+@pytest.mark.parametrize("passed", ["width", "width / 4"])
+def test_a_length_of_rows_that_is_passed_in_vectors_is_a_size_like_one_that_is_passed_in_elements(tmp_path, passed):
+    problem, _ = drafted(
+        tmp_path,
+        "__global__ void act(float *y, const float *x, int stride, int rounds) {"
+        " for (int i = 0; i < rounds; i++) { int at = i * blockDim.x + threadIdx.x;"
+        " if (at < stride) y[blockIdx.x * stride + at] = 2 * x[blockIdx.x * stride + at]; } }\n"
+        "void launch(float *y, const float *x, int width, int batch) {\n"
+        "  int rounds = (width + 1023) / 1024, threads = (width - 1) / (rounds * 4) + 1;\n"
+        f"  act<<<batch, threads>>>(y, x, {passed}, rounds);\n}}\n",
+    )
+    size = "stride" if passed == "width" else "width"
+    assert problem.sizes[size] == 1024
+    assert [one.value for one in problem.arguments if one.shape is None] == [
+        passed.replace("width / 4", "width // 4").replace("width", size),
+        f"ceil_div({size}, 1024)",
+    ]

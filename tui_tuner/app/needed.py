@@ -13,7 +13,7 @@ from tui_tuner.evaluate.given_fault import GivenFault, GivenFaultKind
 from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words
 from tui_tuner.problem.draft.amendments import Amendments
 from tui_tuner.problem.draft.constants import constants_of_host
-from tui_tuner.problem.draft.kernel.guesses import is_written, times_written
+from tui_tuner.problem.draft.kernel.guesses import aliases_of, is_written, times_written
 from tui_tuner.problem.draft.text.draft import CHECK
 from tui_tuner.problem.dtypes import dtype_named, is_floating
 from tui_tuner.problem.expressions import ExpressionError, evaluate
@@ -126,9 +126,15 @@ class _Product(NamedTuple):
         numbers = [str(self.times)] if self.times > 1 or not self.names else []
         return " * ".join([*numbers, *self.names])
 
+    @property
+    def repeats(self) -> bool:
+        """Whether a size is in it more than once, or none."""
+        sizes = re.findall(r"[A-Za-z_]\w*", self.text)
+        return len({*sizes}) < len(sizes) or not sizes
+
     def is_of(self, lengths: set[str]) -> bool:
         """Whether it is so many rows, or layers of rows, of these lengths."""
-        is_plain = self.times == 1 and len(self.names) == len({*self.names}) and lengths <= {*self.names}
+        is_plain = self.times == 1 and not self.repeats and lengths <= {*self.names}
         return is_plain and 2 <= len(self.names) <= len(lengths) + 1
 
 
@@ -143,20 +149,19 @@ def _grown(argument: Argument, beyond: int, problem: Problem) -> str | None:
     sizes = problem.sizes
     elements = math.prod(shape_of(argument, sizes))
     needed = elements + beyond // _width(argument) + 1
-    extents = [name for name, value in sizes.items() if value >= 8]
+    lengths, across = _stated_of(argument, problem)
+    extents = [one for one in dict.fromkeys([*sizes, *sorted(lengths)]) if (_elements(one, sizes) or 0) >= 8]
     several = [names for degree in (1, 2, 3, 4) for names in combinations_with_replacement(extents, degree)]
     products = [_Product(times, names) for names in several for times in (1, 2, 3, 4, 8)]
     products += [_Product(times * elements, ()) for times in (2, 3, 4, 8)]
     values = {one: value for one in products if (value := _elements(one.text, sizes)) is not None}
-    lengths, across = _stated_of(argument, problem)
     lengths &= {*extents}
     of_rows = {one for one in values if lengths and one.is_of(lengths)}
     most = {one: _MOST_ELEMENTS_ALIKE if one in of_rows else _MOST_GROWN * needed for one in values}
 
     def order(one: _Product) -> tuple[bool, bool, int, int, int, int]:
-        repeats = len({*one.names}) < len(one.names) or not one.names
         uncovered = len(across - {*one.names}) if one in of_rows else 0
-        return one not in of_rows, repeats, values[one], uncovered, one.times, len(one.text)
+        return one not in of_rows, one.repeats, values[one], uncovered, one.times, len(one.text)
 
     enough = [one for one, value in values.items() if needed <= value <= most[one]]
     return min(enough, key=order).text if enough else None
@@ -165,18 +170,24 @@ def _grown(argument: Argument, beyond: int, problem: Problem) -> str | None:
 def _stated_of(argument: Argument, problem: Problem) -> tuple[set[str], set[str]]:
     """The sizes by which the kernel multiplies where it says what it touches of an array, and those its blocks cover.
 
-    As N is in `b[row * N + column]` and in `b += steps * N`, which is how long a row is; and M, which the grid divides
+    As N is in `b[row * N + column]`, in `b[at]` of a name that is set to this, and in `b += steps * N`, which is how
+    long a row is, also where it is a share of a size, in parentheses then; and M, which the grid divides
     along y, in `a += blockIdx.y * 16 * K`.
     """
     kernel = _kernel_of(problem)
-    name = re.escape(argument.name)
-    said = " ".join(re.findall(rf"\b{name}\s*(?:\[[^][]*\]|\+=[^,;]*[,;)])", kernel.body))
+    own = "|".join(map(re.escape, [argument.name, *aliases_of(argument.name, kernel.body)]))
+    said = " ".join(re.findall(rf"\b(?:{own})\s*(?:\[[^][]*\]|\+=[^,;]*[,;)])", kernel.body))
+    indices = "|".join({*re.findall(r"\[\s*([A-Za-z_]\w*)\s*\]", said)}) or "(?!)"
+    said = " ".join([said, *re.findall(rf"\b(?:{indices})\s*=(?!=)\s*([^;,]*)", kernel.body)])
     blocks = dict(re.findall(r"\b(\w+)\s*=\s*blockIdx\s*\.\s*([xyz])\s*;", kernel.body))
     axes = {*re.findall(r"\bblockIdx\s*\.\s*([xyz])", said), *(blocks[one] for one in blocks if _names(one, said))}
     across = {text for axis, text in zip("xyz", problem.launch.problem_size, strict=False) if axis in axes}
     meant = {one.name: one.value for one in problem.arguments if isinstance(one.value, str)}
     factors = [*re.findall(r"\*\s*([A-Za-z_]\w*)\b", said), *re.findall(r"\b([A-Za-z_]\w*)\s*\*", said)]
-    return {meant[one] for one in factors if one in meant}, {name for name in problem.sizes if name in across}
+    lengths = {meant[one] for one in factors if one in meant}
+    return {one if one.isidentifier() else f"({one})" for one in lengths}, {
+        name for name in problem.sizes if name in across
+    }
 
 
 def _names(name: str, text: str) -> bool:

@@ -195,6 +195,16 @@ def fraction(node: ast.expr, numbers: Mapping[str, int | None]) -> float | None:
     return None
 
 
+def size_shared(node: ast.expr, code: str) -> str | None:
+    """The size that an expression is, or is a share of, as `width // 4`: not of one that the code halves or doubles."""
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.BinOp(left=ast.Name(id=name), op=ast.FloorDiv(), right=ast.Constant()):
+            return None if re.search(rf"\b{name}\s*(?:>>|<<|[*/])=", code) else name
+    return None
+
+
 def used_in(roots: Mapping[str, int | None], texts: Sequence[str]) -> dict[str, int | None]:
     """Those of the names that stand in texts."""
     words = frozenset(re.findall(r"[A-Za-z_]\w*", " ".join(texts)))

@@ -73,7 +73,7 @@ def _is_read_alone(name: str, body: str) -> bool:
 
 def _mentions(name: str, body: str) -> int:
     """How often the text names an array, or a pointer into it, but for where it asks whether there is one."""
-    aliases = _aliases(name, body)
+    aliases = aliases_of(name, body)
     return _named(name, body) - len(aliases) + sum(_named(one, body) - 1 for one in aliases)
 
 
@@ -171,7 +171,7 @@ def counts_blocks(name: str, signature: KernelSignature) -> bool:
     return counts is not None and _writes(name, signature.body)[0] == 0
 
 
-def _aliases(name: str, body: str) -> list[str]:
+def aliases_of(name: str, body: str) -> list[str]:
     """The pointers that a text sets to an array, or to a place in it."""
     return re.findall(rf"\*\s*(?:const\s+|__restrict__\s+)*(\w+)\s*=\s*{_CAST}{re.escape(name)}\b", body)
 
@@ -181,7 +181,7 @@ def _writes(name: str, body: str) -> tuple[int, int]:
     if not name:
         return 0, 0
     body = without_casts(body)
-    cast, aliases = _CAST, _aliases(name, body)
+    cast, aliases = _CAST, aliases_of(name, body)
     referred = re.findall(rf"&\s*(\w+)\s*=\s*{re.escape(name)}\s*\[", body)
     declared = rf"\*[^*;=]*=\s*(?:{cast}{re.escape(name)}\b(?!\s*\[)|[(\s]*&[(\s]*{re.escape(name)}\s*\[)"
     body = re.sub(declared, "", body)  # where the aliases are

@@ -17,6 +17,7 @@ from tui_tuner.problem.draft.arithmetic.worked_out import (
     fraction,
     names,
     said_again,
+    size_shared,
     used_in,
     with_numbers,
 )
@@ -293,7 +294,8 @@ class _Drafting:
         used = used_in(self._roots, [*_texts(keys), *shapes.values()]) | self._reading.bounds
         if any(one.is_array and one.name not in shapes for one in self._signature.parameters):
             guessed_of = (self._passed.get(name) for name in self._sizes_of_guesses(keys))
-            used |= {node.id: self._roots[node.id] for node in guessed_of if isinstance(node, ast.Name)}
+            shared = (size_shared(one, self._program.code) for one in guessed_of if one)
+            used |= {size: self._roots[size] for size in shared if size}
         return used
 
     @cached_property

@@ -177,7 +177,7 @@ def _usual(launch: DraftedLaunch, signature: KernelSignature, toys: Collection[s
     extents = extents_in(launch)
     timed = {name: number or 1 for name, number in launch.sizes.items()}
     guessed = {name for name, number in launch.sizes.items() if number is None and name in extents} | {*toys}
-    passed = {re.sub(r" [-+] \d+$", "", str(text)) for text in launch.values.values()}
+    passed = {re.sub(r" (?:[-+]|//) \d+$", "", str(text)) for text in launch.values.values()}
     bounds = {name for name, number in launch.sizes.items() if number is None} & passed
     few = few_of(launch, signature, guessed | bounds | exponents_in(launch))
     few = {**dict.fromkeys(_rows_within(launch, guessed, signature), _USUAL_ROW), **few}
