@@ -61,6 +61,8 @@ def measured(ms: float, registers: int = 32, spilled: int = 0, shared: int = 0) 
         (PRODUCT, 256, "n * n // 64", measured(9.0, 255, 96), "spills", "a thread keeps 96 bytes"),
         (COPY, 256, "n * n", measured(0.036), "memory", "need 91% of the time"),
         (COPY, 256, "n * n", measured(0.36), "latency", "the declared bytes need 9% of the time"),
+        (PRODUCT, 256, "n * n // 64", measured(1.3), "latency", "does what is declared faster than .* allows"),
+        (PRODUCT, 256, "n * n // 64", measured(1.3, spilled=96), "spills", "a thread keeps 96 bytes"),
         (COPY, 256, "n", measured(0.36), "grid", "16 blocks for 132 multiprocessors"),
         (COPY, 1024, "140 * 2048", measured(0.36), "tail", "280 blocks run in 2 rounds of 264: .* 47% of the device"),
         (COPY, 64, "n * n", measured(0.36, 255, shared=100_000), "occupancy", "4 of 64 on a multiprocessor, .* memory"),
@@ -77,6 +79,16 @@ def test_the_bottleneck_is_named_with_its_figures(
     found = diagnosis(asked, H200, kernel(block, work), evaluation)
     assert found is not None
     assert (found.bottleneck, bool(re.search(said, found.cause))) == (bottleneck, True), found.cause
+
+
+def test_runs_that_began_before_are_told_that_a_ceiling_holds_what_is_beyond_it() -> None:
+    now, before = (
+        diagnosis(PRODUCT, H200, kernel(256, "n * n // 64"), measured(1.3), is_old=is_old) for is_old in (False, True)
+    )
+    assert now is not None
+    assert before is not None
+    assert (now.bottleneck, before.bottleneck) == ("latency", "compute")
+    assert "need 176% of the time" in before.cause
 
 
 def test_the_facts_say_how_the_device_is_filled_and_what_is_achieved() -> None:
@@ -109,6 +121,7 @@ def test_a_device_that_does_not_tell_its_multiprocessors_still_has_a_bottleneck(
 
 def test_the_prompt_names_the_bottleneck_of_the_kernel_that_it_shows() -> None:
     given, shown = measured(30.0), measured(26.4)
-    told = measurement_facts(PRODUCT, H200, given, given, kernel(256, "n * n"), [given, shown]).splitlines()
+    held_by = diagnosis(PRODUCT, H200, kernel(256, "n * n"), shown)
+    told = measurement_facts(PRODUCT, H200, given, given, [given, shown], held_by).splitlines()
     assert told[-1].startswith("  bottleneck: Neither ceiling: the declared operations need 9% of the time.")
     assert told[-4].startswith("what holds the kernel above back, with ")

@@ -11,8 +11,7 @@ from string import Template
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.library import LibraryTime
 from tui_tuner.evaluate.measure import fastest_first
-from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
-from tui_tuner.evaluate.profiling.bottleneck import diagnosis
+from tui_tuner.evaluate.profiling import Diagnosis
 from tui_tuner.evaluate.profiling.roofline import Roofline, moved_once, roofline
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation, Resources
 from tui_tuner.evaluate.tolerance import MARGIN
@@ -25,7 +24,7 @@ from tui_tuner.problem.inputs import fill_in_words, fill_of, is_blank, label_of
 from tui_tuner.problem.model import Argument, Problem, Value
 from tui_tuner.problem.textures import ALL_BUT_NOISE, Texture, occurring
 
-WORDING = 14
+WORDING = 15
 """Counts what prompts for rewriting tell. A session keeps the wording that it began with, since replies are found by
 their prompts: 1 had no code in the history, no inputs, no means of the device, no techniques and no steps to come; 2
 told of inputs that no array may hold and of tolerances where results are whole numbers, and of no compiler options; up
@@ -38,7 +37,9 @@ each step judged before it was carried out, and a strategy of the user's own was
 nothing was told of the traffic where no work is declared; up to 10 `explicit` asked of each step by itself, also
 when the best was at the roofline; up to 11 a round of configurations took all evaluations that were left; up to 12 the
 techniques were default steps, by the bottleneck alone, and no step came with one; up to 13 it was not told how threads
-wait for each other's words."""
+wait for each other's words; up to 14 arithmetic held back what is beyond the ceiling of the declared operations."""
+CEILINGS_HOLD_UP_TO = 14
+"""Sessions that began with a wording up to this are told that a ceiling holds back also what is beyond it."""
 ROOM = "tui_tuner.prompts"
 """The package of the templates that ask about kernels."""
 
@@ -216,17 +217,15 @@ def measurement_facts(
     device: DeviceInfo,
     given: Evaluation,
     best: Evaluation,
-    candidate: Candidate,
     known: Sequence[Evaluation],
-    profile: Profile = NO_PROFILE,
+    held_by: Diagnosis | None,
     library: LibraryTime | None = None,
 ) -> str:
     """Times and resources of the kernel as given, of the best and of a candidate; what holds the candidate back.
 
     Args:
-        candidate: the kernel that the prompt shows.
-        known: what is known of it.
-        profile: of the fastest that is known of it.
+        known: what is known of the kernel that the prompt shows.
+        held_by: what holds back the fastest of it.
         library: what a library needs for the same.
     """
     lines = [f"the kernel as given, {configuration_words(given.configuration)}: {evaluation_facts(given)}"]
@@ -242,9 +241,9 @@ def measurement_facts(
         if evaluations:
             lines.append(f"configurations of the kernel above, {what} ({_shown(evaluations)}):")
         lines += [f"  {configuration_words(e.configuration)}: {evaluation_facts(e)}" for e in evaluations[:SHOWN]]
-    if timed and (found := diagnosis(problem, device, candidate, timed[0], profile)) is not None:
+    if timed and held_by is not None:
         lines.append(f"what holds the kernel above back, with {configuration_words(timed[0].configuration)}:")
-        lines += [f"  {fact}" for fact in (*found.facts, f"bottleneck: {found.cause}")]
+        lines += [f"  {fact}" for fact in (*held_by.facts, f"bottleneck: {held_by.cause}")]
     return "\n".join(lines)
 
 

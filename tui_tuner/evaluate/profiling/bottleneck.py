@@ -16,6 +16,7 @@ from tui_tuner.evaluate.profiling.counters import Counters
 from tui_tuner.evaluate.profiling.occupancy import Occupancy, Waves, occupancy, waves
 from tui_tuner.evaluate.profiling.roofline import Roofline, roofline
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation
+from tui_tuner.format import counted
 from tui_tuner.problem.candidate import Candidate, Geometry, geometry
 from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.model import Problem
@@ -29,6 +30,8 @@ _FEW_ROUNDS = 4
 """Up to so many rounds of blocks, one that is not full is a large part of the time."""
 _IDLE = 0.2
 """Share of the device, over all rounds, that has no block to run, from which on it is told."""
+_BEYOND = 1.05
+"""Share of what units can do from which on it is other units that do it; less is how far measured peaks are off."""
 _LOW_OCCUPANCY = 0.25
 _SPILLED = 32
 """Bytes of registers that a thread keeps in memory, from which on they may cost something."""
@@ -53,8 +56,14 @@ def diagnosis(
     candidate: Candidate,
     evaluation: Evaluation,
     profile: Profile = NO_PROFILE,
+    *,
+    is_old: bool = False,
 ) -> Diagnosis | None:
     """What holds a measured launch back.
+
+    Args:
+        profile: of the launch.
+        is_old: whether it is told as prompts up to wording 14 did, to which a ceiling held also what is beyond it.
 
     Returns:
         None where nothing was measured, or the device has no ceilings.
@@ -67,7 +76,7 @@ def diagnosis(
     held, filled = _filling(device, launch, evaluation)
     limits = roofline(problem, device)
     time = evaluation.timing.median
-    measured = _Measured(device, limits, evaluation, launch, held, filled, time, profile.counters)
+    measured = _Measured(device, limits, evaluation, launch, held, filled, time, profile.counters, is_old)
     name, cause = next(measured.causes())
     return Diagnosis(name, cause, (*_facts(measured, problem), *profile_facts(profile, _declared_bytes(problem))))
 
@@ -93,6 +102,7 @@ class _Measured:
     filled: Waves | None
     time: float
     counters: Counters | None
+    is_old: bool
 
     @property
     def blocks(self) -> int:
@@ -129,10 +139,11 @@ class _Measured:
         elif self.filled is not None and self.filled.count <= _FEW_ROUNDS:
             idle = 1 - self.filled.blocks / (self.filled.resident * self.filled.count)
             if idle >= _IDLE:
+                rounds = f"{self.filled.count} rounds" if self.is_old else counted(self.filled.count, "round")
                 yield (
                     "tail",
-                    f"{self.filled.blocks} blocks run in {self.filled.count} rounds of {self.filled.resident}: over "
-                    f"all of them {idle:.0%} of the device has no block. Other sizes of blocks, or blocks that share "
+                    f"{self.filled.blocks} blocks run in {rounds} of {self.filled.resident}: over all of them "
+                    f"{idle:.0%} of the device has no block. Other sizes of blocks, or blocks that share "
                     "out the work among themselves, fill it.",
                 )
 
@@ -147,6 +158,7 @@ class _Measured:
 
     def _of_a_ceiling(self, limits: Roofline) -> Iterator[tuple[Bottleneck, str]]:
         memory, compute = limits.memory_ms / self.time, limits.compute_ms / self.time
+        compute = 0.0 if self._is_beyond(compute) else compute
         if memory >= max(NEAR, compute):
             yield (
                 "memory",
@@ -161,8 +173,17 @@ class _Measured:
                 f"{ways} much.",
             )
 
+    def _is_beyond(self, compute: float) -> bool:
+        """Whether it is faster than the units allow which the declared operations are for: others do them, or fewer."""
+        return compute > _BEYOND and not self.is_old
+
     def _waiting(self, limits: Roofline) -> str:
         share = limits.share(self.time)
+        if limits.limiter == "compute" and self._is_beyond(share):
+            return (
+                f"It does what is declared faster than {limits.compute} allows, by other units or fewer operations, "
+                "which wait: for operands (barriers, copies, conflicts of banks) or for other instructions."
+            )
         both = f"Neither ceiling: the declared {_WORK[limits.limiter]} need {share:.0%} of the time. "
         if limits.limiter == "memory":
             return both + (

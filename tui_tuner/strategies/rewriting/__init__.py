@@ -8,11 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from tui_tuner.evaluate.measure import fastest_first
 from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
+from tui_tuner.evaluate.profiling.bottleneck import diagnosis
 from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Value
 from tui_tuner.prompts import (
+    CEILINGS_HOLD_UP_TO,
     build_facts,
     check_facts,
     device_facts,
@@ -136,9 +139,9 @@ def known_situation(session: Effects, candidate: Candidate, history: str, profil
     build = build_facts(problem) if session.wording > 2 else ""
     device, best = session.bench.device, session.incumbent.evaluation
     known = session.bench.evaluations_of(candidate)
-    measured = measurement_facts(
-        problem, device, session.bench.given, best, candidate, known, profile, session.bench.library
-    )
+    timed, is_old = fastest_first(known), session.wording <= CEILINGS_HOLD_UP_TO
+    held_by = diagnosis(problem, device, candidate, timed[0], profile, is_old=is_old) if timed else None
+    measured = measurement_facts(problem, device, session.bench.given, best, known, held_by, session.bench.library)
     traffic = traffic_facts(problem, device, best)
     return render(
         "situation",
