@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
@@ -17,6 +18,7 @@ from tui_tuner.problem.model import Launch
 from tui_tuner.prompts import WORDING, means_facts
 from tui_tuner.session.run_directory import open_run
 from tui_tuner.session.session import Session
+from tui_tuner.strategies import rewriting
 from tui_tuner.strategies.history import CODE_LINES, Attempt, Outcome, changed_lines, history_facts
 from tui_tuner.strategies.steps import Step, StepState
 
@@ -109,6 +111,15 @@ async def test_a_step_is_told_what_was_written_before_and_what_is_to_come(tmp_pa
     assert told == [wording is not None] * 6
     assert ("infinities" in first) == (wording == 2)
     assert "<to_come>" not in last
+    assert ("mma.sync" in script.prompt(1)) == (wording == WORDING)
+
+
+@pytest.mark.parametrize(("wording", "listed"), [(WORDING, ["two"]), (14, ["one", "two"])])
+def test_a_step_is_not_among_those_that_come_after_it(wording, listed):
+    steps = [Step(id=3, title="one"), Step(id=4, title="two")]
+    session = SimpleNamespace(wording=wording, proposed_steps=lambda: steps)
+    lines = "".join(f"- {title}\n" for title in listed)
+    assert f"<to_come>\n{lines}</to_come>" in rewriting._to_come(session, steps[0])
 
 
 async def test_what_the_user_wrote_is_the_code_that_is_told(tmp_path):

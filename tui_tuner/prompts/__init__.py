@@ -37,9 +37,10 @@ each step judged before it was carried out, and a strategy of the user's own was
 nothing was told of the traffic where no work is declared; up to 10 `explicit` asked of each step by itself, also
 when the best was at the roofline; up to 11 a round of configurations took all evaluations that were left; up to 12 the
 techniques were default steps, by the bottleneck alone, and no step came with one; up to 13 it was not told how threads
-wait for each other's words; up to 14 arithmetic held back what is beyond the ceiling of the declared operations."""
-CEILINGS_HOLD_UP_TO = 14
-"""Sessions that began with a wording up to this are told that a ceiling holds back also what is beyond it."""
+wait for each other's words; up to 14 arithmetic held back what is beyond the ceiling of the declared
+operations, a step was listed among those to come, and plans were made without knowing what code may use."""
+TOLD_LESS_UP_TO = 14
+"""Sessions that began with a wording up to this have these three as `WORDING` tells them."""
 ROOM = "tui_tuner.prompts"
 """The package of the templates that ask about kernels."""
 

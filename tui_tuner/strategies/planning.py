@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.tuning_step import TuningStep
-from tui_tuner.prompts import question, render
+from tui_tuner.prompts import TOLD_LESS_UP_TO, means_facts, question, render
 from tui_tuner.strategies.base import Effects
 from tui_tuner.strategies.history import Outcome, facts_from_memory, history_facts
 from tui_tuner.strategies.rewriting import situation
@@ -88,6 +88,9 @@ async def ask_for_plan(
         evaluations=session.budget.evaluations_left,
         fields="\n".join([render("planned_step"), *naming]),
     )
+    means = means_facts(session.bench.device, session.wording) if session.wording > TOLD_LESS_UP_TO else ""
+    if means:
+        prompt = f"{prompt}\n{render('plan_means', means=means)}"
     if remarks:
         prompt = f"{prompt}\n\n{render('plan_rejected', remarks=_LINES.join(remarks))}"
     right = {outcome.step.id for outcome in outcomes if outcome.is_right}

@@ -21,7 +21,7 @@ from tui_tuner.problem.load import validated_as
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.toml_file import read_text, read_toml
 from tui_tuner.problem.tuning_step import Bottleneck, Sign, TuningStep
-from tui_tuner.prompts import CEILINGS_HOLD_UP_TO, render
+from tui_tuner.prompts import TOLD_LESS_UP_TO, render
 from tui_tuner.strategies.base import Effects
 from tui_tuner.strategies.rewriting import is_told_all, profiled
 from tui_tuner.strategies.steps import Step
@@ -129,7 +129,7 @@ async def techniques(session: Effects, candidate: Candidate, own: Sequence[Tunin
     if best is None or not is_told_all(session):
         return ""
     problem, device = session.problem, session.bench.device
-    found = diagnosis(problem, device, candidate, best, profile, is_old=session.wording <= CEILINGS_HOLD_UP_TO)
+    found = diagnosis(problem, device, candidate, best, profile, is_old=session.wording <= TOLD_LESS_UP_TO)
     if found is None:
         return ""
     is_seen = session.wording > BY_BOTTLENECK_UP_TO

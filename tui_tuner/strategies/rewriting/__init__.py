@@ -15,7 +15,7 @@ from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Value
 from tui_tuner.prompts import (
-    CEILINGS_HOLD_UP_TO,
+    TOLD_LESS_UP_TO,
     build_facts,
     check_facts,
     device_facts,
@@ -95,7 +95,7 @@ async def step_prompt(session: Effects, step: Step, brief: StepBrief) -> str:
         "apply_step",
         title=step.title,
         description=step.detail if brief.description is None else brief.description,
-        parameters="\n\n".join(filter(None, [_introduced(brief.parameters), _to_come(session)])),
+        parameters="\n\n".join(filter(None, [_introduced(brief.parameters), _to_come(session, step)])),
         situation=await situation(session, base, history),
         answer=rewrite_answer(session, brief.evaluations),
     )
@@ -106,9 +106,10 @@ def is_told_all(session: Effects) -> bool:
     return session.wording > 1
 
 
-def _to_come(session: Effects) -> str:
+def _to_come(session: Effects, asked: Step) -> str:
     """The steps that other prompts will ask for."""
     steps = session.proposed_steps() if is_told_all(session) else []
+    steps = [step for step in steps if step.id != asked.id or session.wording <= TOLD_LESS_UP_TO]
     return render("to_come", steps="\n".join(f"- {step.title}" for step in steps)) if steps else ""
 
 
@@ -139,7 +140,7 @@ def known_situation(session: Effects, candidate: Candidate, history: str, profil
     build = build_facts(problem) if session.wording > 2 else ""
     device, best = session.bench.device, session.incumbent.evaluation
     known = session.bench.evaluations_of(candidate)
-    timed, is_old = fastest_first(known), session.wording <= CEILINGS_HOLD_UP_TO
+    timed, is_old = fastest_first(known), session.wording <= TOLD_LESS_UP_TO
     held_by = diagnosis(problem, device, candidate, timed[0], profile, is_old=is_old) if timed else None
     measured = measurement_facts(problem, device, session.bench.given, best, known, held_by, session.bench.library)
     traffic = traffic_facts(problem, device, best)
