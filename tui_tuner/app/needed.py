@@ -184,10 +184,9 @@ def _stated_of(argument: Argument, problem: Problem) -> tuple[set[str], set[str]
     across = {text for axis, text in zip("xyz", problem.launch.problem_size, strict=False) if axis in axes}
     meant = {one.name: one.value for one in problem.arguments if isinstance(one.value, str)}
     factors = [*re.findall(r"\*\s*([A-Za-z_]\w*)\b", said), *re.findall(r"\b([A-Za-z_]\w*)\s*\*", said)]
-    lengths = {meant[one] for one in factors if one in meant}
-    return {one if one.isidentifier() else f"({one})" for one in lengths}, {
-        name for name in problem.sizes if name in across
-    }
+    said_of = {meant[one] for one in factors if one in meant}
+    lengths = {one if one.isidentifier() else f"({one})" for one in said_of}
+    return lengths, {name for name in problem.sizes if name in across}
 
 
 def _names(name: str, text: str) -> bool:

@@ -11,7 +11,6 @@ from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, Field
 
-from tui_tuner.evaluate.profiling.bottleneck import diagnosis
 from tui_tuner.evaluate.profiling.signs import SIGNS, signs
 from tui_tuner.evaluate.results import DeviceInfo
 from tui_tuner.problem.candidate import Candidate
@@ -21,9 +20,9 @@ from tui_tuner.problem.load import validated_as
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.toml_file import read_text, read_toml
 from tui_tuner.problem.tuning_step import Bottleneck, Sign, TuningStep
-from tui_tuner.prompts import TOLD_LESS_UP_TO, render
+from tui_tuner.prompts import render
 from tui_tuner.strategies.base import Effects
-from tui_tuner.strategies.rewriting import is_told_all, profiled
+from tui_tuner.strategies.rewriting import held_back, is_told_all, profiled
 from tui_tuner.strategies.steps import Step
 
 MOST_TECHNIQUES = 3
@@ -128,8 +127,7 @@ async def techniques(session: Effects, candidate: Candidate, own: Sequence[Tunin
     best, profile = await profiled(session, candidate)
     if best is None or not is_told_all(session):
         return ""
-    problem, device = session.problem, session.bench.device
-    found = diagnosis(problem, device, candidate, best, profile, is_old=session.wording <= TOLD_LESS_UP_TO)
+    problem, found = session.problem, held_back(session, candidate, best, profile)
     if found is None:
         return ""
     is_seen = session.wording > BY_BOTTLENECK_UP_TO

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tui_tuner.evaluate.measure import fastest_first
-from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
+from tui_tuner.evaluate.profiling import NO_PROFILE, Diagnosis, Profile
 from tui_tuner.evaluate.profiling.bottleneck import diagnosis
 from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.problem.candidate import Candidate
@@ -124,6 +124,12 @@ async def profiled(session: Effects, candidate: Candidate) -> tuple[Evaluation |
     return best, NO_PROFILE if best is None else await session.profile(candidate, best.configuration)
 
 
+def held_back(session: Effects, candidate: Candidate, evaluation: Evaluation, profile: Profile) -> Diagnosis | None:
+    """What holds a configuration of a candidate back, as the prompts of the session tell it; None if not known."""
+    is_old = session.wording <= TOLD_LESS_UP_TO
+    return diagnosis(session.problem, session.bench.device, candidate, evaluation, profile, is_old=is_old)
+
+
 async def situation(session: Effects, candidate: Candidate, history: str = "") -> str:
     """The facts about a candidate as one text for a prompt; its best configuration is profiled for it."""
     _, profile = await profiled(session, candidate)
@@ -140,8 +146,8 @@ def known_situation(session: Effects, candidate: Candidate, history: str, profil
     build = build_facts(problem) if session.wording > 2 else ""
     device, best = session.bench.device, session.incumbent.evaluation
     known = session.bench.evaluations_of(candidate)
-    timed, is_old = fastest_first(known), session.wording <= TOLD_LESS_UP_TO
-    held_by = diagnosis(problem, device, candidate, timed[0], profile, is_old=is_old) if timed else None
+    fastest = next(iter(fastest_first(known)), None)
+    held_by = None if fastest is None else held_back(session, candidate, fastest, profile)
     measured = measurement_facts(problem, device, session.bench.given, best, known, held_by, session.bench.library)
     traffic = traffic_facts(problem, device, best)
     return render(
