@@ -148,9 +148,8 @@ class Unseen:
                     if changed is None:
                         first.note(*on_the_same)
                     seen.check(buffers)
-            for _ in range(AGAIN):
-                same = [value.view() if isinstance(value, np.ndarray) else value for value in seen.data.arguments]
-                again.note(*self._once(seen.kernel, self._device.rewrite(seen.buffers, same)))
+                    for _ in range(AGAIN // self._loads):  # by turns: behind a load caches are cold for either
+                        again.note(*self._once_more(seen))
             behind = Beside(again.other_ms, self._soon_ms(seen))
             took.note(first.other_ms, first.ms)
             then.note(again.other_ms, again.ms)
@@ -162,6 +161,11 @@ class Unseen:
             if lead == GUILTY_LEAD:
                 return self._kept(took, then, soon, seen.timed)
         return None
+
+    def _once_more(self, seen: Seen) -> tuple[float, float]:
+        """The times of the other kernel and of this one on what it was timed with, as if that were new, ms."""
+        same = [value.view() if isinstance(value, np.ndarray) else value for value in seen.data.arguments]
+        return self._once(seen.kernel, self._device.rewrite(seen.buffers, same))
 
     def _allowed(self, again: Beside, soon: Beside, timed: Beside) -> Sequence[tuple[Beside, float, float]]:
         """What no first launch of an honest kernel is slower than, each with a factor and what is spared."""
