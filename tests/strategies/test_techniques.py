@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import get_args
 
 import pytest
@@ -16,6 +17,7 @@ from tui_tuner.app.choosing import GivenObjects, choose_for
 from tui_tuner.errors import ProblemError, SettingsError
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.tuning_step import Bottleneck, Sign, TuningStep, faults_of_steps
+from tui_tuner.prompts import WORDING
 from tui_tuner.session.run_directory import create
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings
@@ -24,7 +26,8 @@ from tui_tuner.strategies.base import Strategy
 from tui_tuner.strategies.choose import strategy_named
 from tui_tuner.strategies.explicit import ExplicitStrategy
 from tui_tuner.strategies.single_step import OnePromptStrategy
-from tui_tuner.strategies.step_lists import default_steps, default_techniques, fitting
+from tui_tuner.strategies.step_lists import default_steps, default_techniques, fitting, with_named_technique
+from tui_tuner.strategies.steps import Step
 
 OWN = """
 [[steps]]
@@ -114,7 +117,7 @@ async def test_a_single_step_is_told_none(strategy, purpose):
 async def step_asked(title: str, **changes: object) -> str:
     """What the prompt for a planned step of this title says is to be done."""
     answers = answers_for(MATMUL) | {"plan": [plan(title)]}
-    strategy = AutonomousStrategy(techniques=[OURS])
+    strategy = AutonomousStrategy(techniques=[OURS, OF_TENSOR_CORES, SWIZZLE])
     requests = await requests_of(Scene(MATMUL, strategy, answers, max_evaluations=12))
     assert ("has its name in its title" in requests[0].messages[-1].content) != bool(changes)
     prompt = next(request for request in requests if request.purpose == "apply_step").messages[-1].content
@@ -122,6 +125,8 @@ async def step_asked(title: str, **changes: object) -> str:
 
 
 OURS = TuningStep(id="ours", prompt_template="Swizzle $name.", when=["launch"])
+OF_TENSOR_CORES = TuningStep(id="our_cores", prompt_template="Multiply.", when=["launch"], min_architecture=70)
+SWIZZLE = TuningStep(id="swizzle_x", prompt_template="Turn.", when=["launch"], tune_params={"swizzle_x": [1, 2]})
 
 
 @pytest.mark.parametrize(
@@ -131,7 +136,9 @@ OURS = TuningStep(id="ours", prompt_template="Swizzle $name.", when=["launch"])
         ("Use `register_tile`", ["register tile"]),
         ("Ours, then a register tile", ["ours"]),
         ("Vectorized loads of A", ["vectorized loads"]),
+        ("Vectorized-loads of A", ["vectorized loads"]),
         ("Stage tiles in shared memory", []),
+        ("Swizzle x of a block", ["swizzle x"]),
     ],
 )
 async def test_a_step_that_names_a_technique_comes_with_its_text(title: str, expected: list[str]):
@@ -141,10 +148,27 @@ async def test_a_step_that_names_a_technique_comes_with_its_text(title: str, exp
     assert said.count("</technique>") == len(expected)
 
 
+@pytest.mark.parametrize("title", ["Block scan of the list", "Yours and hours", "Tune swizzle_x"])
+async def test_words_that_a_title_has_by_chance_bring_no_technique(title: str):
+    """Of what no plan was told, of parts of longer words, and of the name of a tunable."""
+    assert "</technique>" not in await step_asked(title)
+
+
+async def test_a_step_of_the_users_may_name_any_technique():
+    step = Step(id=1, title="Block scan of each row", detail="Scan.", by_user=True)
+    session = SimpleNamespace(wording=WORDING, problem=MATMUL, bench=SimpleNamespace(device=H200))
+    assert '<technique name="block scan">' in with_named_technique(session, step, baseline(MATMUL), [], set())
+
+
+async def test_a_session_of_before_gets_what_any_words_of_a_step_name(monkeypatch):
+    monkeypatch.setattr("docs.prompting.session.create", lambda *given: replace(create(*given), wording=15))
+    assert '<technique name="block scan">' in await step_asked("Block scan of the list")
+
+
 async def test_a_step_gets_no_technique_that_the_device_has_no_means_for(monkeypatch):
-    assert "tensor core tile" in await step_asked("Tensor core tile")
+    assert "our cores" in await step_asked("Our cores")
     monkeypatch.setattr("docs.prompting.session.H200", H200.model_copy(update={"architecture": "sm_61"}))
-    assert "</technique>" not in await step_asked("Tensor core tile")
+    assert "</technique>" not in await step_asked("Our cores")
 
 
 async def test_a_step_of_a_session_of_before_comes_as_it_was_planned(monkeypatch):

@@ -24,7 +24,7 @@ from tui_tuner.problem.inputs import fill_in_words, fill_of, is_blank, label_of
 from tui_tuner.problem.model import Argument, Problem, Value
 from tui_tuner.problem.textures import ALL_BUT_NOISE, Texture, occurring
 
-WORDING = 15
+WORDING = 16
 """Counts what prompts for rewriting tell. A session keeps the wording that it began with, since replies are found by
 their prompts: 1 had no code in the history, no inputs, no means of the device, no techniques and no steps to come; 2
 told of inputs that no array may hold and of tolerances where results are whole numbers, and of no compiler options; up
@@ -38,9 +38,12 @@ nothing was told of the traffic where no work is declared; up to 10 `explicit` a
 when the best was at the roofline; up to 11 a round of configurations took all evaluations that were left; up to 12 the
 techniques were default steps, by the bottleneck alone, and no step came with one; up to 13 it was not told how threads
 wait for each other's words; up to 14 arithmetic held back what is beyond the ceiling of the declared
-operations, a step was listed among those to come, and plans were made without knowing what code may use."""
+operations, a step was listed among those to come, and plans were made without knowing what code may use; up to 15 any
+words of a step named a technique."""
 TOLD_LESS_UP_TO = 14
 """Sessions that began with a wording up to this have these three as `WORDING` tells them."""
+TOLD_VAGUELY_UP_TO = 15
+"""As `TOLD_LESS_UP_TO`, of what `WORDING` tells of 15."""
 ROOM = "tui_tuner.prompts"
 """The package of the templates that ask about kernels."""
 

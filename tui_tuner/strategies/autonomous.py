@@ -46,7 +46,7 @@ from tui_tuner.strategies.single_step import (
     tune_baseline_first,
     tune_incumbent_last,
 )
-from tui_tuner.strategies.step_lists import with_named_technique
+from tui_tuner.strategies.step_lists import techniques, with_named_technique
 from tui_tuner.strategies.steps import ApprovalLevel, Decision, Step, StepState
 
 _ASKED_ON_UP_TO = 3
@@ -117,6 +117,7 @@ class _PlanRun:
     Attributes:
         outcomes: what came of the steps so far, in their order.
         kept: the outcome of the enabling step just before, if its kernel is kept for the next one.
+        told: ids of the techniques that plans were told of.
     """
 
     strategy: AutonomousStrategy
@@ -126,6 +127,7 @@ class _PlanRun:
     intents: dict[int, _Intent] = field(default_factory=dict)
     broken_down: set[int] = field(default_factory=set)
     kept: Outcome | None = None
+    told: set[str] = field(default_factory=set)
 
     async def plan(self, title: str) -> bool:
         """Ask for a plan and put it to the user, again if they say what is wrong with it; False if there is none."""
@@ -136,8 +138,9 @@ class _PlanRun:
         for _ in range(ATTEMPTS):
             step = session.update_step(step.now(StepState.RUNNING))
             try:
-                own = self.strategy.techniques
-                reply = await ask_for_plan(session, self._so_far(), remarks, own, first=not self.outcomes)
+                told = await techniques(session, session.incumbent.candidate, self.strategy.techniques)
+                self.told |= told.ids
+                reply = await ask_for_plan(session, self._so_far(), remarks, told, first=not self.outcomes)
             except ModelFailed as failed:
                 session.update_step(step.now(StepState.REJECTED, reason=str(failed)))
                 return False
@@ -250,7 +253,7 @@ class _PlanRun:
             start,
             share_of(self.session, to_come),
             self.outcomes,
-            with_named_technique(self.session, step, start.candidate, self.strategy.techniques),
+            with_named_technique(self.session, step, start.candidate, self.strategy.techniques, self.told),
             neutral_from=ENABLING_FROM if intent.enabling and self.strategy.keep_neutral else None,
             candidates=self.strategy.candidates,
         )

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from pydantic import BaseModel, ConfigDict
 
 from tui_tuner.problem.candidate import Candidate
-from tui_tuner.problem.tuning_step import TuningStep
 from tui_tuner.prompts import TOLD_LESS_UP_TO, means_facts, question, render
 from tui_tuner.strategies.base import Effects
 from tui_tuner.strategies.history import Outcome, facts_from_memory, history_facts
 from tui_tuner.strategies.rewriting import situation
-from tui_tuner.strategies.step_lists import BY_BOTTLENECK_UP_TO, techniques
+from tui_tuner.strategies.step_lists import BY_BOTTLENECK_UP_TO, ToldTechniques
 from tui_tuner.strategies.steps import Step
 
 _LINES = "\n"
@@ -61,13 +60,13 @@ class Breakdown(Validation):
 
 
 async def ask_for_plan(
-    session: Effects, outcomes: Sequence[Outcome], remarks: Sequence[str], own: Sequence[TuningStep], *, first: bool
+    session: Effects, outcomes: Sequence[Outcome], remarks: Sequence[str], told: ToldTechniques, *, first: bool
 ) -> PlanReply:
     """A plan, or a further one.
 
     Args:
         remarks: what the user said against the plans before.
-        own: techniques of the user's own.
+        told: techniques for the best kernel.
         first: whether nothing was done yet, so that a plan needs a step.
 
     Raises:
@@ -78,12 +77,11 @@ async def ask_for_plan(
     history = history_facts(outcomes, to_build_on=True)
     if first:
         history += await facts_from_memory(session)
-    told = await techniques(session, best, own)
-    naming = [render("named_technique")] if told and session.wording > BY_BOTTLENECK_UP_TO else []
+    naming = [render("named_technique")] if told.ids and session.wording > BY_BOTTLENECK_UP_TO else []
     prompt = render(
         purpose,
         situation=await situation(session, best, history),
-        techniques=told,
+        techniques=told.text,
         most_steps=MOST_STEPS,
         evaluations=session.budget.evaluations_left,
         fields="\n".join([render("planned_step"), *naming]),

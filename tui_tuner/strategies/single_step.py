@@ -244,7 +244,7 @@ class OnePromptStrategy(AdvisedStrategy):
         prompt = render(
             "one_prompt",
             situation=facts,
-            techniques=await techniques(session, session.baseline, self.techniques),
+            techniques=(await techniques(session, session.baseline, self.techniques)).text,
             answer=rewrite_answer(session, evaluations),
         )
         start = StartingPoint(session.baseline, session.incumbent.evaluation.configuration)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -20,7 +22,7 @@ from tui_tuner.problem.load import validated_as
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.toml_file import read_text, read_toml
 from tui_tuner.problem.tuning_step import Bottleneck, Sign, TuningStep
-from tui_tuner.prompts import render
+from tui_tuner.prompts import TOLD_VAGUELY_UP_TO, render
 from tui_tuner.strategies.base import Effects
 from tui_tuner.strategies.rewriting import held_back, is_told_all, profiled
 from tui_tuner.strategies.steps import Step
@@ -118,29 +120,43 @@ def default_techniques() -> list[Technique]:
     return validated_as(_Techniques, tables, place).techniques
 
 
-async def techniques(session: Effects, candidate: Candidate, own: Sequence[TuningStep]) -> str:
-    """For a prompt, what may help against what holds a kernel back; empty where that is not known.
+@dataclass(frozen=True)
+class ToldTechniques:
+    """Techniques in a prompt.
+
+    Attributes:
+        text: empty where there are none.
+        ids: of them.
+    """
+
+    text: str = ""
+    ids: frozenset[str] = frozenset()
+
+
+async def techniques(session: Effects, candidate: Candidate, own: Sequence[TuningStep]) -> ToldTechniques:
+    """For a prompt, what may help against what holds a kernel back; none where that is not known.
 
     Args:
         own: the user's techniques, which go first.
     """
     best, profile = await profiled(session, candidate)
     if best is None or not is_told_all(session):
-        return ""
+        return ToldTechniques()
     problem, found = session.problem, held_back(session, candidate, best, profile)
     if found is None:
-        return ""
+        return ToldTechniques()
     is_seen = session.wording > BY_BOTTLENECK_UP_TO
     seen = signs(problem, candidate, best.configuration, found, profile) if is_seen else []
     if found.bottleneck == "unknown" and not seen:
-        return ""
+        return ToldTechniques()
     told = _best_fitting(session, candidate, own, found.bottleneck, seen)
     if not told:
-        return ""
+        return ToldTechniques()
     words = "\n\n".join(_text(step, candidate, problem) for step in told)
     known = [] if found.bottleneck == "unknown" else [found.bottleneck]
     held_by = "; ".join([*known, *(SIGNS[sign] for sign in seen)])
-    return f"\n{render('techniques', bottleneck=held_by, techniques=words)}\n"
+    text = f"\n{render('techniques', bottleneck=held_by, techniques=words)}\n"
+    return ToldTechniques(text, frozenset(step.id for step in told))
 
 
 def _best_fitting(
@@ -157,23 +173,38 @@ def _best_fitting(
     return [*users, *by_signs, *general][:MOST_TECHNIQUES]
 
 
-def with_named_technique(session: Effects, step: Step, candidate: Candidate, own: Sequence[TuningStep]) -> str:
-    """What a planned step says, with the text of the technique that it names, where it names one for this device.
+def with_named_technique(
+    session: Effects, step: Step, candidate: Candidate, own: Sequence[TuningStep], told: Collection[str]
+) -> str:
+    """What a planned step says, with the text of the technique that its title names, where it is for this device.
 
     Args:
         candidate: the kernel that the step starts from.
         own: the user's techniques, which go first.
+        told: ids of those that the plans so far were told of, since they fit the kernel: that a model's title has the
+            words of another, as "scan", is chance. The user means what the user writes.
     """
     if session.wording <= BY_BOTTLENECK_UP_TO:
         return step.detail
-    said = f"{step.title} {step.detail}".lower()
     known = [*own, *default_techniques(), *(each for each in default_steps() if each.when)]
-    named = (each for each in known if _words(each).lower() in said or each.id.lower() in said)
+    if session.wording <= TOLD_VAGUELY_UP_TO:
+        said = f"{step.title} {step.detail}".lower()
+        named = [each for each in known if _words(each).lower() in said or each.id.lower() in said]
+    else:
+        meant = {*told, *(each.id for each in (known if step.by_user else own))}
+        named = [each for each in known if each.id in meant and _is_named(each, step.title)]
     fit = (each for each in named if unfit(each, session.problem, session.bench.device) is None)
     technique = next(fit, None)
     if technique is None:
         return step.detail
     return f"{step.detail}\n\n{_text(technique, candidate, session.problem)}"
+
+
+def _is_named(step: TuningStep, title: str) -> bool:
+    """Whether a title has its name; where a tunable is called as it is, the name in words."""
+    between = r"\s+" if step.id in step.tune_params else r"[\s_-]+"
+    name = between.join(map(re.escape, _words(step).split()))
+    return re.search(rf"\b{name}\b", title, re.IGNORECASE) is not None
 
 
 def fitting(
