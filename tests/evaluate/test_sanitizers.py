@@ -334,3 +334,10 @@ async def test_an_evaluation_that_leaves_its_array_says_in_which_line(problem: P
     assert evaluation.failure.kind is FailureKind.ILLEGAL_ACCESS
     assert evaluation.failure.detail.startswith("memcheck: ")
     assert "line 3 reads" in evaluation.failure.detail
+
+
+def test_the_lines_of_an_accusation_are_shown() -> None:
+    found = Failure(kind=FailureKind.RACE, message="racecheck: a race between a write in line 1 and a read in line 2")
+    (told,) = _accusations(Tools({"int a;\nint b;": ToolFinding(failure=found)}), "int a;\nint b;")
+    assert told is not None
+    assert told.detail == "line 1: int a;\nline 2: int b;"

@@ -21,6 +21,7 @@ from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
 from tui_tuner.evaluate.profiling.profiler import Profiler
 from tui_tuner.evaluate.profiling.roofline import Roofline, roofline
 from tui_tuner.evaluate.programs import MeasuredPrograms, launch_shapes
+from tui_tuner.evaluate.quoted import quoted
 from tui_tuner.evaluate.results import Build, Comparison, DeviceInfo, Evaluation, Failure, FailureKind, Timing
 from tui_tuner.evaluate.runner.protocol import (
     CeilingsRequest,
@@ -178,9 +179,9 @@ class LocalEvaluator:
             answer = expected(EvaluationAnswer, await self._places.ask(request))
         except RunnerDied as died:
             answer = EvaluationAnswer(failure=died.failure)
-        if answer.failure is not None and self._sanitizers is not None:
-            failure = await self._sanitizers.located(kernel, answer.failure)
-            answer = answer.model_copy(update={"failure": failure})
+        if (failure := answer.failure) is not None:
+            located = failure if self._sanitizers is None else await self._sanitizers.located(kernel, failure)
+            answer = answer.model_copy(update={"failure": quoted(located, kernel[0].source)})
         self._troubles += [f"left out of all checks from now on: {one}" for one in answer.left_out]
         return answer
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tui_tuner.errors import UserError
+from tui_tuner.evaluate.quoted import quoted
 from tui_tuner.evaluate.results import Build, Failure, FailureKind
 from tui_tuner.evaluate.runner.protocol import (
     Executable,
@@ -70,8 +71,8 @@ class Sanitizers:
         excuses = await self._found(self.given, accusers)
         for tool in accusers:
             excuse = excuses.get(tool)
-            if excuse is None and tool in self.tools:
-                return found[tool]
+            if (failure := found[tool]) is not None and excuse is None and tool in self.tools:
+                return quoted(failure, kernel[0].source)
             if excuse is not None and self.tools.pop(tool, ""):
                 self.tell(f"the kernel as given does not pass {excuse.message}: others are not judged by {tool}")
         return None

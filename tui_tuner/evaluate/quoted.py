@@ -1,0 +1,44 @@
+"""The lines of a kernel that a failure names by their numbers, and what such lines are often mistaken about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tui_tuner.evaluate.results import Failure, FailureKind, FailureStage
+from tui_tuner.problem.syntax import code_only
+from tui_tuner.text import clean
+
+_NAMED = re.compile(r"\blines? (\d+)(?: and (\d+))?")
+_MOST_LINES, _MOST_CHARACTERS = 4, 120
+_SHUFFLE = re.compile(r"\b__(?:shfl|ballot|any|all|match|reduce)\w*_sync\b|\.(?:shfl|ballot|any|all)(?:_\w+)?\s*\(")
+_NO_BARRIER = (
+    "A shuffle or a vote is no memory barrier among lanes: only __syncwarp and __syncthreads order what they write."
+)
+
+
+def quoted(failure: Failure, source: str) -> Failure:
+    """The failure of a run with the text of the lines that it names.
+
+    Args:
+        source: of the kernel.
+    """
+    if failure.kind.stage is not FailureStage.RUN:  # a compiler shows the lines itself
+        return failure
+    said = "\n".join(filter(None, [failure.detail, *_lines(failure, source), *_notes(failure, source)]))
+    return failure if said == failure.detail else failure.model_copy(update={"detail": said})
+
+
+def _lines(failure: Failure, source: str) -> Iterator[str]:
+    named = _NAMED.findall(f"{failure.message}\n{failure.detail}")
+    numbers = dict.fromkeys(int(number) for pair in named for number in pair if number)
+    lines = source.split("\n")
+    for number in [one for one in numbers if 0 < one <= len(lines)][:_MOST_LINES]:
+        text = clean(lines[number - 1]).strip()
+        if text:
+            yield f"line {number}: {text if len(text) <= _MOST_CHARACTERS else f'{text[:_MOST_CHARACTERS]}...'}"
+
+
+def _notes(failure: Failure, source: str) -> Iterator[str]:
+    if failure.kind is FailureKind.RACE and _SHUFFLE.search(code_only(source)):
+        yield _NO_BARRIER
