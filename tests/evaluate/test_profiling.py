@@ -55,6 +55,52 @@ def test_the_innermost_loop_is_counted_by_what_it_does() -> None:
     assert (code.mix["shared store of 4 bytes"], code.mix["global load of 4 bytes"]) == (2, 2)
 
 
+def looping(*loops: list[str]) -> MachineCode:
+    """The machine code of a kernel with these loops, one behind the other."""
+    lines = ["\t.section\t.text.k,"]
+    for number, loop in enumerate(loops):
+        lines.append(f".L_x_{number}:")
+        lines += [f"        /*0010*/                   {one} ;" for one in [*loop, f"@P0 BRA `(.L_x_{number})"]]
+    code = read_machine_code("\n".join(lines), "k")
+    assert code is not None
+    return code
+
+
+SCALAR = ["LDG.E R0, desc[UR4][R2.64]", "FADD R1, R1, R0"] * 4
+WIDE = ["LDG.E.128 R4, desc[UR4][R2.64]", *["FADD R1, R1, R4"] * 4]
+MULTIPLIED = ["LDS.128 R4, [R8]", *["FFMA R1, R4, R5, R1"] * 8]
+ON_TENSOR_CORES = [*["HMMA.16816.F32 R8, R12, R22, R8"] * 4, "LDSM.16.M88.4 R12, [R20]"]
+
+
+@pytest.mark.parametrize(
+    ("loops", "main"),
+    [
+        ([SCALAR, WIDE], "global load of 16 bytes"),
+        ([WIDE, SCALAR], "global load of 16 bytes"),
+        ([SCALAR, ["LDGSTS.E.BYPASS.128 [R6], desc[UR6][R12.64]"] * 5], "asynchronous copy"),
+        ([WIDE, ["UTMALDG.2D [UR8], [UR4]"] * 5], "asynchronous copy"),
+        ([WIDE, MULTIPLIED], "floating-point operation"),
+        ([SCALAR * 3, MULTIPLIED * 3, ON_TENSOR_CORES], "tensor-core instruction"),
+        ([MULTIPLIED], "floating-point operation"),
+    ],
+)
+def test_of_several_innermost_loops_that_is_told_which_the_work_is_likely_in(loops: list[list[str]], main: str) -> None:
+    code = looping(*loops)
+    assert main in code.loop
+    assert code.loops == len(loops)
+    said = next(machine_code_facts(code))
+    assert said.startswith(
+        f"machine code of what is likely the main one of {len(loops)} innermost loops, "
+        if len(loops) > 1
+        else "machine code of the innermost loop, "
+    )
+
+
+def test_of_a_profile_of_before_the_loops_are_not_counted() -> None:
+    code = MachineCode(instructions=9, mix={"jump": 1}, loop_instructions=6, loop={"jump": 1})
+    assert next(machine_code_facts(code)).startswith("machine code of the innermost loop, 6 instructions")
+
+
 def test_what_is_not_there_is_told_and_a_kernel_without_a_loop_has_none() -> None:
     loop, *facts = [
         *machine_code_facts(listed("matmul_tiled", TILED)),

@@ -23,6 +23,9 @@ _LOCAL, _ASYNC, _TENSOR = "access to local memory", "asynchronous copy", "tensor
 _MATRIX, _ATOMIC, _BARRIER = "matrix load from shared memory", "atomic operation", "barrier or wait"
 _WIDE = ("global load", "global store", "shared load", "shared store")
 """Kinds that are told by the bytes that a thread moves at once."""
+_GLOBAL = _WIDE[:2]
+_BULK = 128
+"""Bytes of a bulk copy, for which no thread moves anything: more than any other access."""
 _RARE = (_ASYNC, _TENSOR, _LOCAL, _MATRIX, _ATOMIC)
 """What says something outside of a loop, too, as all that moves data does."""
 _KINDS = (
@@ -60,14 +63,16 @@ class MachineCode(ResultModel):
     Attributes:
         instructions: of the whole kernel.
         mix: how many do what, each named in words.
-        loop_instructions: of the innermost loop, the longest where there are several; 0 where there is none.
+        loop_instructions: of the innermost loop, the likely main one where there are several; 0 where there is none.
         loop: how many of these do what.
+        loops: how many innermost ones there are; 0 where that was not counted.
     """
 
     instructions: int
     mix: dict[str, int]
     loop_instructions: int = 0
     loop: dict[str, int] = Field(default_factory=dict)
+    loops: int = 0
 
     @property
     def reads(self) -> bool:
@@ -111,9 +116,21 @@ class _Instruction:
         kind = next((kind for kind, pattern in _PATTERNS if pattern.fullmatch(base)), _INTEGER)
         if kind not in _WIDE:
             return kind
+        return f"{kind} of {self._bytes} byte{'s' if self._bytes > 1 else ''}"
+
+    @property
+    def global_bytes(self) -> int:
+        """Bytes that it moves to or from global memory; 0 for everything else."""
+        if self.kind.startswith(_GLOBAL):
+            return self._bytes
+        if self.kind != _ASYNC:
+            return 0
+        return self._bytes if self.name.startswith("LDGSTS") else _BULK
+
+    @property
+    def _bytes(self) -> int:
         bits = _BITS.search(self.name)
-        count = int(bits[1]) // 8 if bits else 4
-        return f"{kind} of {count} byte{'s' if count > 1 else ''}"
+        return int(bits[1]) // 8 if bits else 4
 
 
 def read_machine_code(listing: str, symbol: str) -> MachineCode | None:
@@ -129,10 +146,11 @@ def read_machine_code(listing: str, symbol: str) -> MachineCode | None:
     instructions, labels = _parsed(_section(listing, symbol))
     if not instructions:
         return None
-    start, end = _innermost(instructions, labels)
+    loops = [instructions[start:end] for start, end in _innermost(instructions, labels)]
+    main = _main(loops)
     counted = [one for one in instructions if one.name != "NOP"]
     return MachineCode(
-        instructions=len(counted), mix=_mix(counted), loop_instructions=end - start, loop=_mix(instructions[start:end])
+        instructions=len(counted), mix=_mix(counted), loop_instructions=len(main), loop=_mix(main), loops=len(loops)
     )
 
 
@@ -157,16 +175,32 @@ def _parsed(lines: Iterator[str]) -> tuple[list[_Instruction], dict[str, int]]:
     return instructions, labels
 
 
-def _innermost(instructions: Sequence[_Instruction], labels: dict[str, int]) -> tuple[int, int]:
-    """Where the longest loop begins and ends that has no other in it; nowhere for a kernel without one."""
+def _innermost(instructions: Sequence[_Instruction], labels: dict[str, int]) -> list[tuple[int, int]]:
+    """Where each loop begins and ends that has no other in it."""
     loops: list[tuple[int, int]] = []
     for index, instruction in enumerate(instructions):
         target = _TARGET.search(instruction.operands) if instruction.name.startswith("BRA") else None
         start = index if target is None else labels.get(target[1], index)
         if index - start >= _SHORT_LOOP - 1:
             loops.append((start, index + 1))
-    inner = [loop for loop in loops if not any(_holds(loop, other) for other in loops)]
-    return max(inner, key=lambda loop: loop[1] - loop[0], default=(0, 0))
+    return [loop for loop in loops if not any(_holds(loop, other) for other in loops)]
+
+
+def _main(loops: Sequence[Sequence[_Instruction]]) -> Sequence[_Instruction]:
+    """The loop that the work is likely in: of those with tensor-core instructions, where any has them, the longest.
+
+    Where that moves data of global memory, and another does so in wider accesses, it is the other: what sizes that are
+    no multiples go through is longer and moves one element at a time.
+    """
+    of_tensors = [loop for loop in loops if any(one.kind == _TENSOR for one in loop)]
+    known = of_tensors or loops
+    longest = max(known, key=len, default=())
+    return max(known, key=lambda loop: (_widest(loop), len(loop))) if _widest(longest) else longest
+
+
+def _widest(loop: Sequence[_Instruction]) -> int:
+    """Bytes that a thread moves at once to or from global memory, at most; 0 where it moves none."""
+    return max((one.global_bytes for one in loop), default=0)
 
 
 def _holds(loop: tuple[int, int], other: tuple[int, int]) -> bool:
@@ -180,7 +214,10 @@ def _mix(instructions: Sequence[_Instruction]) -> dict[str, int]:
 def machine_code_facts(code: MachineCode) -> Iterator[str]:
     """The machine code in words, a line or two."""
     if code.loop:
-        yield f"machine code of the innermost loop, {code.loop_instructions} instructions: {_counted(code.loop)}"
+        which = (
+            f"what is likely the main one of {code.loops} innermost loops" if code.loops > 1 else "the innermost loop"
+        )
+        yield f"machine code of {which}, {code.loop_instructions} instructions: {_counted(code.loop)}"
     told = {kind: count for kind, count in code.mix.items() if kind.startswith(_WIDE) or kind in _RARE}
     unused = "".join(f"; no {kind}" for kind in (_ASYNC, _TENSOR, _LOCAL) if kind not in code.mix)
     said = _counted(told) or "nothing is loaded or stored"
