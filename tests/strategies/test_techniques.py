@@ -154,6 +154,27 @@ async def test_words_that_a_title_has_by_chance_bring_no_technique(title: str):
     assert "</technique>" not in await step_asked(title)
 
 
+async def test_a_product_in_float32_is_told_how_tensor_cores_keep_its_accuracy(monkeypatch):
+    said = await told(OnePromptStrategy(), "one_prompt")
+    assert "split into three of bfloat16" in said.partition("</technique>")[0]
+    monkeypatch.setattr("docs.prompting.session.create", lambda *given: replace(create(*given), wording=15))
+    assert "bfloat16" not in await told(OnePromptStrategy(), "one_prompt")
+
+
+@pytest.mark.parametrize(
+    ("toolchain", "architecture", "are_told"),
+    [
+        ("nvcc 13.0 sm_90a", "sm_90", ["register_tile", "tensor_core_tile"]),
+        ("nvcc 13.0 sm_90", "sm_90", ["register_tile"]),
+        ("nvcc 13.0 sm_75", "sm_75", []),
+    ],
+)
+def test_facts_are_told_on_devices_that_they_are_of(toolchain: str, architecture: str, are_told: list[str]):
+    device = H200.model_copy(update={"toolchain": toolchain, "architecture": architecture})
+    found = [each.id for each in default_techniques() if any(facts.fit(device) for facts in each.facts)]
+    assert found == are_told
+
+
 async def test_a_step_of_the_users_may_name_any_technique():
     step = Step(id=1, title="Block scan of each row", detail="Scan.", by_user=True)
     session = SimpleNamespace(wording=WORDING, problem=MATMUL, bench=SimpleNamespace(device=H200))

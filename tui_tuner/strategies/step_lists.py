@@ -94,14 +94,35 @@ def _steps(text: str, file: Path) -> list[TuningStep]:
     return steps
 
 
+class DeviceFacts(BaseModel):
+    """What a technique says besides on some devices.
+
+    Attributes:
+        min_architecture: least compute capability of the device; 0 for any.
+        built_for: the architecture that is built for, as in "sm_90a"; empty for any.
+    """
+
+    model_config = TABLE
+
+    text: Annotated[str, Field(min_length=1)]
+    min_architecture: int = 0
+    built_for: str = ""
+
+    def fit(self, device: DeviceInfo) -> bool:
+        """Whether they are facts of the device."""
+        return device.capability >= self.min_architecture and device.toolchain.endswith(self.built_for)
+
+
 class Technique(TuningStep):
     """A way to go about a kernel's whole work, with an example.
 
     Attributes:
         instead_of: ids of default steps that are not told beside it.
+        facts: what to know besides, on a device.
     """
 
     instead_of: list[str] = Field(default_factory=list)
+    facts: list[DeviceFacts] = Field(default_factory=list)
 
 
 StepType = TypeVar("StepType", bound=TuningStep)
@@ -152,7 +173,7 @@ async def techniques(session: Effects, candidate: Candidate, own: Sequence[Tunin
     told = _best_fitting(session, candidate, own, found.bottleneck, seen)
     if not told:
         return ToldTechniques()
-    words = "\n\n".join(_text(step, candidate, problem) for step in told)
+    words = "\n\n".join(_text(session, step, candidate) for step in told)
     known = [] if found.bottleneck == "unknown" else [found.bottleneck]
     held_by = "; ".join([*known, *(SIGNS[sign] for sign in seen)])
     text = f"\n{render('techniques', bottleneck=held_by, techniques=words)}\n"
@@ -197,7 +218,7 @@ def with_named_technique(
     technique = next(fit, None)
     if technique is None:
         return step.detail
-    return f"{step.detail}\n\n{_text(technique, candidate, session.problem)}"
+    return f"{step.detail}\n\n{_text(session, technique, candidate)}"
 
 
 def _is_named(step: TuningStep, title: str) -> bool:
@@ -240,18 +261,20 @@ def _only_prepares(step: TuningStep, steps: Sequence[TuningStep]) -> bool:
     return not step.tune_params and any(step.id in other.depends_on for other in steps)
 
 
-def _text(step: TuningStep, candidate: Candidate, problem: Problem) -> str:
-    return "\n".join(_lines(step, candidate, problem))
+def _text(session: Effects, step: TuningStep, candidate: Candidate) -> str:
+    return "\n".join(_lines(session, step, candidate))
 
 
-def _lines(step: TuningStep, candidate: Candidate, problem: Problem) -> Iterator[str]:
+def _lines(session: Effects, step: TuningStep, candidate: Candidate) -> Iterator[str]:
     yield f'<technique name="{_words(step)}">'
     yield steps_prompt(step.prompt_template, kernel="(the kernel above)", name=candidate.kernel)
-    if isinstance(step, Technique) and problem.language == "opencl":
+    if isinstance(step, Technique) and session.problem.language == "opencl":
         yield "(The example is in CUDA.)"
     yield from (f"tunable {name}: {values}" for name, values in step.tune_params.items())
     if step.watch:
         yield f"watch: {step.watch}"
+    if isinstance(step, Technique) and session.wording > TOLD_VAGUELY_UP_TO:
+        yield from (facts.text.strip() for facts in step.facts if facts.fit(session.bench.device))
     yield "</technique>"
 
 
