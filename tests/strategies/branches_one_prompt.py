@@ -187,7 +187,8 @@ FAILURES = [
     ),
     Branch(
         "a gain too small to count", ONE,
-        [one_prompt(1.012)] * 3, [f"{STEP}: rejected (the gain is too small to count)"],
+        [one_prompt(1.012)] * 3,
+        [f"{STEP}: rejected (the gain is too small to count: its whole interval must lie above 1.01)"],
         best=1, calls=3,
     ),
 ]  # fmt: skip

@@ -217,6 +217,11 @@ class KernelBench:
             raise SettingsError(f"{one.candidate} was not timed with {configuration_words(one.configuration)}")
         return self._candidates[one.candidate], one.configuration
 
+    @property
+    def least_gain(self) -> float:
+        """The relative gain that makes a challenger the incumbent, at least."""
+        return self._delta
+
     def is_faster(self, comparison: Comparison) -> bool:
         """Whether the interval's lower end is above the least gain that counts."""
         return comparison.failure is None and comparison.low > 1 + self._delta

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pydantic import BaseModel, ConfigDict
 
 from tui_tuner.problem.candidate import Candidate
-from tui_tuner.prompts import TOLD_LESS_UP_TO, means_facts, question, render
+from tui_tuner.prompts import TOLD_LESS_UP_TO, TOLD_VAGUELY_UP_TO, means_facts, question, render
 from tui_tuner.strategies.base import Effects
 from tui_tuner.strategies.history import Outcome, facts_from_memory, history_facts
 from tui_tuner.strategies.rewriting import situation
@@ -77,14 +77,16 @@ async def ask_for_plan(
     history = history_facts(outcomes, to_build_on=True)
     if first:
         history += await facts_from_memory(session)
-    naming = [render("named_technique")] if told.ids and session.wording > BY_BOTTLENECK_UP_TO else []
+    more = [render("named_technique")] if told.ids and session.wording > BY_BOTTLENECK_UP_TO else []
+    if session.wording > TOLD_VAGUELY_UP_TO:
+        more.append(render("kept_from", factor=f"{1 + session.bench.least_gain:g}"))
     prompt = render(
         purpose,
         situation=await situation(session, best, history),
         techniques=told.text,
         most_steps=MOST_STEPS,
         evaluations=session.budget.evaluations_left,
-        fields="\n".join([render("planned_step"), *naming]),
+        fields="\n".join([render("planned_step"), *more]),
     )
     means = means_facts(session.bench.device, session.wording) if session.wording > TOLD_LESS_UP_TO else ""
     if means:

@@ -90,6 +90,10 @@ class BenchView(Protocol):
     def evaluations_of(self, candidate: Candidate) -> list[Evaluation]:
         """All that was evaluated of a candidate so far."""
 
+    @property
+    def least_gain(self) -> float:
+        """The relative gain that makes a challenger the incumbent, at least."""
+
     def is_faster(self, comparison: Comparison) -> bool:
         """Whether a comparison makes the challenger the incumbent."""
 

@@ -13,6 +13,7 @@ from tui_tuner.evaluate.results import Comparison, Evaluation, Failure
 from tui_tuner.llm import Message
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Value
+from tui_tuner.prompts import TOLD_VAGUELY_UP_TO
 from tui_tuner.strategies.base import Effects, ModelFailed, ask_and_read
 from tui_tuner.strategies.history import UNANSWERED, Attempt, Outcome, best_of, fate_of
 from tui_tuner.strategies.parameters import narrowed, search_parameters, space_of, unfreeze
@@ -60,10 +61,16 @@ async def challenge_incumbent(
     if neutral_from is not None and comparison.high >= neutral_from:
         reason = "not faster by itself; kept for the steps that build on it"
         return session.update_step(step.now(StepState.NEUTRAL, factor=factor, reason=reason))
-    reason = "the gain is too small to count" if comparison.low > 1 else "not faster than the best so far"
+    reason = _too_small(session) if comparison.low > 1 else "not faster than the best so far"
     if is_same:
         reason = "the compiler makes the same machine code of it as of the best so far"
     raise NotFaster(reason, best, factor)
+
+
+def _too_small(session: Effects) -> str:
+    reason = "the gain is too small to count"
+    is_old = session.wording <= TOLD_VAGUELY_UP_TO
+    return reason if is_old else f"{reason}: its whole interval must lie above {1 + session.bench.least_gain:g}"
 
 
 async def challenge_or_reject(
