@@ -219,6 +219,14 @@ def test_a_prompt_names_the_inputs_that_can_occur_and_how_its_results_are_judged
     assert [words for words in absent if words in told] == []
 
 
+def test_whole_numbers_that_may_be_off_are_told_so_but_in_sessions_of_before():
+    rounded = problem(BYTES, output="uint8")
+    rounded = rounded.model_copy(update={"tolerance": Tolerance(integers=1)})
+    assert "may be off by at most 1, of noise in one of 100" in check_facts(rounded)
+    assert WHOLE not in check_facts(rounded)
+    assert WHOLE in check_facts(rounded, 15)
+
+
 def test_compiler_options_of_the_problem_are_told():
     assert build_facts(problem(output="int32", options=("-fmad=false",))) == "compiled with -fmad=false"
     assert build_facts(problem(output="int32")) == ""

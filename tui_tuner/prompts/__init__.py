@@ -14,7 +14,7 @@ from tui_tuner.evaluate.measure import fastest_first
 from tui_tuner.evaluate.profiling import Diagnosis
 from tui_tuner.evaluate.profiling.roofline import Roofline, moved_once, roofline
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation, Resources
-from tui_tuner.evaluate.tolerance import MARGIN
+from tui_tuner.evaluate.tolerance import MARGIN, RARELY
 from tui_tuner.format import configuration_words, interval_words, roofline_words, time_unit, time_words, warm_words
 from tui_tuner.llm import Message
 from tui_tuner.problem.candidate import Candidate
@@ -154,7 +154,7 @@ def check_facts(problem: Problem, wording: int = WORDING) -> str:
     if any(are_floating) or wording < 3:
         lines.append(_tolerance(problem))
     if not all(are_floating) and wording > 2:
-        lines.append("a whole number of a result must be equal")
+        lines.append(_of_whole_numbers(problem.tolerance.integers if wording > TOLD_VAGUELY_UP_TO else 0))
     if textures := occurring(problem) if wording > 2 else [one for one in ALL_BUT_NOISE if one is not Texture.NAN]:
         lines.append(f"verified with other inputs as well: {', '.join(textures)}")
     return "\n".join(lines)
@@ -170,6 +170,12 @@ def _tolerance(problem: Problem) -> str:
         if problem.reference is not None:
             allowed = f"{MARGIN:g} times the largest error of the kernel as given, or {allowed}"
     return f"a floating-point element of a result may be off by at most {allowed}"
+
+
+def _of_whole_numbers(most: int) -> str:
+    if not most:
+        return "a whole number of a result must be equal"
+    return f"a whole number of a result may be off by at most {most}, of noise in one of {1 / RARELY:.0f}"
 
 
 def means_facts(device: DeviceInfo, wording: int) -> str:
