@@ -8,13 +8,13 @@ declared, on the machine code or on counters; where these are not known it is no
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
 from tui_tuner.evaluate.profiling import Diagnosis, Profile
 from tui_tuner.evaluate.profiling.roofline import working_type
+from tui_tuner.evaluate.profiling.uncounted import ATOMIC
 from tui_tuner.problem.candidate import Candidate, geometry
 from tui_tuner.problem.dtypes import dtype_named
 from tui_tuner.problem.expressions import evaluate
@@ -52,7 +52,6 @@ _BETWEEN_BARRIERS = 20
 """Instructions for a barrier in the innermost loop, up to which barriers are a pattern where nothing was counted."""
 _AGAIN = 2
 """Times that all arrays are loaded, from which on neighbours load the same."""
-_ATOMIC = re.compile(r"\batom(?:ic)?\w*\s*\(")
 
 
 def signs(
@@ -142,7 +141,7 @@ class _Seen:
         return code.loop_instructions <= code.inner_barriers * _BETWEEN_BARRIERS
 
     def _counts_atomically(self) -> bool:
-        return _ATOMIC.search(code_only(self.candidate.source)) is not None
+        return ATOMIC.search(code_only(self.candidate.source)) is not None
 
     def _largest_is_narrow(self) -> bool:
         """Whether the array with the most elements has elements of one or two bytes."""

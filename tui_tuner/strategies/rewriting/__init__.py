@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 from tui_tuner.evaluate.measure import fastest_first
 from tui_tuner.evaluate.profiling import NO_PROFILE, Diagnosis, Profile
 from tui_tuner.evaluate.profiling.bottleneck import diagnosis
+from tui_tuner.evaluate.profiling.uncounted import uncounted
 from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Value
 from tui_tuner.prompts import (
     TOLD_LESS_UP_TO,
+    TOLD_VAGUELY_UP_TO,
     build_facts,
     check_facts,
     device_facts,
@@ -149,7 +151,9 @@ def known_situation(session: Effects, candidate: Candidate, history: str, profil
     fastest = next(iter(fastest_first(known)), None)
     held_by = None if fastest is None else held_back(session, candidate, fastest, profile)
     measured = measurement_facts(problem, device, session.bench.given, best, known, held_by, session.bench.library)
-    traffic = traffic_facts(problem, device, best)
+    traffic = traffic_facts(problem, device, best) if session.wording > 9 else ""
+    has_ceilings = session.wording > TOLD_VAGUELY_UP_TO and device.memory_gbs is not None
+    more = uncounted(problem, candidate.source) if has_ceilings else ()
     return render(
         "situation",
         device=device_facts(device),
@@ -159,7 +163,7 @@ def known_situation(session: Effects, candidate: Candidate, history: str, profil
         launch="\n".join(filter(None, [launch_facts(problem, narrowed(session, candidate)), build])),
         sizes=size_facts(problem),
         inputs=f"\n<inputs>\n{check_facts(problem, session.wording)}\n</inputs>\n" if is_told_all(session) else "",
-        measurements="\n".join(filter(None, [measured, traffic if session.wording > 9 else ""])),
+        measurements="\n".join(filter(None, [measured, traffic, *more])),
         history=history,
     )
 
