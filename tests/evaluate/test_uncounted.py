@@ -11,13 +11,15 @@ from tui_tuner.problem.argument import ArgumentFill
 from tui_tuner.problem.model import Argument, Kernel, Launch, Problem
 
 
-def array(name: str, dtype: str, *, output: bool = False, fill: ArgumentFill | None = None) -> Argument:
-    return Argument.model_validate({"name": name, "dtype": dtype, "shape": ["n"], "output": output, "fill": fill})
+def array(
+    name: str, dtype: str, *, output: bool = False, fill: ArgumentFill | None = None, shape: str = "n"
+) -> Argument:
+    return Argument.model_validate({"name": name, "dtype": dtype, "shape": [shape], "output": output, "fill": fill})
 
 
 PROBLEM = Problem(
     kernel=Kernel(source=Path("k.cu"), name="k"),
-    sizes={"n": 8},
+    sizes={"n": 1_000_000, "bins": 256},
     launch=Launch(),
     arguments=[
         array("starts", "int32", fill="offsets"),
@@ -26,6 +28,7 @@ PROBLEM = Problem(
         array("x", "float32"),
         array("w", "float32"),
         array("y", "float32", output=True),
+        array("counts", "int32", output=True, shape="bins"),
     ],
 )
 
@@ -42,6 +45,7 @@ PROBLEM = Problem(
         ("if (flags[i] == 1) y[i] = x[i];", ""),
         ("for (int j = starts[i]; j < starts[i + 1]; j++) y[i] += x[j];", ""),
         ("int own[4]; own[columns[i]] += 1;", ""),
+        ("counts[columns[i]] = 1;", ""),
     ],
 )
 def test_arrays_that_are_reached_by_indices_are_named_with_them(body: str, told: str) -> None:

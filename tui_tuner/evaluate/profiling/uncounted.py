@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 
 from tui_tuner.problem.dtypes import dtype_named
+from tui_tuner.problem.inputs import shape_of
 from tui_tuner.problem.model import Argument, Problem
 from tui_tuner.problem.syntax import code_only
 
+_NEAR_ELEMENTS = 2**16
+"""Those of an array that L1 holds, of 4 bytes each: what is found there is not far apart."""
 ATOMIC = re.compile(r"\batom(?:ic)?\w*\s*\(")
 
 
@@ -32,10 +36,11 @@ def uncounted(problem: Problem, source: str) -> Iterator[str]:
 
 
 def _reached(problem: Problem, code: str) -> dict[str, list[str]]:
-    """For each array of indices the arrays of which they name elements."""
+    """For each array of indices the large arrays of which they name elements."""
     arrays = [one for one in problem.arguments if one.shape is not None]
     found = {one.name: _named_by(one.name, code) for one in arrays if _may_index(one, code)}
-    reached = {name: [one.name for one in arrays if one.name in bases] for name, bases in found.items()}
+    large = [one for one in arrays if math.prod(shape_of(one, problem.sizes)) > _NEAR_ELEMENTS]
+    reached = {name: [one.name for one in large if one.name in bases] for name, bases in found.items()}
     return {name: others for name, others in reached.items() if others}
 
 
