@@ -304,10 +304,18 @@ class Line:
         if self._reply is None:
             raise RuntimeError("there is no reply to put back")
         said = self._reply.model_copy(update={"code": candidate.source}).model_dump_json()
-        self._messages += [Message("assistant", said), Message("user", self._policy.message(failed))]
+        told = "\n".join(filter(None, [self._policy.message(failed), self._fewer_left()]))
+        self._messages += [Message("assistant", said), Message("user", told)]
         self._step = self._session.update_step(
             self._step.now(StepState.RUNNING, reason=f"asked again: {failed.reason}")
         )
+
+    def _fewer_left(self) -> str:
+        """How many configurations can be measured, where these are fewer than the model was told; else empty."""
+        left = self._session.budget.evaluations_left
+        if left >= self._job.evaluations or self._session.wording <= TOLD_VAGUELY_UP_TO:
+            return ""
+        return f"Configurations of the new kernel that can still be measured: {left}."
 
     def _given_up(self, reason: str) -> Outcome:
         """The model gave no further kernel; the failure of the last one is told as well."""
