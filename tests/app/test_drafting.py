@@ -21,6 +21,7 @@ from tui_tuner.evaluate.given_fault import GivenFault, GivenFaultKind
 from tui_tuner.evaluate.trials import TrialResult
 from tui_tuner.llm import Chunk, Stop, Usage
 from tui_tuner.problem.draft.amendments import Amendments
+from tui_tuner.problem.draft.arithmetic.worked_out import extents_of
 from tui_tuner.problem.inputs import shape_of
 from tui_tuner.problem.load import problem_in_text
 from tui_tuner.session.run_directory import create, open_run
@@ -886,6 +887,26 @@ def test_a_model_says_what_rules_guess_and_the_machine_decides_what_of_it_is_bel
     assert "rows = 4096 (a guess: the model's)" in told
     assert "the model's test at rows = 1000000 is left out: its arrays are too large" in told
     assert "scripted is not sure: whether places are sorted" in told
+
+
+def test_what_a_model_says_of_a_matrix_has_its_extents(gather):
+    written = drafted_by(Answers(reply(tests=[7])), gather)
+    assert [one.shape for one in written.problem.arguments[:3]] == [["rows", "width"], ["rows"], ["rows"]]
+
+
+@pytest.mark.parametrize(
+    ("elements", "extents"),
+    [
+        ("m * k", ["m", "k"]),
+        ("batch * (m + 1) * ceil_div(k, 32)", ["batch", "m + 1", "ceil_div(k, 32)"]),
+        ("n", ["n"]),
+        ("m * k + 1", ["m * k + 1"]),
+        ("m * k // 2", ["m * k // 2"]),
+        ("4 * n", ["4 * n"]),
+    ],
+)
+def test_extents_are_the_factors_of_a_product_without_numbers(elements, extents):
+    assert extents_of(elements) == extents
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,12 @@ def as_size(text: str) -> str:
     return f"{name}_of_host" if keyword.iskeyword(name) else name
 
 
+def extents_of(elements: str) -> list[str]:
+    """The extents of an array of so many elements: the factors, where each has a name in it, as of a matrix."""
+    found = factors(ast.parse(elements, mode="eval").body)
+    return [ast.unparse(one) for one in found] if all(map(names, found)) else [elements]
+
+
 def exponents_of(node: ast.expr) -> set[str]:
     """The names that something is raised to the power of."""
     powers = (one for one in ast.walk(node) if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Pow))

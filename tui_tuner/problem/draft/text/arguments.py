@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 
 from tui_tuner.problem.by_value import Field, structure_bytes
+from tui_tuner.problem.draft.arithmetic.worked_out import extents_of
 from tui_tuner.problem.draft.host.memory import LIST
 from tui_tuner.problem.draft.kernel.extents import array_shape
 from tui_tuner.problem.draft.kernel.guesses import (
@@ -70,6 +71,7 @@ def _arguments(draft: Draft) -> Iterator[str]:
 
 def _array(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
     extents, said = _shape(parameter, draft)
+    extents = extents_of(extents[0]) if said == FROM_THE_MODEL else extents
     counted = [_parts(parameter, draft)] if parameter.is_list else []
     yield f"shape = {json.dumps([*counted, *extents])}{said}"
     yield from ["addresses = true  # a list of the addresses of so many arrays"] * len(counted)
