@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 from pydantic import ValidationError
@@ -31,7 +30,7 @@ from tui_tuner.session.plan import AddStep, DeleteStep, EditStep, MoveStep, Say
 from tui_tuner.session.run_directory import open_run
 from tui_tuner.session.session import Session
 from tui_tuner.strategies.autonomous import AutonomousStrategy
-from tui_tuner.strategies.single_step import OnePromptStrategy, nearness
+from tui_tuner.strategies.single_step import OnePromptStrategy
 from tui_tuner.strategies.steps import StepState
 
 THREE = [planned("one", "two", "three"), NO, NO, NO]
@@ -102,19 +101,6 @@ async def test_at_the_roofline_of_its_memory_no_step_of_a_list_is_judged_but_one
     assert told.step("two").reason == ("not worth doing here: done already" if asks else near)
     assert told.step("three").state is StepState.ACCEPTED
     assert script.answers == []
-
-
-@pytest.mark.parametrize(
-    ("share", "wording", "is_chosen", "ends"),
-    [(0.96, WORDING, False, True), (0.94, WORDING, False, False), (0.96, 15, False, False), (0.96, 15, True, True)],
-)
-def test_what_is_near_enough_for_whom_chose_nothing_was_nearer_in_sessions_of_before(
-    monkeypatch, share, wording, is_chosen, ends
-):
-    monkeypatch.setattr("tui_tuner.strategies.single_step.roofline", lambda *_: Roofline(1.0, 0.1))
-    incumbent = SimpleNamespace(evaluation=SimpleNamespace(share=share))
-    session = SimpleNamespace(incumbent=incumbent, wording=wording, problem=FIXED, bench=SimpleNamespace(device=None))
-    assert bool(nearness(session, AutonomousStrategy().stop_at, is_chosen=is_chosen)) == ends
 
 
 async def test_a_plan_is_told_from_which_gain_on_a_kernel_is_kept_but_in_sessions_of_before(tmp_path):

@@ -40,7 +40,6 @@ from tui_tuner.strategies.rewriting import (
 )
 from tui_tuner.strategies.rewriting.development import carry_out
 from tui_tuner.strategies.single_step import (
-    GOOD_ENOUGH,
     AdvisedStrategy,
     nearness,
     share_of,
@@ -75,7 +74,7 @@ class AutonomousStrategy(AdvisedStrategy):
     max_breakdowns: int = Field(default=1, ge=0)
     max_replanning: int = Field(default=3, ge=0)
     keep_neutral: bool = True
-    stop_at: float = Field(default=GOOD_ENOUGH, gt=0.0)
+    stop_at: float = Field(default=0.98, gt=0.0)
 
     async def run(self, session: Effects) -> None:
         """Plan, work through the plan, plan again; the incumbent is always the best that was found."""
@@ -183,10 +182,7 @@ class _PlanRun:
     @property
     def nearness(self) -> str:
         """How near the best is to the roofline, in words, where that is good enough; else empty."""
-        if self.session.wording <= _ASKED_ON_UP_TO:
-            return ""
-        is_chosen = "stop_at" in self.strategy.model_fields_set
-        return nearness(self.session, self.strategy.stop_at, is_chosen=is_chosen)
+        return nearness(self.session, self.strategy.stop_at) if self.session.wording > _ASKED_ON_UP_TO else ""
 
     def leave_what_gains_nothing(self) -> None:
         """Leave the steps of the model's plan where the best is good enough; the user's own are done."""

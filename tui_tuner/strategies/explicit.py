@@ -35,14 +35,7 @@ from tui_tuner.strategies.rewriting import (
     wanted_start,
 )
 from tui_tuner.strategies.rewriting.development import carry_out
-from tui_tuner.strategies.single_step import (
-    GOOD_ENOUGH,
-    ModelStrategy,
-    nearness,
-    share_of,
-    tune_baseline_first,
-    tune_incumbent_last,
-)
+from tui_tuner.strategies.single_step import ModelStrategy, nearness, share_of, tune_baseline_first, tune_incumbent_last
 from tui_tuner.strategies.step_lists import default_steps, steps_prompt, unfit
 from tui_tuner.strategies.steps import Step, StepState
 
@@ -93,7 +86,7 @@ class ExplicitStrategy(ModelStrategy):
 
     steps: list[TuningStep] | None = None
     keep_neutral: bool = True
-    stop_at: float = Field(default=GOOD_ENOUGH, gt=0.0)
+    stop_at: float = Field(default=0.98, gt=0.0)
 
     @field_validator("steps")
     @classmethod
@@ -212,8 +205,7 @@ class _StepListRun:
         """The step as skipped, if the model thinks that it is not worth doing here."""
         if tuning.skip_evaluation:
             return None
-        is_chosen = "stop_at" in self.strategy.model_fields_set
-        if self._looks_ahead and (near := nearness(self.session, self.strategy.stop_at, is_chosen=is_chosen)):
+        if self._looks_ahead and (near := nearness(self.session, self.strategy.stop_at)):
             return self._skipped(step, near)
         base = self._start(tuning).candidate
         try:

@@ -18,7 +18,7 @@ from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.space import SearchSpace
 from tui_tuner.problem.tuning_step import TuningStep, faults_of_steps
-from tui_tuner.prompts import TOLD_VAGUELY_UP_TO, render
+from tui_tuner.prompts import render
 from tui_tuner.search import DEFAULT_METHOD, Methods, methods_of
 from tui_tuner.strategies.base import Effects, ModelFailed, Strategy
 from tui_tuner.strategies.history import best_of, facts_from_memory
@@ -125,9 +125,6 @@ BASELINE_SHARE = 4
 LEAST_EVALUATIONS = 5
 """A step gets so many evaluations at least, where that many are left."""
 
-GOOD_ENOUGH = 0.95
-"""Share of the roofline of memory from which on the best is good enough: in recorded sessions no kernel was faster."""
-_GOOD_ENOUGH_BEFORE = 0.98
 
 MOST_CANDIDATES = 16
 """Kernels that a step may ask for."""
@@ -220,18 +217,15 @@ def share_of(session: Effects, steps_to_come: int) -> int:
     return min(left, max(LEAST_EVALUATIONS, left // (steps_to_come + 2)))
 
 
-def nearness(session: Effects, enough: float, *, is_chosen: bool) -> str:
+def nearness(session: Effects, enough: float) -> str:
     """How near the best is to what moving the data takes, in words, where that is near enough; else empty.
 
     Arithmetic is no such bound: other units of the device may be faster.
 
     Args:
         enough: share of the roofline from which on another kernel could gain next to nothing.
-        is_chosen: whether the user chose it, and not the program.
     """
     share = session.incumbent.evaluation.share
-    if session.wording <= TOLD_VAGUELY_UP_TO and not is_chosen:
-        enough = _GOOD_ENOUGH_BEFORE
     if share is None or share < enough:
         return ""
     limits = roofline(session.problem, session.bench.device)
