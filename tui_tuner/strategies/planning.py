@@ -78,15 +78,17 @@ async def ask_for_plan(
     if first:
         history += await facts_from_memory(session)
     more = [render("named_technique")] if told.ids and session.wording > BY_BOTTLENECK_UP_TO else []
+    of_step = render("planned_step")
     if session.wording > TOLD_VAGUELY_UP_TO:
         more.append(render("kept_from", factor=f"{1 + session.bench.least_gain:g}"))
+        of_step = f"  {of_step}"  # the first field of a step stands below `steps` as the others do
     prompt = render(
         purpose,
         situation=await situation(session, best, history),
         techniques=told.text,
         most_steps=MOST_STEPS,
         evaluations=session.budget.evaluations_left,
-        fields="\n".join([render("planned_step"), *more]),
+        fields="\n".join([of_step, *more]),
     )
     means = means_facts(session.bench.device, session.wording) if session.wording > TOLD_LESS_UP_TO else ""
     if means:
