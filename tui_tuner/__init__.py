@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         UseModel,
         UseStrategy,
     )
-    from tui_tuner.session.plan import AddStep, Ask, DeleteStep, EditStep, MoveStep, Say, Thaw
+    from tui_tuner.session.plan import AddStep, Ask, DeleteStep, EditStep, MoveStep, Say, Thaw, Withdraw
     from tui_tuner.session_options import RoundOptions
     from tui_tuner.settings import Settings
     from tui_tuner.strategies.autonomous import AutonomousStrategy
@@ -137,6 +137,7 @@ __all__ = [
     "UseModel",
     "UseStrategy",
     "UserError",
+    "Withdraw",
     "WrongResult",
     "failure_of",
     "tune",
@@ -164,7 +165,7 @@ _HOMES = {
         "UseModel",
         "UseStrategy",
     ),
-    "session.plan": ("AddStep", "Ask", "DeleteStep", "EditStep", "MoveStep", "Say", "Thaw"),
+    "session.plan": ("AddStep", "Ask", "DeleteStep", "EditStep", "MoveStep", "Say", "Thaw", "Withdraw"),
     "settings": ("Settings",),
     "strategies.autonomous": ("AutonomousStrategy",),
     "strategies.base": ("BudgetSpent", "Effects", "Incumbent", "ModelFailed", "StepSkipped", "Strategy"),

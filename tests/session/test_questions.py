@@ -12,7 +12,7 @@ from tui_tuner.llm import Chunk, Request, Stop, Usage
 from tui_tuner.llm.errors import Service, Unreachable
 from tui_tuner.session import events
 from tui_tuner.session.events import Event
-from tui_tuner.session.plan import Ask
+from tui_tuner.session.plan import Ask, Withdraw
 from tui_tuner.session.run_directory import RunDirectory, open_run
 from tui_tuner.session.session import Session
 from tui_tuner.strategies.choose import strategy_named
@@ -155,6 +155,37 @@ async def test_an_answer_that_has_not_come_at_the_end_does_not_keep_the_session(
     assert said == ["the session ended before the answer came"]
 
 
+class Impatient(Curious):
+    """Withdraws a question that hangs, twice, and asks another one."""
+
+    def __init__(self, model: Talkative) -> None:
+        super().__init__(WHY, WHY)
+        self.model = model
+
+    async def decide(self, proposal: Proposal) -> Decision:
+        if self.model.hangs:
+            assert self.session is not None
+            assert self.session.tell(self.questions.pop(0))
+            while not self.model.questions:
+                await asyncio.sleep(0)
+            self.model.hangs = False
+            assert self.session.tell(Withdraw())
+            assert self.session.tell(Withdraw())
+        return await super().decide(proposal)
+
+
+async def test_a_question_that_hangs_is_withdrawn_and_the_next_one_is_answered(tmp_path: Path) -> None:
+    model = Talkative(reply(), hangs=True)
+    async with asyncio.timeout(60):
+        story = await told(new_run(tmp_path), model, Impatient(model))
+    failed = [(event.number, event.reason) for event in story if isinstance(event, events.AnswerFailed)]
+    assert failed == [(1, "withdrawn by hand")]
+    assert [event.number for event in story if isinstance(event, events.AnswerReceived)] == [2]
+    assert finished(story).status == "finished"
+    replayed = await told(open_run(tmp_path / "run", resume=False), None, ApproveAll())
+    assert questions_of(replayed) == questions_of(story)
+
+
 async def test_a_replay_takes_no_question_and_a_session_without_money_asks_none(tmp_path: Path) -> None:
     run = new_run(tmp_path, max_cost=0.001)
     model = Talkative(reply())
@@ -163,3 +194,4 @@ async def test_a_replay_takes_no_question_and_a_session_without_money_asks_none(
     assert not any(isinstance(event, events.AnswerReceived) for event in story)
     replay = Session(open_run(tmp_path / "run", resume=False), strategy_named("one_prompt"), None, None)
     assert replay.tell(WHY) is False
+    assert replay.tell(Withdraw()) is False

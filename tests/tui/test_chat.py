@@ -15,7 +15,7 @@ from tests.tui.looking import focused_pane, notices, screen_text
 from tests.tui.scripted import ScriptedRun
 from tui_tuner.session import events
 from tui_tuner.session.controls import Stop
-from tui_tuner.session.plan import AddStep, Ask, Say
+from tui_tuner.session.plan import AddStep, Ask, Say, Withdraw
 from tui_tuner.strategies.steps import Decision
 from tui_tuner.tui.app import TunerApp
 from tui_tuner.tui.panes.chat_pane import ReasonInput, SayInput
@@ -305,6 +305,24 @@ async def test_an_answer_arrives_as_markdown_with_code_in_colour_and_what_it_cos
         assert "you> sure?  (about evaluation 31)" in shown
         assert shown.count("model>") == 1
         assert pilot.app.session_screen.view_model.cost == 0.25  # type: ignore[attr-defined]
+
+
+async def test_a_question_that_is_not_answered_is_withdrawn_by_a_key_that_is_there_as_long_as_it_waits(
+    started: Started,
+) -> None:
+    gate = asyncio.Event()
+    asked = events.QuestionAsked(number=1, text="why?")
+    run = ScriptedRun(
+        [*scripted.opening(), asked, gate, events.AnswerFailed(number=1, reason="withdrawn by hand")], stays=True
+    )
+    async with started(run, size=(80, 24)) as pilot:
+        assert "X withdraw" in screen_text(pilot.app).splitlines()[-1]
+        await pilot.press("X")
+        gate.set()
+        await settled(pilot)
+        assert "withdraw" not in screen_text(pilot.app).splitlines()[-1]
+        await pilot.press("X")
+        assert run.told == [Withdraw()]
 
 
 async def test_what_does_not_stand_right_below_what_it_replies_to_says_what_that_is(started: Started) -> None:

@@ -38,6 +38,7 @@ from tui_tuner.subjects import Source
 
 WantedT = TypeVar("WantedT", bound=Told)
 CUT_OFF = "the session ended before the answer came"
+WITHDRAWN = "withdrawn by hand"
 
 
 class SideRequests(ABC, Generic[WantedT]):
@@ -56,6 +57,7 @@ class SideRequests(ABC, Generic[WantedT]):
         self._inbox = inbox
         self._held: list[WantedT] = []
         self._doing: asyncio.Task[None] | None = None
+        self._is_begun = self._is_withdrawn = False
         recorded = recall.numbered(self.kind)
         self._count = len(recorded)
         self._pending = sorted(recorded, key=lambda result: int(result["at"]))
@@ -80,6 +82,13 @@ class SideRequests(ABC, Generic[WantedT]):
         self._held.append(wanted)
         self.go_on()
         return True
+
+    def withdraw(self) -> bool:
+        """Give up what is begun, where something is, and go on with the next; False in a replay."""
+        if self._is_begun and self._doing is not None and not self._is_withdrawn:
+            self._is_withdrawn = True
+            self._doing.cancel()
+        return self._recall.writable
 
     def go_on(self) -> None:
         """Begin with what waits, if the session has come to something new."""
@@ -106,12 +115,23 @@ class SideRequests(ABC, Generic[WantedT]):
         number, at = self._count, self._inbox.operations
         self.begun(number, wanted)
         result: dict[str, Any] = {"fault": CUT_OFF}
+        self._is_begun = True
         try:
-            result = await self.done(number, wanted)
+            result = await self._done_or_withdrawn(number, wanted)
         finally:
+            self._is_begun = self._is_withdrawn = False
             result = {"at": at, self.kind: wanted.model_dump(mode="json"), **result}
             self._recall.record(self.kind, {"number": number}, result)
             self.show(number, wanted, result)
+
+    async def _done_or_withdrawn(self, number: int, wanted: WantedT) -> dict[str, Any]:
+        try:
+            return await self.done(number, wanted)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if not self._is_withdrawn or task is None or task.uncancel():  # what ends the session ends it all the same
+                raise
+            return {"fault": WITHDRAWN}
 
     def _show_recorded(self, operations: int) -> None:
         while self._pending and self._pending[0]["at"] <= operations:

@@ -101,6 +101,12 @@ class Ask(Told):
     about: str = ""
 
 
+class Withdraw(Told):
+    """Wait no longer for the answer to the question that is under way; the next one that was asked is put."""
+
+    type: Literal["withdraw"] = "withdraw"
+
+
 class Compare(Told):
     """Time two configurations in turns, beside the strategy; both were measured before."""
 
@@ -111,7 +117,7 @@ class Compare(Told):
 
 PlanInstruction = AddStep | EditStep | MoveStep | DeleteStep
 Control = Pause | GoOn | SkipStep | Stop | RaiseBudget | UseModel | UseStrategy | AskAbout
-Instruction = Annotated[Ask | Compare | Say | PlanInstruction | Thaw | Control, Field(discriminator="type")]
+Instruction = Annotated[Ask | Withdraw | Compare | Say | PlanInstruction | Thaw | Control, Field(discriminator="type")]
 """All that a session can be told; as JSON it can be told from another program, see `INSTRUCTION`."""
 INSTRUCTION: TypeAdapter[Instruction] = TypeAdapter(Instruction)
 _KIND = "told"

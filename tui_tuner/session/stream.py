@@ -22,7 +22,7 @@ from tui_tuner.session.controls import AtOnce, Controls, RaiseBudget
 from tui_tuner.session.conversation import Conversation, Models
 from tui_tuner.session.events import Event, Note, SessionFinished, SessionStarted
 from tui_tuner.session.live import LiveRun
-from tui_tuner.session.plan import Ask, Compare, Inbox, Instruction
+from tui_tuner.session.plan import Ask, Compare, Inbox, Instruction, Withdraw
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.strategies.steps import Approver, Factor, Helper
 from tui_tuner.subjects import Source, Subject
@@ -175,6 +175,8 @@ class EventStream(ABC):
             self._budget.announce(instruction.max_seconds)
         if isinstance(instruction, Ask):
             return self._questions.ask(instruction)
+        if isinstance(instruction, Withdraw):
+            return self._questions.withdraw()
         if isinstance(instruction, Compare):
             return not self._is_closed and self._pairs.ask(instruction)
         return self._inbox.tell(instruction)

@@ -10,7 +10,18 @@ from tui_tuner.session import events
 from tui_tuner.session.budget import Budget
 from tui_tuner.session.controls import AskAbout, RaiseBudget, UseModel, UseStrategy
 from tui_tuner.session.conversation import Conversation
-from tui_tuner.session.plan import Ask, Compare, Emit, Inbox, Instruction, Plan, PlanInstruction, Say, Thaw
+from tui_tuner.session.plan import (
+    Ask,
+    Compare,
+    Emit,
+    Inbox,
+    Instruction,
+    Plan,
+    PlanInstruction,
+    Say,
+    Thaw,
+    Withdraw,
+)
 from tui_tuner.strategies.base import ATTEMPTS, Listener, ReplyType
 from tui_tuner.strategies.steps import ApprovalLevel, Decision, Proposal, Step
 from tui_tuner.subjects import Source
@@ -124,5 +135,5 @@ class Talk:
                 self._emit(events.Note(text=f"there is no tunable {instruction.name} to thaw here"))
             case UseStrategy():
                 self._emit(events.Note(text="there is no other strategy here"))
-            case Ask() | Compare():
+            case Ask() | Withdraw() | Compare():
                 raise AssertionError("questions and comparisons are no business of the strategy's")

@@ -11,7 +11,7 @@ from textual.getters import query_one
 from textual.screen import Screen
 
 from tui_tuner.session.controls import AskAbout, GoOn, Pause
-from tui_tuner.session.plan import Instruction
+from tui_tuner.session.plan import Instruction, Withdraw
 from tui_tuner.strategies.steps import Decision, Proposal, Remedy
 from tui_tuner.text import in_line
 from tui_tuner.tui.approval import ABOUT_A_SOURCE, ApprovalDesk, QuestionLine
@@ -221,6 +221,10 @@ class AnsweringScreen(Screen[None]):
         if not taken:
             self.notify(_REPLAY, markup=False)
         return taken
+
+    def action_withdraw(self) -> None:
+        """Wait no longer for the answer to the user's question."""
+        self.send(Withdraw())
 
     def action_pause(self) -> None:
         """Hold the session, or let it go on."""

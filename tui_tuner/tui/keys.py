@@ -150,6 +150,8 @@ SCREEN_BINDINGS = [
             tooltip="Search a tunable again that is held at a value."),
     Binding("c,ctrl+t", "tell", "ask", group=_CHAT, id="tell",
             tooltip="Ask the model something at once, or steer with /hint, /try and /stop."),
+    Binding("X,alt+x", "withdraw", "withdraw", group=_CHAT, id="withdraw",
+            tooltip="Wait no longer for the answer to your question."),
     Binding("d,f9", "next_view", "view", group=_KERNEL, id="view",
             tooltip="Go on to the next view: source, diff, best."),
     Binding("v,ctrl+r", "review", "review", group=_KERNEL, id="review", show=False,
@@ -218,7 +220,7 @@ _SHARED_KEYS = {"approve_all", "ask_again"}  # never active at the same time
 _OF_STEPS, _OF_THE_MODEL = (
     {binding.id for binding in SCREEN_BINDINGS if binding.group is group} for group in (ANSWERING, HELPING)
 )
-_YIELDING = {"copy_focused", "compare", "chart", "jump"}
+_YIELDING = {"copy_focused", "compare", "chart", "jump", "withdraw"}
 """Came after people wrote keymaps; `approve = "y,f2"` was the example of one."""
 _MODIFIERS = {"ctrl", "alt", "shift", "super", "meta", "hyper"}
 _KEY_NAMES = {key.value for key in Keys} | set(KEY_NAME_REPLACEMENTS.values()) | {"space"}

@@ -72,7 +72,7 @@ class SessionScreen(AnsweringScreen):
         self._clock = clock
         self._look_file, self._key_names = look_file, key_names
         self._last_event_at, self._inbox, self._undrawn = clock(), list[Event](), list[Event]()
-        self._moves = True
+        self._moves, self._asks = True, False
         self.seen_as: Callable[[], Sequence[str]] = tuple
 
     def compose(self) -> ComposeResult:
@@ -122,8 +122,9 @@ class SessionScreen(AnsweringScreen):
         waited = self._clock() - self._last_event_at if live else 0.0
         self._header.show(self.view_model, self.seen_as())
         moves = self.player.plays if self.player is not None else not self.view_model.paused
-        if moves is not self._moves:
-            self._moves = moves
+        asks = bool(self.view_model.under_way.questions)
+        if (moves, asks) != (self._moves, self._asks):
+            self._moves, self._asks = moves, asks
             self.refresh_bindings()
         spin = None if self.app.animation_level == "none" else self._clock()
         self._question.keep_device(self.keeps_device())
@@ -326,8 +327,8 @@ class SessionScreen(AnsweringScreen):
             return not answers and (self._can_change or None)
         if action == "change_plan":
             return self._view.plans and self._panes.active == 2 and (self._can_change or None)
-        if action == "open_step":
-            return self._panes.active == 2
+        if action in ("open_step", "withdraw"):
+            return self._panes.active == 2 if action == "open_step" else self._asks and self._can_change
         if action == "benchmarks":
             here = self._panes.active == 3 or parameters[0] not in IN_THE_TABLE
             offered = here and self._benchmarks.acts(parameters[0])  # type: ignore[arg-type]  # a binding's

@@ -156,7 +156,7 @@ class ChatPane(Pane):
 
 *you>* What you type here is put to the model at once, as a question of its own with the kernel, the plan, what was
 measured and the hunk or row that you have selected; the answer changes nothing. Press `{tell}`, write, press Enter. Esc
-leaves and keeps what you typed.
+leaves and keeps what you typed. `{withdraw}` withdraws a question that is not answered.
 
 *steer>* `/hint WORDS` go with the model's next prompt and every later one, `/try WORDS` become the next step of a
 plan that can be changed, `/stop` lets what is being measured end and concludes with the best; the session can be
