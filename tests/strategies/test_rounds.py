@@ -321,6 +321,14 @@ async def test_finalists_within_the_noise_are_timed_in_turns(tmp_path):
     assert len(compared) >= 4  # three finalists against the best, and the best against the incumbent
 
 
+async def test_that_no_model_is_asked_where_all_is_measured_is_said(tmp_path):
+    run = new_run(tmp_path, LlmSearchStrategy(), **{**rounds(), "max_evaluations": 200})
+    told = await tell_all(Session(run, LlmSearchStrategy(), World(run.problem), script := Script([])))
+    assert not script.requests
+    assert notes(told).count("no model is asked which configurations to measure: the budget has room for all 120") == 1
+    await assert_replay_tells_the_same(run.path, LlmSearchStrategy(), told)
+
+
 def _failed(found: Evaluation) -> Evaluation:
     failure = {"kind": FailureKind.LAUNCH, "message": "too much shared memory"}
     return Evaluation.model_validate({**found.model_dump(), "timing": None, "failure": failure})

@@ -80,8 +80,10 @@ async def search_parameters(
     most = min(max_evaluations, session.budget.evaluations_left)
     if most < 1:
         return best_of(session.bench.evaluations_of(candidate))
-    if space_of(session, narrowed(session, candidate)).size <= most:
-        # All of it is measured: there is nothing to choose.
+    size = space_of(session, narrowed(session, candidate)).size
+    if size <= most:  # all of it is measured: there is nothing to choose
+        if methods.rounds:
+            session.note(f"no model is asked which configurations to measure: the budget has room for all {size}")
         methods = Methods(rounds=False, local=methods.local or DEFAULT_METHOD)
     try:
         await _search(session, candidate, most, methods, again=again, step=step)
