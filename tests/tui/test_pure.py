@@ -243,6 +243,10 @@ def test_the_curve_fills_its_box_and_every_step_is_visible(values: list[float], 
     assert sampled(values, width)[-1] == values[-1]
 
 
+def test_what_comes_after_a_first_value_far_above_the_rest_differs_in_the_curve() -> None:
+    assert chart_rows([64.0, 8.0, 2.0, 1.01, 1.0], 5, 3) == ["█    ", "█▅   ", "██▅▂▁"]
+
+
 def test_the_outcome_of_a_step_stands_at_the_right_edge() -> None:
     step = Step(id=1, title="Tiles", state=StepState.ACCEPTED, factor=(1.62, 1.6, 1.64))
     assert step_lines(step, 40).plain == "✓  1 Tiles             1.62x [1.60,1.64]"

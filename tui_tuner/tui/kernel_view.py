@@ -258,11 +258,11 @@ class EvaluationContents(BenchmarkContents):
         if name not in self.curves:
             title = name if len(view_model.rows) <= MOST_DOTS else f"latest {MOST_DOTS:,}: {name}"
             return _scatter(view_model, name).draw(title, unit.partition(" (")[0], width, height)
-        values, title = view_model.best_times, name if view_model.confirmed else f"{name}, unconfirmed"
-        if name != self.curves[0]:
+        values, notes = view_model.best_times, [] if view_model.confirmed else ["unconfirmed"]
+        if name != self.curves[0] and values:
             values = over_time(values, view_model.best_at, 8 * width)
-            title = f"{title}, in {timer(view_model.best_at[-1])}" if values else title
-        return best_chart(values, unit, width, height, title=title)
+            notes.append(f"in {timer(view_model.best_at[-1])}")
+        return best_chart(values, unit, width, height, title=name, note=", ".join(notes))
 
     def pinned(self, view_model: ViewModel, key: str) -> EvaluationRow | None:
         """What was timed."""

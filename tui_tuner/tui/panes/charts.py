@@ -26,14 +26,22 @@ def sampled(values: Sequence[float], width: int) -> list[float]:
 
 
 def chart_rows(values: Sequence[float], width: int, height: int) -> list[str]:
-    """The curve as `height` rows of `width` cells, top first; the smallest value is one eighth high."""
+    """The curve as `height` rows of `width` cells, top first: steps are factors, so that a first value far above the
+    rest leaves these room. The smallest is one eighth high, and whatever is larger is higher than it.
+    """
     steps = sampled(values, width)
     if not steps:
         return [""] * height
     low, high = min(values), max(values)
-    span = (high - low) or 1.0
-    levels = [1 + round((value - low) / span * (8 * height - 1)) for value in steps]
+    levels = [1 + math.ceil(_share(value, low, high) * (8 * height - 1)) for value in steps]
     return ["".join(_cell(level - 8 * row) for level in levels) for row in reversed(range(height))]
+
+
+def _share(value: float, low: float, high: float) -> float:
+    """How far a value is from the low end to the high one, in factors; by its size where there are none."""
+    if high <= low:
+        return 0.0
+    return math.log(value / low) / math.log(high / low) if low > 0 else (value - low) / (high - low)
 
 
 def _cell(eighths: int) -> str:
@@ -47,27 +55,37 @@ def best_chart(
     height: int,
     *,
     title: str = "best so far",
+    note: str = "",
     words: Callable[[float], str] = milliseconds,
 ) -> Content:
-    """The curve with its title and with the first and the best value, in `height` lines of at most `width` cells.
+    """The curve with its title, and the first and the best value at their heights, in so many lines and cells.
 
     Args:
+        note: stands below the title.
         words: a value as it is written, without its unit.
     """
     if not values:
         return Content.styled(f"{title}: nothing measured yet", "$foreground-muted")
-    first, best = f"first {words(values[0])}", f"best  {words(values[-1])} {unit}"
-    if height == 1:
-        label = f"{title} {words(values[0])} → {words(values[-1])} {unit} "
-        rows = chart_rows(values, max(1, width - len(label)), 1)
-        return Content.assemble((label, "$foreground-muted"), (rows[0], "$accent"))
-    size = max(len(title), len(first), len(best)) + 1
-    labels = [title, *[""] * (height - 3), first, best] if height > 2 else [first, best]
+    if height < _WITH_AXIS:
+        named = f"{title}, {note}" if note else title
+        labels = [f"{named} {words(values[0])} → {words(values[-1])} {unit} ", *[""] * (height - 1)]
+    else:
+        ends = [f"first {words(values[0])}", f"best {words(values[-1])}"]
+        top, bottom = ends if values[0] >= values[-1] else ends[::-1]
+        blank = [""] * (height - 2)
+        lefts, rights = [title, note, *blank[1:], unit], [top, *blank, bottom]
+        left, right = max(map(len, lefts)), max(map(len, rights))
+        labels = [f"{one:<{left}}  {other:>{right}} " for one, other in zip(lefts, rights, strict=True)]
+    size = len(labels[0])
     rows = chart_rows(values, max(1, width - size), height)
-    pairs = zip(labels, rows, strict=True)
     return Content("\n").join(
-        Content.assemble((f"{label:<{size}}", "$foreground-muted"), (row, "$accent")) for label, row in pairs
+        Content.assemble((f"{label:<{size}}", "$foreground-muted"), (row, "$accent"))
+        for label, row in zip(labels, rows, strict=True)
     )
+
+
+_WITH_AXIS = 3
+"""From so many lines on the ends of the values stand at their heights."""
 
 
 def over_time(values: Sequence[float], moments: Sequence[float], steps: int) -> list[float]:
@@ -159,8 +177,7 @@ _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 
 def _level(time: float, low: float, high: float, levels: int) -> int:
     """Which of so many levels from the top; equal steps are equal factors."""
-    share = math.log(time / low) / math.log(high / low) if high > low else 0.0
-    return levels - 1 - min(levels - 1, int(share * levels))
+    return levels - 1 - min(levels - 1, int(_share(time, low, high) * levels))
 
 
 def _dots(times: Sequence[float], ends: tuple[float, float], width: int, rows: int, size: int) -> list[str]:
