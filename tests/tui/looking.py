@@ -70,8 +70,8 @@ def contrast(one: Color, other: Color) -> float:
     return (light + 0.05) / (dark + 0.05)
 
 
-_LEAST_CONTRAST = 2.3
-"""Numbers of lines, which are meant to be faint, have 2.4 in the light theme."""
+_WORDS, _NUMBERS = 4.5, 3.0
+"""Least contrast; numbers, as those of lines, may be fainter."""
 
 
 def faint(app: App[Any], from_line: int = 0) -> list[str]:
@@ -82,6 +82,6 @@ def faint(app: App[Any], from_line: int = 0) -> list[str]:
             continue
         if not style.color.is_default and not style.bgcolor.is_default:
             letters, ground = map(Color.from_rich_color, (style.color, style.bgcolor))
-            if contrast(letters, ground) < _LEAST_CONTRAST:
+            if contrast(letters, ground) < (_WORDS if re.search(r"[^\W\d]", text) else _NUMBERS):
                 found.append(text)
     return found

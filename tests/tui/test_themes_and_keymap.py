@@ -22,6 +22,8 @@ from tui_tuner.tui.dialogs.sources import RowDialog, editor_command
 from tui_tuner.tui.keys import APP_BINDINGS, SCREEN_BINDINGS, checked_keymap
 from tui_tuner.tui.themes import DEFAULT_THEME, chosen_theme, load_theme, load_themes
 
+OF_COLOURS = [name for name, theme in BUILTIN_THEMES.items() if not theme.ansi]
+
 
 def test_the_shipped_themes_load_and_include_dark_light_and_contrast() -> None:
     catalogue = load_themes([themes_directory()])
@@ -172,7 +174,7 @@ def test_a_key_that_came_later_yields_to_a_keymap_of_before() -> None:
     assert checked_keymap({"approve": "u"}) == {"approve": "u"}
 
 
-@pytest.mark.parametrize("theme", ["tuner-dark", "tuner-light", "tuner-contrast"])
+@pytest.mark.parametrize("theme", ["tuner-dark", "tuner-light", "tuner-contrast", *OF_COLOURS])
 async def test_all_words_can_be_read_in_every_theme_and_the_keys_of_a_dialog_too(started: Started, theme: str) -> None:
     async with started(ScriptedRun(scripted.running(), stays=True), theme=theme) as pilot:
         assert faint(pilot.app) == []
@@ -180,6 +182,10 @@ async def test_all_words_can_be_read_in_every_theme_and_the_keys_of_a_dialog_too
         await settled(pilot)
         assert isinstance(pilot.app.screen, RowDialog)
         assert faint(pilot.app, from_line=-1) == []
+        await pilot.press("escape", "2", "c")
+        await settled(pilot)
+        assert "ask, or /hint" in screen_text(pilot.app)
+        assert faint(pilot.app) == []
 
 
 @pytest.mark.parametrize("theme", ["tuner-light", "ansi-dark", "ansi-light"])
@@ -195,12 +201,13 @@ async def test_what_awaits_the_user_can_be_read_in_the_terminals_own_colours_too
 
 
 @pytest.mark.parametrize("theme", [*BUILTIN_THEMES])
-async def test_keys_and_what_they_do_can_be_read_whatever_colour_a_theme_has_below_them(
+async def test_a_diff_keys_and_what_they_do_can_be_read_whatever_colour_a_theme_has_below_them(
     started: Started, theme: str
 ) -> None:
     async with started(ScriptedRun(scripted.awaiting(), stays=True), theme=theme) as pilot:
         assert "a approve" in screen_text(pilot.app).splitlines()[-1]
-        assert faint(pilot.app, from_line=-1) == []
+        assert "float4 a" in screen_text(pilot.app)
+        assert faint(pilot.app) == []
 
 
 @pytest.mark.parametrize("theme", ["ansi-dark", "ansi-light"])

@@ -28,6 +28,7 @@ from textual.events import Callback, DescendantFocus, Event, Key, Paste, Resize
 from textual.message_pump import MessagePump
 from textual.screen import Screen
 
+from tui_tuner.tui.contrast import readable
 from tui_tuner.tui.keys import KeyNames, checked_keymap, know_alt_keys, names_of_keys
 from tui_tuner.tui.picture import Picture
 from tui_tuner.tui.themes import use_themes
@@ -77,10 +78,15 @@ class InTurn(App[ReturnType]):
         self._picture = Picture()
 
     def get_css_variables(self) -> dict[str, str]:
-        """Textual's own; keys have a colour that can be read where the theme names none: its accent may be no such."""
+        """Textual's own, all that colours text such that it can be read; keys where the theme names no colour for them.
+
+        `chart` is what curves are drawn in.
+        """
         variables = super().get_css_variables()
         if "footer-key-foreground" not in self.current_theme.variables:
             variables["footer-key-foreground"] = variables["text-accent"]
+        variables["chart"] = variables["accent"]
+        variables |= readable(variables)
         return variables
 
     def on_load(self) -> None:

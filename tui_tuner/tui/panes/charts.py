@@ -79,7 +79,7 @@ def best_chart(
     size = len(labels[0])
     rows = chart_rows(values, max(1, width - size), height)
     return Content("\n").join(
-        Content.assemble((f"{label:<{size}}", "$foreground-muted"), (row, "$accent"))
+        Content.assemble((f"{label:<{size}}", "$foreground-muted"), (row, "$chart"))
         for label, row in zip(labels, rows, strict=True)
     )
 
@@ -163,8 +163,8 @@ class Scatter:
     @staticmethod
     def _cells(text: str, *, starred: bool) -> Content:
         if starred:
-            return Content.assemble(("★", "bold $text-success"), (text[1:] + " ", "$accent"))
-        return Content.styled(text + " ", "$accent")
+            return Content.assemble(("★", "bold $text-success"), (text[1:] + " ", "$chart"))
+        return Content.styled(text + " ", "$chart")
 
 
 _NARROWEST, _OF_SEVERAL = 4, 8

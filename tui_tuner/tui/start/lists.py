@@ -120,7 +120,7 @@ def file_list(files: Sequence[GivenFile]) -> Widget:
 def file_line(file: GivenFile) -> Content:
     """A file, and what it is where that is no kernel, or that a kernel has no problem file."""
     remark = file.kind if not file.is_kernel else "" if file.has_problem else "no problem file yet"
-    return one_line(str(file.path), "bold") + Content.styled(f"  {remark}" if remark else "", "dim")
+    return one_line(str(file.path), "bold") + Content.styled(f"  {remark}" if remark else "", "$text-muted")
 
 
 def run_lines(cards: Sequence[RunCard], marked: RunCard | None, width: int) -> list[Content]:

@@ -18,6 +18,8 @@ from textual.widgets.text_area import TextAreaTheme
 from tree_sitter import Language as Grammar
 from tree_sitter import Query
 
+from tui_tuner.tui.contrast import on
+
 _MEMORY_SPACES = """
 ["__shared__" "__constant__" "__restrict__" "__grid_constant__"] @keyword.modifier
 """
@@ -87,19 +89,6 @@ SyntaxAwareDocument.prepare_query = _known_query  # type: ignore[method-assign,a
 """Textual 8.2 compiles the query, tens of ms, anew for every text that is loaded."""
 
 
-def _colour(text: str, background: str) -> Color:
-    """A theme's colour as one that Rich can draw; `auto` contrasts with the background."""
-    back = Color.parse(background)
-    if text.startswith("auto"):
-        strength = float(text.removeprefix("auto").strip().rstrip("%") or 100) / 100
-        return back.blend(back.get_contrast_text(1.0), strength)
-    name, _, opacity = text.partition(" ")
-    colour = Color.parse(name)
-    if opacity and colour.ansi is None:
-        return back.blend(colour, float(opacity.rstrip("%")) / 100)
-    return colour
-
-
 def _theme(name: str, variables: dict[str, str]) -> TextAreaTheme:
     styles = {capture: style_of(variables, *words) for capture, words in _STYLES.items()}
     return TextAreaTheme(name, syntax_styles=styles)
@@ -112,7 +101,7 @@ def style_of(variables: dict[str, str], variable: str, attributes: str = "") -> 
         attributes: `bold`, `italic`, both or neither.
     """
     try:
-        colour = _colour(variables[variable], variables["surface"]).rich_color
+        colour = on(variables[variable], Color.parse(variables["surface"])).rich_color
     except (KeyError, ColorParseError):
         colour = None
     return Style(color=colour, bold="bold" in attributes or None, italic="italic" in attributes or None)
