@@ -68,6 +68,23 @@ async def test_a_narrow_terminal_has_room_for_kernels_and_fields() -> None:
         assert pilot.app.query_one("#how").region.y == pilot.app.query_one("#kernels").region.y
 
 
+@pytest.mark.parametrize("height", [15, 18, 24])
+async def test_a_narrow_and_low_terminal_has_all_fields_and_the_list_that_has_the_focus(height: int) -> None:
+    at, runs = "2026-11-20T14:32", ("first", "second", "third")
+    cards = [RunCard(Path(f"tuner-runs/{name}"), "k0.cu", "finished", at, 1.8, "search", {}, at) for name in runs]
+    app = StartApp([GivenFile(Path(f"k{number}.cu")) for number in range(12)], look_at(cards))
+    async with app.run_test(size=(60, height)) as pilot:
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        fields = ("tuner-tui │ 12 kernels", "device", "cost in $", "$ tuner-tui", "q quit", "Kernels─", "Runs─")
+        for key, listed in (("k", ("k0.cu", "k1.cu", "k2.cu")), ("shift+tab", runs), ("tab", ("k0.cu", "k1.cu"))):
+            await pilot.press(key)
+            await pilot.pause()
+            text = screen_text(app).replace(" ─", "─")
+            assert [part for part in (*fields, *listed) if part not in text] == [], key
+            assert app.screen.max_scroll_y == 0
+
+
 @pytest.mark.usefixtures("_here")
 async def test_a_terminal_that_is_too_low_for_all_of_it_shows_the_keys() -> None:
     async with shown((40, 12)) as pilot:

@@ -43,6 +43,8 @@ _SIDE_BY_SIDE = 70
 """From so many cells on there is room for the fields beside the kernels."""
 _FEW_KERNELS = 6
 """Lines of their list above the fields at most."""
+_ALL_LISTS = 21
+"""From so many lines on there is room for kernels, fields and runs below each other."""
 
 
 class StartApp(InTurn[list[str]]):
@@ -106,7 +108,7 @@ class StartApp(InTurn[list[str]]):
         know_size(self.screen)
         yield Static(f"tuner-tui │ {numbers(self._files)} in {Path.cwd().name}/", id="header", markup=False)
         choices = Horizontal(id="choices")
-        self._stack(choices, self.size.width)
+        self._stack(choices, self.size.width, self.size.height)
         with choices:
             yield file_list(self._files)
             yield How()
@@ -117,15 +119,23 @@ class StartApp(InTurn[list[str]]):
 
     def on_resize(self, event: Resize) -> None:
         """Lay out anew."""
-        self._stack(self.query_one("#choices"), event.size.width)
+        self._stack(self.query_one("#choices"), event.size.width, event.size.height)
         self._runs.draw()
         self._show_command()
 
-    def _stack(self, choices: Widget, width: int) -> None:
-        """Have the kernels above how they are tuned where there is no room beside it."""
-        stacked, height = width < _SIDE_BY_SIDE, len(self._files) + 2  # the frame; the styles say what fits
+    def _stack(self, choices: Widget, width: int, height: int) -> None:
+        """Have the kernels above how they are tuned where there is no room beside it.
+
+        Where that is too high as well, of kernels and runs those that have not the focus are a line.
+        """
+        stacked, lines = width < _SIDE_BY_SIDE, len(self._files) + 2  # the frame; the styles say what fits
+        low = stacked and height < _ALL_LISTS
         choices.set_class(stacked, "-stacked")
-        choices.styles.height = min(height, _FEW_KERNELS) + How.LINES + 2 if stacked else height
+        self.screen_stack[0].set_class(low, "-low")
+        if low:
+            choices.styles.height = How.LINES + 2 if self.screen_stack[0].has_class("-at-runs") else "1fr"
+        else:
+            choices.styles.height = min(lines, _FEW_KERNELS) + How.LINES + 2 if stacked else lines
 
     def on_mount(self) -> None:
         """Begin with the first kernel; what changes until all is in its place is not drawn."""
@@ -176,7 +186,7 @@ class StartApp(InTurn[list[str]]):
 
     def _list_runs(self) -> None:
         self._runs.show([] if self._world is None else self._world.runs())
-        self.query_one("#what-comes").display = bool(self._files) and not self._runs.cards
+        self.query_one("#what-comes").set_class(bool(self._files) and not self._runs.cards, "-wanted")
         self.screen_stack[0].set_class(not self._runs.cards, "-no-runs")
         self._show_command()
 
@@ -210,7 +220,9 @@ class StartApp(InTurn[list[str]]):
         return self.words()
 
     def on_descendant_focus(self) -> None:
-        """The command is about what has the focus."""
+        """The command is about what has the focus, which has the room."""
+        self.screen_stack[0].set_class(self.screen_stack[0].focused is self._runs, "-at-runs")
+        self._stack(self.query_one("#choices"), self.size.width, self.size.height)
         self._show_command()
 
     @on(OptionList.OptionSelected)
