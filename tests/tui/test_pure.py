@@ -13,10 +13,10 @@ from tests.tui import scripted
 from tests.tui.kernels import NAIVE, VECTORISED
 from tests.tui.looking import view_model_of
 from tui_tuner.evaluate.profiling.bottleneck import Diagnosis
-from tui_tuner.evaluate.results import Failure, FailureKind
+from tui_tuner.evaluate.results import Comparison, Failure, FailureKind
 from tui_tuner.problem.expressions import ExpressionError
 from tui_tuner.problem.model import Value
-from tui_tuner.session.events import CandidateProposed, IncumbentChanged, SessionFinished
+from tui_tuner.session.events import CandidateProposed, Compared, IncumbentChanged, SessionFinished
 from tui_tuner.strategies.steps import Step, StepState
 from tui_tuner.tui.approval import QuestionLine
 from tui_tuner.tui.frame import KeyEntry, key_line
@@ -395,3 +395,21 @@ def test_a_best_that_is_refuted_is_shown_as_what_is_wrong_with_it_and_the_one_be
     rows = view_model_of([*scripted.running(), again]).rows
     assert [number for number, row in rows.items() if row.incumbent] == [10]
     assert state_words(rows[30], "") == "wrong result: C[3,17] is 0.5, expected 12.25"
+
+
+def test_what_failed_on_fresh_data_is_shown_as_that_and_the_rest_of_its_kernel_as_in_doubt() -> None:
+    model = view_model_of([*scripted.running(), *scripted.evaluation(40, scripted.measured(scripted.TILES, 40, 0.08))])
+    assert state_words(model.rows[31], "") == "verified"
+    wrong = Failure(kind=FailureKind.WRONG_RESULT, message="C[3,17] is 0.5, expected 12.25")
+    model.apply(
+        Compared(
+            candidate=scripted.TILES.id, configuration=scripted.configuration(40), comparison=Comparison.failed(wrong)
+        )
+    )
+    later = scripted.evaluation(41, scripted.measured(scripted.TILES, 41, 0.12))
+    for event in later:
+        model.apply(event)
+    words = {number: state_words(model.rows[number], "") for number in (1, 30, 31, 40, 41)}
+    assert words == {1: "verified", 30: "incumbent", 31: "in doubt", 40: wrong.in_words, 41: "in doubt"}
+    assert f"failed later: {wrong.in_words}" in evaluation_text(model.rows[31], "tiles", "ms").plain
+    assert model.confirmed

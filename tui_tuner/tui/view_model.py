@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.profiling import Diagnosis
-from tui_tuner.evaluate.results import DeviceInfo, Evaluation
+from tui_tuner.evaluate.results import DeviceInfo, Evaluation, Failure
 from tui_tuner.problem.model import Configuration
 from tui_tuner.session import events
 from tui_tuner.strategies.steps import ApprovalLevel, Step, StepState
@@ -24,7 +24,11 @@ _BEGUN = {
 
 @dataclass(frozen=True)
 class EvaluationRow:
-    """One evaluation; `evaluation` is None while it runs."""
+    """One evaluation; `evaluation` is None while it runs.
+
+    Attributes:
+        doubt: what is wrong with another configuration of the same kernel that had passed the checks as well.
+    """
 
     number: int
     candidate: str
@@ -32,6 +36,7 @@ class EvaluationRow:
     evaluation: Evaluation | None = None
     incumbent: bool = False
     diagnosis: Diagnosis | None = None
+    doubt: Failure | None = None
 
     @property
     def time(self) -> float:
@@ -101,6 +106,7 @@ class ViewModel:
     finished: events.SessionFinished | None = None
     _starred: int = 0
     _considered: dict[int, UnderReview] = field(default_factory=dict)
+    _refuted: dict[str, Failure] = field(default_factory=dict)
 
     @property
     def is_live(self) -> bool:
@@ -196,7 +202,10 @@ class ViewModel:
                 self._evaluated(event)
             case events.IncumbentChanged():
                 self._new_incumbent(event)
-            case events.Compared(comparison=told) if told.failure is not None or told.low <= 1:
+            case events.Compared(comparison=told) if told.failure is not None:
+                self._refute(event.candidate, event.configuration, told.failure)
+                self._settle_best()
+            case events.Compared(comparison=told) if told.low <= 1:
                 self._settle_best()  # what is faster is accepted next, or the end of its step says that it is not
             case events.Profiled():
                 about = (event.candidate, event.configuration)
@@ -261,7 +270,7 @@ class ViewModel:
         self.best_at.append(self.elapsed)
 
     def _put(self, row: EvaluationRow) -> None:
-        self.rows[row.number] = row
+        self.rows[row.number] = replace(row, doubt=self._refuted.get(row.candidate))
         self.changed_rows.add(row.number)
 
     def take_changed_rows(self) -> set[int]:
@@ -270,14 +279,22 @@ class ViewModel:
         return changed
 
     def _new_incumbent(self, event: events.IncumbentChanged) -> None:
-        refuted = self.rows.get(self._starred)
-        if event.refuted is not None and refuted is not None and refuted.evaluation is not None:
-            wrong = refuted.evaluation.model_copy(update={"failure": event.refuted, "timing": None})
-            self._put(replace(refuted, evaluation=wrong))
+        best = None if self.incumbent is None else self.incumbent.evaluation
+        if event.refuted is not None and best is not None:
+            self._refute(best.candidate, best.configuration, event.refuted)
         self.incumbent = event
         self._know(event.candidate)
         self._mark_incumbent()
         self._settle_best()
+
+    def _refute(self, candidate: str, configuration: Configuration, failure: Failure) -> None:
+        """Show what had passed the checks as what is wrong with it; the rest of its kernel is in doubt from now on."""
+        self._refuted.setdefault(candidate, failure)
+        for row in [row for row in self.rows.values() if row.candidate == candidate]:
+            evaluation = row.evaluation
+            if row.configuration == configuration and evaluation is not None and evaluation.ok:
+                evaluation = evaluation.model_copy(update={"failure": failure, "timing": None})
+            self._put(replace(row, evaluation=evaluation))
 
     @property
     def speedup(self) -> tuple[float, float, float] | None:

@@ -59,6 +59,7 @@ class BenchmarksPane(Pane):
 `time < 0.2 and state == ok`: it may name tunables, number, time, low, high, speedup, roofline, registers, spill,
 shared, state (ok, failed, running), reason (compile_error, wrong_result, ...) and candidate. Esc shows all rows again.
 Enter shows everything about a row: log, source and diff, to copy, or to have a step that starts from there.
+*in doubt* is what passed the checks while another configuration of the same kernel passed them and failed later.
 
 `{compare}` pins a row, and on another row has both timed in turns on fresh data: while the session runs as soon as the
 device is free, after its end as long as the device is kept. FAST, SLOW and SAME stand where all of the interval says

@@ -22,14 +22,14 @@ from tui_tuner.tui.view_model import EvaluationRow, ViewModel, time_label
 
 
 def state_words(row: EvaluationRow, title: str) -> str:
-    """The state of a row in words: running, incumbent, verified, or why it failed; then the candidate's title."""
+    """The state of a row in words: running, incumbent, verified or why not, or why it failed; then the title."""
     if row.evaluation is None:
         words = "running"
     elif row.evaluation.failure is not None:
         failure = row.evaluation.failure
         return flattened(f"{failure.kind.value}: {failure.message}")
     else:
-        words = "incumbent" if row.incumbent else "verified"
+        words = "incumbent" if row.incumbent else "verified" if row.doubt is None else "in doubt"
     return f"{words} · {flattened(title)}" if title else words
 
 
@@ -173,6 +173,9 @@ def evaluation_text(row: EvaluationRow, title: str, unit: str) -> Content:
         pairs.append(("failure", one_line(f"{failure.kind.value}: {failure.message}", "bold $text-error")))
     elif row.incumbent:
         pairs.append(("state", one_line("incumbent, the best so far", "bold $text-success")))
+    if failure is None and row.doubt is not None:
+        why = f"another configuration of this kernel passed the checks and failed later: {row.doubt.in_words}"
+        pairs.append(("doubt", one_line(why, "$text-warning")))
     pairs += _measured(row.evaluation, unit)
     if row.diagnosis is not None:
         pairs.append(("held by", one_line(row.diagnosis.cause, "bold")))
