@@ -22,6 +22,7 @@ from tui_tuner.problem.draft.kernel.order import appended
 from tui_tuner.problem.draft.kernel.parts import parts_of
 from tui_tuner.problem.draft.kernel.reach import reached_by
 from tui_tuner.problem.draft.kernel.refusals import refuse_unusable
+from tui_tuner.problem.draft.kernel.rows import with_blocks_of_rows
 from tui_tuner.problem.draft.kernel.understood import template_arguments, understood
 from tui_tuner.problem.draft.launch.drafting import drafted_launch
 from tui_tuner.problem.draft.launch.own_block import own_block
@@ -58,6 +59,8 @@ def scaffold(
     name, signature, read = _launched(given, kernel, stated_too=amendments.stated_too)
     refuse_unusable(signature, source_path, given.code, given.language)
     launch = completed(read, facts)
+    if COMPILED_LANGUAGES[given.language].has_blocks:
+        launch = with_blocks_of_rows(launch, signature)
     reached = reached_by(signature, launch)
     said = (launch or NO_LAUNCH).without_supposed(reached)
     spread = replace(said, shapes={**reached, **said.shapes})

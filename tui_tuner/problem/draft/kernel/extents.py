@@ -122,11 +122,11 @@ def _said_along(axis: int, names: Sequence[str], body: str) -> str | None:
     places += re.findall(rf"\b(\w+)\s*=\s*(?:(?:{begun})\s*\+\s*\w+|\w+\s*\+\s*(?:{begun}))\s*[;,]", body)
     guarded = "|".join(places) or "(?!)"
     limits = rf"\b(?:{guarded})\s*(?:<|>=)\s*({_PRODUCT})\b(?!\s*[-+*/.(\[])"
-    said = {of_sizes for text in re.findall(limits, body) if (of_sizes := _of_sizes(text, names, body))}
+    said = {product for text in re.findall(limits, body) if (product := of_sizes(text, names, body))}
     return said.pop() if len(said) == 1 else None
 
 
-def _of_sizes(product: str, names: Sequence[str], body: str) -> str:
+def of_sizes(product: str, names: Sequence[str], body: str) -> str:
     """A product with the sizes for names that the text sets to a product of these; empty where it is of others too."""
     factors = list[str]()
     for name in re.findall(r"\w+", product):

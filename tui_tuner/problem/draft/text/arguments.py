@@ -334,7 +334,8 @@ def _valued(key: str, name: str, dtype: str | None, draft: Draft) -> tuple[str, 
         known = key in draft.read.values
         if known and key in draft.launch.usual:
             return json.dumps(value), _OF_USUAL if isinstance(value, float) else CHECK
-        return json.dumps(value), "  # as the host passes it" if known else FROM_THE_MODEL
+        said = FROM_THE_MODEL if key in draft.facts.values else ""
+        return json.dumps(value), "  # as the host passes it" if known else said
     is_float = dtype is None or is_floating(dtype_named(dtype))
     is_of_vector = "." in key and name in ("x", "y", "z", "w")  # the w of a colour is no width
     if name in draft.sizes.timed and not (is_float and is_of_vector):
