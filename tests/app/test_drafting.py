@@ -613,6 +613,30 @@ def test_an_array_of_layers_is_grown_by_all_of_its_lengths_at_once(tmp_path):
     assert (shapes["x"], shapes["at"]) == (["outer * n * inner"], ["inner * outer"])
 
 
+HEADS = """
+__global__ void turned(const float *x, const int *slot, float *y, int batch, int heads, int rows, int width)
+{
+    const float *own = x + ((blockIdx.z * heads + blockIdx.y) * rows + blockIdx.x) * width;
+    int at = slot[blockIdx.x];
+    int begin = ((blockIdx.z * heads + blockIdx.y) * rows + at) * width;
+    for (int i = threadIdx.x; i < width; i += blockDim.x) y[begin + i] = 2.0f * own[(i + 1) % width];
+}
+void run(const float *x, const int *slot, float *y, int batch, int heads, int rows, int width)
+{
+    turned<<<dim3(rows, heads, batch), 64>>>(x, slot, y, batch, heads, rows, width);
+}
+"""
+
+
+def test_an_array_is_grown_by_the_lengths_in_what_an_index_or_a_pointer_begins_at(tmp_path):
+    file = tmp_path / "turned.cu"
+    file.write_text(HEADS)
+    shapes = {one.name: one.shape for one in drafted(file).problem.arguments}
+    assert [*map(sorted, (shapes["x"][0].split(" * "), shapes["y"][0].split(" * ")))] == [
+        ["batch", "heads", "rows", "width"]
+    ] * 2
+
+
 def test_arrays_that_are_large_already_are_not_grown_for_an_index_that_is_wrong(problem):
     large = problem.model_copy(update={"sizes": {"n": 4096, "m": 4096}})
     before = fault_of(GivenFaultKind.BEFORE, "to", nbytes=9)

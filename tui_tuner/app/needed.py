@@ -27,6 +27,10 @@ from tui_tuner.problem.syntax import code_only
 _MOST_LINES = 3
 MOST_HALVINGS = 8
 _MOST_GROWN = 8
+_LEAST_EXTENT = 8
+"""A size below is none that arrays are made of, where the kernel's text does not multiply by it."""
+_MOST_FACTORS = 5
+"""Sizes that an array is the product of at most."""
 _MOST_ELEMENTS_ALIKE = 2**24
 """Of arrays that all are larger than taken for: what still touches what is before them has an index that is wrong."""
 _HALVINGS = {GivenFaultKind.TOO_LARGE: 1, GivenFaultKind.LATE: 2}
@@ -150,8 +154,11 @@ def _grown(argument: Argument, beyond: int, problem: Problem) -> str | None:
     elements = math.prod(shape_of(argument, sizes))
     needed = elements + beyond // _width(argument) + 1
     lengths, across = _stated_of(argument, problem)
-    extents = [one for one in dict.fromkeys([*sizes, *sorted(lengths)]) if (_elements(one, sizes) or 0) >= 8]
-    several = [names for degree in (1, 2, 3, 4) for names in combinations_with_replacement(extents, degree)]
+    named = {one: _elements(one, sizes) or 0 for one in [*sizes, *sorted(lengths)]}
+    extents = [one for one, value in named.items() if value >= (2 if one in lengths else _LEAST_EXTENT)]
+    several = [
+        names for degree in range(1, _MOST_FACTORS + 1) for names in combinations_with_replacement(extents, degree)
+    ]
     products = [_Product(times, names) for names in several for times in (1, 2, 3, 4, 8)]
     products += [_Product(times * elements, ()) for times in (2, 3, 4, 8)]
     values = {one: value for one in products if (value := _elements(one.text, sizes)) is not None}
@@ -170,15 +177,16 @@ def _grown(argument: Argument, beyond: int, problem: Problem) -> str | None:
 def _stated_of(argument: Argument, problem: Problem) -> tuple[set[str], set[str]]:
     """The sizes by which the kernel multiplies where it says what it touches of an array, and those its blocks cover.
 
-    As N is in `b[row * N + column]`, in `b[at]` of a name that is set to this, and in `b += steps * N`, which is how
-    long a row is, also where it is a share of a size, in parentheses then; and M, which the grid divides
-    along y, in `a += blockIdx.y * 16 * K`.
+    As N is in `b[row * N + column]`, in `b[at + i]` of a name that is set to such a product, in `own = b + row * N` and
+    in `b += steps * N`, which is how long a row is, also where it is a share of a size, in parentheses then; and M,
+    which the grid divides along y, in `a += blockIdx.y * 16 * K`.
     """
     kernel = _kernel_of(problem)
     own = "|".join(map(re.escape, [argument.name, *aliases_of(argument.name, kernel.body)]))
     said = " ".join(re.findall(rf"\b(?:{own})\s*(?:\[[^][]*\]|\+=[^,;]*[,;)])", kernel.body))
-    indices = "|".join({*re.findall(r"\[\s*([A-Za-z_]\w*)\s*\]", said)}) or "(?!)"
-    said = " ".join([said, *re.findall(rf"\b(?:{indices})\s*=(?!=)\s*([^;,]*)", kernel.body)])
+    indices = "|".join({*re.findall(r"[A-Za-z_]\w*", " ".join(re.findall(r"\[([^][]*)\]", said)))}) or "(?!)"
+    begun = re.findall(rf"\*\s*\w+\s*=\s*(?:{own})\s*\+([^;,]*)[;,]", kernel.body)
+    said = " ".join([said, *begun, *re.findall(rf"\b(?:{indices})\s*=(?!=)\s*([^;,]*)", kernel.body)])
     blocks = dict(re.findall(r"\b(\w+)\s*=\s*blockIdx\s*\.\s*([xyz])\s*;", kernel.body))
     axes = {*re.findall(r"\bblockIdx\s*\.\s*([xyz])", said), *(blocks[one] for one in blocks if _names(one, said))}
     across = {text for axis, text in zip("xyz", problem.launch.problem_size, strict=False) if axis in axes}
