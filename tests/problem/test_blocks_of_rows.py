@@ -99,3 +99,30 @@ def test_what_the_host_launches_is_as_it_says(tmp_path):
     host = "void run(float *x, float *w, float *y, int cols) { scaled<<<96, 64>>>(x, w, y, 96, cols); }"
     problem, _ = drafted(tmp_path, ROWS.replace("BEGIN", "int row = blockIdx.x;") + host)
     assert problem.launch.problem_size == ["96"]
+
+
+@pytest.mark.parametrize(
+    ("lanes", "index", "elements"),
+    [
+        ("const int lanes = 4;", "t * lanes", "dim * rows"),
+        ("constexpr unsigned int lanes = 4;", "lanes * t", "dim * rows"),
+        ("int lanes = 4; lanes = dim;", "t * lanes", ""),
+    ],
+)
+def test_parts_of_a_row_of_a_constant_of_the_kernels_own_make_up_the_row(tmp_path, lanes, index, elements):
+    problem, text = drafted(
+        tmp_path,
+        f"""
+__global__ void moved(const float *x, float *y, int rows, int dim)
+{{
+    {lanes}
+    const int row = blockIdx.x, t = threadIdx.x;
+    const int parts = dim / lanes, begin = row * dim;
+    if (row >= rows) return;
+    if (t < parts) y[begin + {index}] = x[begin + {index}];
+    for (int i = parts * lanes; i < dim; i++) y[begin + i] = x[begin + i];
+}}
+""",
+    )
+    assert ([one.shape for one in problem.arguments if one.shape] == [[elements]] * 2) is bool(elements)
+    assert ("as far as the kernel's loops and guards go" in text) is bool(elements)

@@ -22,7 +22,7 @@ from tui_tuner.problem.draft.kernel.order import appended
 from tui_tuner.problem.draft.kernel.parts import parts_of
 from tui_tuner.problem.draft.kernel.reach import reached_by
 from tui_tuner.problem.draft.kernel.refusals import refuse_unusable
-from tui_tuner.problem.draft.kernel.rows import with_blocks_of_rows
+from tui_tuner.problem.draft.kernel.rows import shapes_of_rows, with_blocks_of_rows
 from tui_tuner.problem.draft.kernel.understood import template_arguments, understood
 from tui_tuner.problem.draft.launch.drafting import drafted_launch
 from tui_tuner.problem.draft.launch.own_block import own_block
@@ -63,7 +63,8 @@ def scaffold(
         launch = with_blocks_of_rows(launch, signature)
     reached = reached_by(signature, launch)
     said = (launch or NO_LAUNCH).without_supposed(reached)
-    spread = replace(said, shapes={**reached, **said.shapes})
+    guessed = {} if launch is None or "problem_size" in (read or NO_LAUNCH).keys else shapes_of_rows(signature)
+    spread = replace(said, shapes={**guessed, **reached, **said.shapes})
     has_emulator = COMPILED_LANGUAGES[given.language].has_emulator
     draft = Draft(
         file=source_path,

@@ -39,7 +39,7 @@ def _array_axes(signature: KernelSignature) -> int:
 
 def _most_factors(signature: KernelSignature) -> int:
     """Of how many sizes the threads along an axis are the product, 4 at most."""
-    return min(4, max(text.count("*") + 1 for text in elements_along(signature)))
+    return min(4, max(len(re.findall(r"[A-Za-z_]\w*", text)) for text in elements_along(signature)) or 1)
 
 
 def _degree(parameter: KernelParameter, signature: KernelSignature) -> int:
@@ -114,16 +114,38 @@ def elements_along(signature: KernelSignature) -> list[str]:
 
 
 def _said_along(axis: int, names: Sequence[str], body: str) -> str | None:
+    body = _OF_NUMBERS.sub("", body)
     blocks = rf"\bblockIdx\s*\.\s*{AXES[axis]}\b|\bget_(?:group|global)_id\s*\(\s*{axis}\s*\)"
     if axis and not re.search(blocks, body):
         return "1"
     places = re.findall(rf"\b(\w+)\s*=(?!=)[^;,=]*(?:{blocks})", body)
     begun = "|".join(places) or "(?!)"
     places += re.findall(rf"\b(\w+)\s*=\s*(?:(?:{begun})\s*\+\s*\w+|\w+\s*\+\s*(?:{begun}))\s*[;,]", body)
-    guarded = "|".join(places) or "(?!)"
-    limits = rf"\b(?:{guarded})\s*(?:<|>=)\s*({_PRODUCT})\b(?!\s*[-+*/.(\[])"
-    said = {product for text in re.findall(limits, body) if (product := of_sizes(text, names, body))}
+    found = {**dict.fromkeys(places, 1), **_warps(places, body)}
+    said = {one for place, lanes in found.items() for one in _limits(place, lanes, names, body)}
     return said.pop() if len(said) == 1 else None
+
+
+def _warps(places: Sequence[str], body: str) -> dict[str, int]:
+    """The names for a number of a warp through all blocks, with how many threads each has."""
+    numbered = rf"\b(?:{'|'.join(places) or '(?!)'})\b"
+    warp = r"(?:/\s*(?:32|warpSize|\w*WARP_?SIZE\w*)|>>\s*5)"
+    found = re.findall(rf"\b(\w+)\s*=(?!=)\s*(?:{numbered}|\([^;]*\bblockDim\b[^;]*\))\s*{warp}\s*[;,]", body)
+    return dict.fromkeys(found, 32)
+
+
+def _limits(place: str, lanes: int, names: Sequence[str], body: str) -> set[str]:
+    """Up to where a guard says that there is work; a size that others are taken from where none is said alone.
+
+    What is below a margin is left out too: `if (x < border || x >= width - border) return;`.
+    """
+    inside = rf"(?<!\|\|)(?<!\|\|\s)\b{place}\s*<\s*({_PRODUCT})\b(?!\s*\|\|)"
+    for behind in (r"(?!\s*[-+*/.(\[])", r"(?=\s*-)"):
+        texts = re.findall(inside + behind, body) + re.findall(rf"\b{place}\s*>=\s*({_PRODUCT})\b{behind}", body)
+        found = {product for text in texts if (product := of_sizes(text, names, body))}
+        if found:
+            return {one if lanes == 1 else f"{lanes} * {one}" for one in found}
+    return set()
 
 
 def of_sizes(product: str, names: Sequence[str], body: str) -> str:

@@ -9,21 +9,30 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 
 from tui_tuner.problem.draft.arithmetic.c_expressions import NotArithmetic, arithmetic
+from tui_tuner.problem.draft.arithmetic.worked_out import evaluated
 from tui_tuner.problem.draft.drafted_launch import DraftedLaunch
 from tui_tuner.problem.draft.kernel.guesses import AXES, BEFORE_ELEMENT, as_factor, size_names, where_used
 from tui_tuner.problem.draft.kernel.shared_arrays import shared_arrays
+from tui_tuner.problem.draft.kernel.sums import (
+    Sum,
+    Unbounded,
+    added,
+    holds,
+    of_whole_rows,
+    parts_of_size,
+    plus,
+    text_of,
+    times,
+)
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
+from tui_tuner.problem.syntax import split_list
 
-Sum = Counter[tuple[str, ...]]
-"""Products of names, by their sorted factors, and how often each is added."""
 _MOST_STEPS = 8
 _INSIDE = r"(?:[^][;]|\[(?:[^][;]|\[[^][;]*\])*\])*"
 _INDEX = rf"\[{_INSIDE}\]"
 _SAID = "said_place"
-
-
-class _Unbounded(Exception):
-    """Nothing says how far it goes."""
+_STATIC_CAST = re.compile(r"\bstatic_cast\s*<[^<>*]*>\s*(?=\()")
+_OWN_CONSTANT = r"\b(?:const(?:expr)?\s+)+(?:unsigned\s+)?(?:int|unsigned|size_t)\s+(\w+)\s*=\s*(\d+)\s*;"
 
 
 def reached_by(signature: KernelSignature, launch: DraftedLaunch | None) -> dict[str, str]:
@@ -64,13 +73,22 @@ def elements_reached(signature: KernelSignature, array: str, sizes: Collection[s
     for one in signature.parameters:
         if one.is_array and one.name not in ("", array) and "int" in (one.dtype or ""):
             body = _place_in_row(one.name, body).sub(_with_end_of_row, body)
-    reading = _Reading(body, frozenset(sizes), blocks)
+    reading = _Reading(_with_numbers_of_names(_STATIC_CAST.sub("", body)), frozenset(sizes), blocks)
     try:
-        found = [_plus(reading.most(index), 1) for index in reading.indices(array)]
-        largest = [one for one in found if all(one[key] >= other[key] for other in found for key in {**one, **other})]
-        return _text(largest[0]) if largest else ""
-    except (_Unbounded, NotArithmetic, RecursionError):
+        found = [of_whole_rows(plus(reading.most(index), 1)) for index in reading.indices(array)]
+        largest = [one for one in found if all(holds(one, other) for other in found)]
+        return text_of(largest[0]) if largest else ""
+    except (Unbounded, NotArithmetic, RecursionError):
         return ""
+
+
+def _with_numbers_of_names(body: str) -> str:
+    """The text with the number for a constant of its own, as of `const int lanes = 4;`."""
+    for declared, name, number in re.findall(rf"({_OWN_CONSTANT})", body):
+        rest = body.replace(declared, " ")
+        if not re.search(rf"(?<![\w.>]){name}\s*=(?!=)", rest):
+            body = re.sub(rf"(?<![\w.>]){name}\b", number, rest)
+    return body
 
 
 def places_said(
@@ -200,14 +218,14 @@ class _Reading:
             declared: how often the text declares it.
 
         Raises:
-            _Unbounded: it is used in another way too.
+            Unbounded: it is used in another way too.
         """
         plain, inside = re.escape(array), r"\s*\[((?:[^][;]|\[[^][;]*\])*)\]"
         moved = re.findall(rf"\*\s*(?:const\s+|__restrict__\s+)*(\w+)\s*=\s*{plain}\s*\+\s*([^;,]+);", self._body)
         own = re.findall(rf"\b{plain}{inside}", self._body)
         named = len(re.findall(rf"(?<!\.)\b{plain}\b", self._body))
         if len(own) + len(moved) + declared != named or not (own or moved):
-            raise _Unbounded(array)
+            raise Unbounded(array)
         yield from map(arithmetic, own)
         for name, text in moved:
             yield from (ast.BinOp(arithmetic(text), ast.Add(), one) for one in self.indices(name, 1))
@@ -215,45 +233,52 @@ class _Reading:
     def most(self, node: ast.expr, steps: int = _MOST_STEPS) -> Sum:
         """The largest number that it comes to, of indices that are never below zero."""
         if steps == 0:
-            raise _Unbounded(ast.unparse(node))
+            raise Unbounded(ast.unparse(node))
         match node:
             case ast.Constant(value=int() as number):
                 return Sum({(): number})
             case ast.Name(id=name):
                 return Sum({(name,): 1}) if name in self._sizes else self._most_of_name(name, steps)
             case ast.BinOp(left=left, op=ast.Add(), right=right):
-                return _added(self.most(left, steps), self.most(right, steps))
+                return added(self.most(left, steps), self.most(right, steps))
             case ast.BinOp(left=left, op=ast.Sub(), right=right) if self._is_sum_of_sizes(right):
-                return _added(self.most(left, steps), _times(self.most(right, steps), Sum({(): -1})))
+                return added(self.most(left, steps), times(self.most(right, steps), Sum({(): -1})))
             case ast.BinOp(left=left, op=ast.Sub(), right=ast.Name(id=name)) if self._begins_at_0(name):
                 return self.most(left, steps)  # as of height - 1 - y
             case ast.BinOp(left=left, op=ast.Mult(), right=right):
-                return _times(self.most(left, steps), self.most(right, steps))
-            case ast.Call(func=ast.Name(id="min"), args=parts):
-                return self._most_of_least(parts, steps)
+                return times(self.most(left, steps), self.most(right, steps))
+            case ast.Call(func=ast.Name(id="min" | "ceil_div" as name), args=parts):
+                return self._most_of_least(parts, steps) if name == "min" else self._rounded_up(node, parts)
             case ast.BinOp(op=ast.FloorDiv() | ast.Mod()):
                 return self._most_of_division(node, steps)
-        raise _Unbounded(ast.unparse(node))
+        raise Unbounded(ast.unparse(node))
+
+    def _rounded_up(self, node: ast.expr, parts: Sequence[ast.expr]) -> Sum:
+        if not all(map(self._is_size, parts)):
+            raise Unbounded(ast.unparse(node))
+        return Sum({(ast.unparse(node),): 1})
 
     def _most_of_division(self, node: ast.BinOp, steps: int) -> Sum:
+        if (number := evaluated(node.right, {})) is not None:
+            node = ast.BinOp(node.left, node.op, ast.Constant(number))
         if not self._is_size(node.right):
-            raise _Unbounded(ast.unparse(node))
+            raise Unbounded(ast.unparse(node))
         if isinstance(node.op, ast.Mod):
-            return _plus(self.most(node.right, steps), -1)
+            return plus(self.most(node.right, steps), -1)
         if self._is_size(node.left):
             return Sum({(f"({ast.unparse(node)})",): 1})
         match node.left:  # the share of one of so many, as `head * groups / heads`
             case ast.BinOp(left=one, op=ast.Mult(), right=parts) if self._is_size(parts):
-                if _plus(self.most(one, steps), 1) == self.most(node.right, steps):
-                    return _plus(self.most(parts, steps), -1)
-        return _plus(_parts_of(_plus(self.most(node.left, steps), 1), ast.unparse(node.right)), -1)
+                if plus(self.most(one, steps), 1) == self.most(node.right, steps):
+                    return plus(self.most(parts, steps), -1)
+        return plus(parts_of_size(plus(self.most(node.left, steps), 1), ast.unparse(node.right)), -1)
 
     def _most_of_least(self, parts: Sequence[ast.expr], steps: int) -> Sum:
         """What the least of several comes to at most: as much as one of which that is said."""
         for one in parts:
-            with suppress(_Unbounded):
+            with suppress(Unbounded):
                 return self.most(one, steps)
-        raise _Unbounded
+        raise Unbounded
 
     def _is_sum_of_sizes(self, node: ast.expr) -> bool:
         """Whether what a number comes to is said, and not only how large it may be."""
@@ -275,51 +300,19 @@ class _Reading:
     def _most_of_name(self, name: str, steps: int) -> Sum:
         if name in self._blocks:
             blocks = self._blocks[name]  # as the host has it, whatever the kernel calls so
-            return _plus(_Reading("", frozenset(re.findall(r"[A-Za-z_]\w*", blocks)), ()).most(arithmetic(blocks)), -1)
+            return plus(_Reading("", frozenset(re.findall(r"[A-Za-z_]\w*", blocks)), ()).most(arithmetic(blocks)), -1)
         plain = re.escape(name)
         counted = rf"\bfor\s*\([^;]*\b{plain}\s*=[^;]*;\s*{plain}\s*(<=?)\s*([^;<>=&|]+);"
-        guarded = rf"\bif\s*\((?:[^;{{}}]*(?:&&|\|\|)\s*)?\(?\s*{plain}\s*(<|>=)\s*([\w.* ]+)\)*\s*(?:\)|&&|\|\|)"
+        guarded = (
+            rf"\bif\s*\((?:[^;{{}}]*(?:&&|\|\|)\s*)?\(?\s*{plain}\s*(<|>=)(?!\s*0\b)\s*([\w.* -]+)\)*\s*(?:\)|&&|\|\|)"
+        )
         for limits in (re.findall(counted, self._body), re.findall(guarded, self._body)):
             if limits:
                 if len(set(limits)) > 1:
-                    raise _Unbounded(name)
+                    raise Unbounded(name)
                 ((how, limit),) = {*limits}
-                return _plus(self.most(arithmetic(limit), steps - 1), 0 if how == "<=" else -1)
+                return plus(self.most(arithmetic(limit), steps - 1), 0 if how == "<=" else -1)
         said = re.findall(rf"\b{plain}\s*=(?!=)\s*([^;]*);", self._body)
         if len(said) != 1 or re.search(rf"\b{plain}\s*(?:[-+*/]=|\+\+)|\+\+\s*{plain}\b", self._body):
-            raise _Unbounded(name)
-        return self.most(arithmetic(said[0]), steps - 1)
-
-
-def _added(one: Sum, other: Sum) -> Sum:
-    return Sum({key: one[key] + other[key] for key in {**one, **other} if one[key] + other[key]})
-
-
-def _plus(one: Sum, number: int) -> Sum:
-    return _added(one, Sum({(): number}))
-
-
-def _times(one: Sum, other: Sum) -> Sum:
-    found = Sum()
-    for factors, times in one.items():
-        for others, more in other.items():
-            found[tuple(sorted((*factors, *others)))] += times * more
-    return Sum({key: times for key, times in found.items() if times})
-
-
-def _parts_of(terms: Sum, size: str) -> Sum:
-    """How many parts of a size it takes: what is multiplied by it without it, else what is rounded up."""
-    whole = all(size in factors for factors in terms)
-    without = Sum()
-    for factors, times in terms.items() if whole else ():
-        place = factors.index(size)
-        without[factors[:place] + factors[place + 1 :]] += times
-    return without if whole else Sum({(f"ceil_div({_text(terms)}, {size})",): 1})
-
-
-def _text(terms: Sum) -> str:
-    """As an expression; of one that may be below zero, or is none, the text is no extent."""
-    if not terms or any(times < 0 for times in terms.values()):
-        raise _Unbounded
-    texts = (" * ".join([*([str(times)] if times > 1 or not key else []), *key]) for key, times in terms.items())
-    return " + ".join(texts)
+            raise Unbounded(name)
+        return self.most(arithmetic(split_list(said[0])[0]), steps - 1)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tui_tuner.problem.draft.drafted_launch import DraftedLaunch
-from tui_tuner.problem.draft.kernel.extents import elements_along, of_sizes
+from tui_tuner.problem.draft.kernel.extents import array_shape, elements_along, of_sizes
 from tui_tuner.problem.draft.kernel.guesses import AXES, TOLD_APART, dimensions, size_names
 from tui_tuner.problem.signature import KernelSignature
 
@@ -40,6 +40,12 @@ def with_blocks_of_rows(launch: DraftedLaunch | None, signature: KernelSignature
         sizes={**dict.fromkeys(names), **said.sizes},
         values={**{name: name for name in names}, **said.values},
     )
+
+
+def shapes_of_rows(signature: KernelSignature) -> dict[str, str]:
+    """How many elements the arrays of such a kernel are taken for where nothing says it."""
+    arrays = [one for one in signature.parameters if one.is_array and not one.is_list]
+    return {one.name: " * ".join(array_shape(signature, one, "")) for one in arrays}
 
 
 def _block(axis: int, body: str) -> str:

@@ -44,14 +44,12 @@ from tui_tuner.problem.draft.launch.promises import (
 )
 from tui_tuner.problem.draft.launch.reading import LaunchReading
 from tui_tuner.problem.draft.launch.same_numbers import SameNumbers
-from tui_tuner.problem.draft.sizes.small import usual_number
+from tui_tuner.problem.draft.sizes.small import BETWEEN_ROWS, usual_number
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import KernelSignature
 from tui_tuner.problem.syntax import code_only, split_list
 from tui_tuner.problem.tunables import why_no_size
 
-_BETWEEN_ROWS = re.compile(r"pitch|stride|^ld", re.IGNORECASE)
-"""Names for how far rows lie apart, which name no size where another name is to be had."""
 _LARGE = 64
 """What the source states from here on may be an extent of arrays."""
 _FEWEST_THREADS = 32
@@ -302,7 +300,7 @@ class _Drafting:
     def _scalars(self) -> list[tuple[str, ast.expr, bool]]:
         """Name of each scalar that can be read, what it is, and whether that is whole; last what names no size."""
         dtypes = {name: dtype or "" for name, dtype, _ in self._reading.scalars()}
-        ordered = sorted(self._passed.items(), key=lambda one: bool(_BETWEEN_ROWS.search(one[0])))
+        ordered = sorted(self._passed.items(), key=lambda one: bool(BETWEEN_ROWS.search(one[0])))
         return [(name, node, "int" in dtypes[name]) for name, node in ordered]
 
     def _values(self, used: Mapping[str, int | None]) -> Iterator[tuple[str, str | float]]:

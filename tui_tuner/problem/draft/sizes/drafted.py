@@ -16,7 +16,7 @@ from tui_tuner.problem.draft.kernel.offsets import OF_EACH, arrays_of_offsets, d
 from tui_tuner.problem.draft.kernel.work import loops_of
 from tui_tuner.problem.draft.sizes.counts import counted_in, elements_of, extents_in, sizes_of_toys, threads_of
 from tui_tuner.problem.draft.sizes.feasible import keep_in_grid, make_room, value_of
-from tui_tuner.problem.draft.sizes.small import exponents_in, few_of, is_each_with_all, named_few
+from tui_tuner.problem.draft.sizes.small import BETWEEN_ROWS, exponents_in, few_alone, few_of, is_each_with_all
 from tui_tuner.problem.signature import KernelSignature
 
 _MOST_ELEMENTS, _MOST_GUESSED = 2**29, 2**24
@@ -70,7 +70,7 @@ def _guessed(
     extents = extents_of(signature, amendments.doublings)
     fixed = [name for name, value in launch.values.items() if not isinstance(value, str)]
     names = [*([name for name in size_names(signature) if name not in fixed] or ["n"]), *launch.sizes]
-    given = {name: few for name in names for few in named_few(name)}
+    given = {name: few for name in names for few in few_alone(name, signature)}
     given |= {name: number for name, number in launch.sizes.items() if number is not None}
     timed, tested = extents.timed, extents.tested
     emulated = max(16, extents.emulated >> amendments.halvings)
@@ -232,12 +232,13 @@ def _degree(launch: DraftedLaunch, names: Collection[str], sizes: Mapping[str, i
 
 
 def _apart(sizes: Mapping[str, int], fixed: Collection[str], halved: Collection[str]) -> dict[str, int]:
-    """Sizes of which no two are alike, as far as those allow that stay as they are.
+    """Sizes of which no two are alike, as far as those allow that stay as they are, as do distances of rows.
 
     Args:
         halved: sizes that only their half can stand for.
     """
     found: dict[str, int] = {}
+    fixed = {*fixed, *filter(BETWEEN_ROWS.search, sizes)}  # rows that are longer than that lie upon each other
     for name, size in sorted(sizes.items(), key=lambda one: one[0] not in fixed):
         smaller = size
         while smaller in found.values() and smaller > _FEWEST and name not in fixed:

@@ -40,6 +40,8 @@ _SLID = re.compile(
 )
 """How many places a filter has, as `n - k + 1` and `(n + 2 * p - d * (k - 1) - 1) // s + 1`."""
 _PADDED = re.compile(r"\+\s*2\s*\*\s*(\w+)\s*-\s*\w+\s*\)\s*//?")
+BETWEEN_ROWS = re.compile(r"pitch|stride|^ld", re.IGNORECASE)
+"""Names for how far rows lie apart, which name no size where another name is to be had."""
 _BEGINS = re.compile(r"offset|first|start|begin|origin", re.IGNORECASE)
 _OF_THE_LARGEST = re.compile(r"top_?k|knn|nearest|neighbou?r|select", re.IGNORECASE)
 
@@ -49,7 +51,7 @@ def few_of(launch: DraftedLaunch, signature: KernelSignature, names: Collection[
     found = {name: value for name in names for value in named_few(name)}
     found |= {name: _COLOURS for name in names if _OF_COLOURS.fullmatch(name)}
     found = {**{one: value for one, value in _slid(launch, signature) if one in names}, **found}
-    found |= {one: _FILTER // 2 for one in names if re.search(rf"\bfor\s*\([^;]*=\s*-\s*{one}\s*;", signature.body)}
+    found |= {one: _FILTER // 2 for one in names if is_radius(one, signature)}
     chosen = (one for one in names if one in ("k", "K") and one not in found and _is_few(one, launch, signature))
     found |= dict.fromkeys(chosen, _CHOSEN)
     found |= dict.fromkeys((one for one in names if _counts_blocks_that_share(one, launch, signature)), _BLOCKS)
@@ -62,6 +64,18 @@ def few_of(launch: DraftedLaunch, signature: KernelSignature, names: Collection[
     found |= dict.fromkeys(exponents_in(launch) & {*names}, _EXPONENT)
     stated = {name: most for name, most in launch.most.items() if name in names and most <= _STATED}
     return found | {name: min(most, found.get(name, most)) for name, most in stated.items()}
+
+
+def is_radius(name: str, signature: KernelSignature) -> bool:
+    """Whether the kernel goes from as far before a place as behind it, as in `for (int i = -r; i <= r; i++)`."""
+    return re.search(rf"\bfor\s*\([^;]*=\s*-\s*{name}\s*;", signature.body) is not None
+
+
+def few_alone(name: str, signature: KernelSignature) -> list[int]:
+    """What a name or the kernel's own text says of a size where nobody launches it; nothing where it may be any."""
+    is_chosen = name in ("k", "K") and _OF_THE_LARGEST.search(signature.name)
+    said = [_FILTER // 2] if is_radius(name, signature) else [_CHOSEN] if is_chosen else []
+    return named_few(name) or said
 
 
 def _counted(launch: DraftedLaunch) -> list[str]:
@@ -135,5 +149,5 @@ def _is_few(name: str, launch: DraftedLaunch, signature: KernelSignature) -> boo
         return True
     sizes = {one.lower() for one in size_names(signature)}
     said = " ".join([*_counted(launch), signature.body])
-    is_factor = re.search(rf"\*\s*\(?\s*{name}\b|\b{name}\s*\)?\s*\*", said)
+    is_factor = re.search(rf"\*\s*\(?\s*{name}\b|\b{name}\s*\)?\s*\*", said) or name in launch.problem_size
     return is_factor is None and not {"m", "n"} <= sizes

@@ -1,0 +1,120 @@
+"""How many elements of an array a kernel alone reaches, by its loops, its guards and its own words for sizes."""
+
+import pytest
+
+from tests.problem.examples import drafted
+from tui_tuner.problem.draft.amendments import Amendments
+
+KERNEL = """
+__global__ void k(const float *x, float *y, int rows, int cols, int part)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= rows) return;
+    BODY
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "elements"),
+    [
+        ("int n = (cols + part - 1) / part; for (int j = 0; j < cols; j++) SUM[i * n + j / part];", "PARTS * rows"),
+        ("int n = (cols + 1) / 2; for (int j = 0; j < cols; j++) SUM[i * n + (j >> 1)];", "ceil_div(cols, 2) * rows"),
+        ("const float *own = x + static_cast<std::size_t>(i) * cols; y[i] += own[cols - 1];", "cols * rows"),
+        ("for (int j = 0; j < cols; j++) { int at = i - j; if (at >= 0) SUM[at]; }", "rows"),
+        ("y[i] += x[0] * x[i];", "rows"),
+        ("int t = threadIdx.x; if (t < part || t >= cols - part) return; SUM[t + part];", "cols"),
+        ("int a = i * cols, b = cols - 1; SUM[a + b];", "cols * rows"),
+    ],
+)
+def test_elements_are_as_many_as_the_text_says(tmp_path, body, elements):
+    problem, text = drafted(tmp_path, KERNEL.replace("BODY", body.replace("SUM", "y[i] += x")))
+    shapes = {one.name: one.shape for one in problem.arguments if one.shape}
+    assert shapes["x"] == [elements.replace("PARTS", "ceil_div(cols, part)")]
+    assert "as far as the kernel's loops and guards go" in text
+
+
+@pytest.mark.parametrize(
+    ("guard", "problem_size"),
+    [
+        ("int i = PLACE; if (i < border || i >= n - border) return;", "n"),
+        ("int i = PLACE; if (i >= n || border > 3) return;", "n"),
+        ("long i = PLACE; if (i >= (size_t)n * n) return;", "n * n"),
+        ("int i = (PLACE) / 32; if (i >= n) return;", "32 * n"),
+        ("int t = PLACE; int i = t >> 5; if (i >= n) return;", "32 * n"),
+        ("int t = PLACE; int i = t / WARP_SIZE; if (i >= n) return;", "32 * n"),
+    ],
+)
+def test_threads_are_as_many_as_a_guard_lets_work(tmp_path, guard, problem_size):
+    source = (
+        "#define WARP_SIZE 32\n__global__ void k(float *x, int border, int n) { GUARD x[i] = 2.0f * x[i] + border; }"
+    )
+    problem, _ = drafted(
+        tmp_path, source.replace("GUARD", guard.replace("PLACE", "blockIdx.x * blockDim.x + threadIdx.x"))
+    )
+    assert problem.launch.problem_size == [problem_size]
+
+
+def test_what_a_kernel_goes_before_and_behind_a_place_by_is_a_few(tmp_path):
+    problem, _ = drafted(
+        tmp_path,
+        """
+__global__ void blurred(const float *x, float *y, int n, int around)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float s = 0;
+    for (int j = -around; j <= around; j++) s += x[min(max(i + j, 0), n - 1)];
+    y[i] = s;
+}
+""",
+    )
+    assert problem.sizes["around"] == 4
+
+
+def test_how_many_are_chosen_is_a_few_where_the_kernel_is_called_so(tmp_path):
+    source = (
+        "__global__ void NAME(const float *x, float *y, int rows, int k) {"
+        " int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < rows)"
+        " for (int j = 0; j < k; j++) y[i * k + j] = x[i]; }"
+    )
+    assert drafted(tmp_path, source.replace("NAME", "topk_rows"))[0].sizes["k"] == 8
+    assert drafted(tmp_path, source.replace("NAME", "spread"))[0].sizes["k"] > 8
+
+
+def test_rows_are_as_far_apart_as_they_are_long_at_least(tmp_path):
+    problem, _ = drafted(
+        tmp_path,
+        """
+__global__ void k(const float *x, float *y, int width, int height, int stride)
+{
+    int c = blockIdx.x * blockDim.x + threadIdx.x, r = blockIdx.y * blockDim.y + threadIdx.y;
+    if (c < width && r < height) y[r * stride + c] = x[r * stride + c] * 2.0f;
+}
+""",
+        Amendments(tested="apart"),
+    )
+    test = problem.tests[0].sizes
+    assert test["stride"] > test["width"]
+    assert {one.name: one.shape for one in problem.arguments if one.shape}["x"] == ["height * stride"]
+
+
+def test_a_count_of_threads_called_k_is_as_large_as_any(tmp_path):
+    problem, _ = drafted(
+        tmp_path,
+        "__global__ void k(float *y) { int i = blockIdx.x; for (int l = 0; l < 32; l++) y[i * 32 + l] = l; }\n"
+        "void run(float *y, int k) { int blocks = k / 32; k<<<blocks, 1>>>(y); }".replace(
+            "void k(", "void unpacked("
+        ).replace("k<<<", "unpacked<<<"),
+    )
+    assert problem.sizes["k"] >= 2**16
+
+
+def test_an_array_of_a_row_for_each_element_of_a_row_is_no_larger_than_memory(tmp_path):
+    problem, _ = drafted(
+        tmp_path,
+        "__global__ void scaled(float *x, const float *w, int cols) { int row = blockIdx.x;"
+        " for (int i = threadIdx.x; i < cols; i += blockDim.x) x[row * cols + i] *= w[row]; }",
+    )
+    assert problem.sizes == {"cols": 1024}
+    assert {one.name: one.shape for one in problem.arguments if one.shape}["x"] == ["cols", "cols"]

@@ -1,0 +1,82 @@
+"""Sums of products of sizes, as how far an index goes at most."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+Sum = Counter[tuple[str, ...]]
+"""Products of names, by their sorted factors, and how often each is added."""
+_PART = re.compile(r"\((\w+) // (\d+)\)")
+
+
+class Unbounded(Exception):
+    """Nothing says how far it goes."""
+
+
+def holds(one: Sum, other: Sum) -> bool:
+    """Whether one is as large as another at all sizes, which are 1 at least."""
+    more = {key: one[key] - other[key] for key in {**one, **other}}
+    number = more.pop((), 0)
+    return all(times >= 0 for times in more.values()) and number + sum(more.values()) >= 0
+
+
+def of_whole_rows(terms: Sum) -> Sum:
+    """That up to the end of the last row, where rows lie further apart than they are long.
+
+    As `(height - 1) * stride + width` elements are no more than `height * stride`.
+    """
+    products = [key for key, by in terms.items() if len(key) > 1 and by > 0]
+    rows = [key for key, by in terms.items() if len(key) == 1 and by == -1 and any(key[0] in one for one in products)]
+    length = next((key for key, by in terms.items() if len(key) == 1 and by == 1), None)
+    if len(rows) != 1 or length is None:
+        return terms
+    return Sum({key: by for key, by in terms.items() if by > 0 and key != length})  # a margin that is left out is less
+
+
+def added(one: Sum, other: Sum) -> Sum:
+    """What two come to together."""
+    return Sum({key: one[key] + other[key] for key in {**one, **other} if one[key] + other[key]})
+
+
+def plus(one: Sum, number: int) -> Sum:
+    """That with a number more."""
+    return added(one, Sum({(): number}))
+
+
+def times(one: Sum, other: Sum) -> Sum:
+    """What two come to, multiplied."""
+    found = Sum()
+    for factors, times in one.items():
+        for others, more in other.items():
+            whole, by = _made_whole((*factors, *others), times * more)
+            found[tuple(sorted(whole))] += by
+    return Sum({key: times for key, times in found.items() if times})
+
+
+def _made_whole(factors: Sequence[str], times: int) -> tuple[Sequence[str], int]:
+    """A product with a size for so many times its parts, as of `n / 4 * 4`, which is no more."""
+    for place, one in enumerate(factors):
+        part = _PART.fullmatch(one)
+        if part is not None and times % int(part[2]) == 0:
+            return (*factors[:place], part[1], *factors[place + 1 :]), times // int(part[2])
+    return factors, times
+
+
+def parts_of_size(terms: Sum, size: str) -> Sum:
+    """How many parts of a size it takes: what is multiplied by it without it, else what is rounded up."""
+    whole = all(size in factors for factors in terms)
+    without = Sum()
+    for factors, times in terms.items() if whole else ():
+        place = factors.index(size)
+        without[factors[:place] + factors[place + 1 :]] += times
+    return without if whole else Sum({(f"ceil_div({text_of(terms)}, {size})",): 1})
+
+
+def text_of(terms: Sum) -> str:
+    """As an expression; of one that may be below zero, or is none, the text is no extent."""
+    if not terms or any(times < 0 for times in terms.values()):
+        raise Unbounded
+    texts = (" * ".join([*([str(times)] if times > 1 or not key else []), *key]) for key, times in terms.items())
+    return " + ".join(texts)
