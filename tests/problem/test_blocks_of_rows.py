@@ -126,3 +126,18 @@ __global__ void moved(const float *x, float *y, int rows, int dim)
     )
     assert ([one.shape for one in problem.arguments if one.shape] == [[elements]] * 2) is bool(elements)
     assert ("as far as the kernel's loops and guards go" in text) is bool(elements)
+
+
+@pytest.mark.parametrize(
+    ("body", "is_alone"),
+    [
+        ("for (int i = threadIdx.x; i < n; i += blockDim.x) x[i] *= 2.0f;", True),
+        ("for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += 256) x[i] *= 2.0f;", False),
+        ("auto grid = cg::this_grid(); for (int i = threadIdx.x; i < n; i += blockDim.x) x[i] *= 2.0f;", False),
+    ],
+)
+def test_a_kernel_that_tells_no_blocks_apart_is_one_block(tmp_path, body, is_alone):
+    problem, _ = drafted(tmp_path, f"__global__ void k(float *x, int n) {{ {body} }}")
+    assert (problem.launch.problem_size == ["1"] and problem.launch.grid_div_x == ["1"]) is is_alone
+    assert problem.arguments[0].shape == ["n"]
+    assert problem.sizes["n"] >= 2**16

@@ -24,6 +24,7 @@ __global__ void k(const float *x, float *y, int rows, int cols, int part)
         ("for (int j = 0; j < cols; j++) { int at = i - j; if (at >= 0) SUM[at]; }", "rows"),
         ("y[i] += x[0] * x[i];", "rows"),
         ("int t = threadIdx.x; if (t < part || t >= cols - part) return; SUM[t + part];", "cols"),
+        ("for (int j = 0; j < cols; j++) SUM[j]; for (int j = 0; j <= cols; j++) SUM[j];", "cols + 1"),
         ("int a = i * cols, b = cols - 1; SUM[a + b];", "cols * rows"),
     ],
 )

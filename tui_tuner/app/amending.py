@@ -36,7 +36,7 @@ from tui_tuner.strategies.propose_problem import MOST_ELEMENTS
 
 NOT_RUN = "not run before"
 AS_HOST = replace(NO_AMENDMENTS, as_host=True)
-_MOST_TRIALS = 20
+_MOST_TRIALS = 14
 _UNKNOWN = re.compile(
     r"['\u2018](\w+)['\u2019] (?:was not declared|does not name a type|has not been declared)"
     r"|identifier \"(\w+)\" is undef|undeclared identifier '(\w+)'"

@@ -17,7 +17,7 @@ from tui_tuner.problem.draft.kernel.sums import (
     Sum,
     Unbounded,
     added,
-    holds,
+    largest_of,
     of_whole_rows,
     parts_of_size,
     plus,
@@ -76,8 +76,7 @@ def elements_reached(signature: KernelSignature, array: str, sizes: Collection[s
     reading = _Reading(_with_numbers_of_names(_STATIC_CAST.sub("", body)), frozenset(sizes), blocks)
     try:
         found = [of_whole_rows(plus(reading.most(index), 1)) for index in reading.indices(array)]
-        largest = [one for one in found if all(holds(one, other) for other in found)]
-        return text_of(largest[0]) if largest else ""
+        return text_of(largest_of(found))
     except (Unbounded, NotArithmetic, RecursionError):
         return ""
 
@@ -308,10 +307,10 @@ class _Reading:
         )
         for limits in (re.findall(counted, self._body), re.findall(guarded, self._body)):
             if limits:
-                if len(set(limits)) > 1:
-                    raise Unbounded(name)
-                ((how, limit),) = {*limits}
-                return plus(self.most(arithmetic(limit), steps - 1), 0 if how == "<=" else -1)
+                most = [
+                    plus(self.most(arithmetic(one), steps - 1), -(how != "<=")) for how, one in dict.fromkeys(limits)
+                ]
+                return largest_of(most)
         said = re.findall(rf"\b{plain}\s*=(?!=)\s*([^;]*);", self._body)
         if len(said) != 1 or re.search(rf"\b{plain}\s*(?:[-+*/]=|\+\+)|\+\+\s*{plain}\b", self._body):
             raise Unbounded(name)

@@ -15,6 +15,10 @@ _CAST = re.compile(r"\(\s*(?:const\s+)?(?:unsigned|signed|long|int|size_t|uint|u
 _STATIC_CAST = re.compile(r"\bstatic_cast\s*<[^<>]*>\s*\(([^()]*)\)")
 _ASKS_ALL = re.compile(r"\bget_global_id\b|\bthis_grid\b")
 """What a kernel says that numbers its threads through all blocks."""
+_OF_BLOCKS = re.compile(
+    r"\bblockIdx\b|\bgridDim\b|\bget_(?:group|global)_id\b|\b\w*(?:grid|cluster|block_index|group_index)\w*\s*\("
+)
+"""What a kernel says in whose blocks different things are done; all would do the same where it says none of it."""
 _OF_BLOCK = re.compile(r"block|tile|threads|group", re.IGNORECASE)
 """In names of sizes that may be the block's extent."""
 
@@ -22,16 +26,20 @@ _OF_BLOCK = re.compile(r"block|tile|threads|group", re.IGNORECASE)
 def with_blocks_of_rows(launch: DraftedLaunch | None, signature: KernelSignature) -> DraftedLaunch | None:
     """A launch of which nobody says the grid, with a block for each row, where the kernel tells rows apart by blocks.
 
-    As in `int row = blockIdx.x; for (int i = threadIdx.x; i < n; i += blockDim.x) y[row * n + i] = ...`.
+    As in `int row = blockIdx.x; for (int i = threadIdx.x; i < n; i += blockDim.x) y[row * n + i] = ...`. Where it tells
+    threads apart and no blocks, there is one of these: several would do the same at the same places.
     """
     body = _STATIC_CAST.sub(r"\1", _CAST.sub("", signature.body))
     found = {axis for axis in range(dimensions(signature)) if _has_a_row(axis, signature, body)}
+    is_alone = not found and TOLD_APART.search(body) and not _OF_BLOCKS.search(body)
+    found = {*range(dimensions(signature))} if is_alone else found
     if (launch is not None and "problem_size" in launch.keys) or not found or _ASKS_ALL.search(body):
         return launch
     said = launch or DraftedLaunch(line=0)
     names = size_names(signature)
     usual = elements_along(signature)
     counted = [_rows(axis, names, body, one) if axis in found else one for axis, one in enumerate(usual)]
+    counted = ["1"] * len(usual) if is_alone else counted
     divided = {f"grid_div_{AXES[axis]}": ["1"] for axis in sorted(found)}
     alone = {} if TOLD_APART.search(body) else {"block_size": ["1"] * len(usual)}
     return replace(

@@ -22,6 +22,18 @@ def holds(one: Sum, other: Sum) -> bool:
     return all(times >= 0 for times in more.values()) and number + sum(more.values()) >= 0
 
 
+def largest_of(found: Sequence[Sum]) -> Sum:
+    """The one that is as large as any other at all sizes.
+
+    Raises:
+        Unbounded: there is none.
+    """
+    largest = next((one for one in found if all(holds(one, other) for other in found)), None)
+    if largest is None:
+        raise Unbounded
+    return largest
+
+
 def of_whole_rows(terms: Sum) -> Sum:
     """That up to the end of the last row, where rows lie further apart than they are long.
 

@@ -149,5 +149,5 @@ def _is_few(name: str, launch: DraftedLaunch, signature: KernelSignature) -> boo
         return True
     sizes = {one.lower() for one in size_names(signature)}
     said = " ".join([*_counted(launch), signature.body])
-    is_factor = re.search(rf"\*\s*\(?\s*{name}\b|\b{name}\s*\)?\s*\*", said) or name in launch.problem_size
-    return is_factor is None and not {"m", "n"} <= sizes
+    is_factor = re.search(rf"\*\s*\(?\s*{name}\b|\b{name}\s*\)?\s*\*", said)
+    return is_factor is None and name not in launch.problem_size and not {"m", "n"} <= sizes
