@@ -40,7 +40,8 @@ techniques were default steps, by the bottleneck alone, and no step came with on
 wait for each other's words; up to 14 arithmetic held back what is beyond the ceiling of the declared
 operations, a step was listed among those to come, and plans were made without knowing what code may use; up to 15 any
 words of a step named a technique, which said nothing of devices, plans were not told from which gain on a kernel is
-kept, and nothing was told of whole numbers that may be off nor of what no ceiling counts."""
+kept, and nothing was told of whole numbers that may be off, of what no ceiling counts, and of how few configurations
+were left for a kernel that was asked for again."""
 TOLD_LESS_UP_TO = 14
 """Sessions that began with a wording up to this have these three as `WORDING` tells them."""
 TOLD_VAGUELY_UP_TO = 15
