@@ -19,7 +19,7 @@ def holds(one: Sum, other: Sum) -> bool:
     """Whether one is as large as another at all sizes, which are 1 at least."""
     more = {key: one[key] - other[key] for key in {**one, **other}}
     number = more.pop((), 0)
-    return all(times >= 0 for times in more.values()) and number + sum(more.values()) >= 0
+    return all(count >= 0 for count in more.values()) and number + sum(more.values()) >= 0
 
 
 def largest_of(found: Sequence[Sum]) -> Sum:
@@ -60,35 +60,35 @@ def plus(one: Sum, number: int) -> Sum:
 def times(one: Sum, other: Sum) -> Sum:
     """What two come to, multiplied."""
     found = Sum()
-    for factors, times in one.items():
+    for factors, count in one.items():
         for others, more in other.items():
-            whole, by = _made_whole((*factors, *others), times * more)
+            whole, by = _made_whole((*factors, *others), count * more)
             found[tuple(sorted(whole))] += by
-    return Sum({key: times for key, times in found.items() if times})
+    return Sum({key: count for key, count in found.items() if count})
 
 
-def _made_whole(factors: Sequence[str], times: int) -> tuple[Sequence[str], int]:
+def _made_whole(factors: Sequence[str], count: int) -> tuple[Sequence[str], int]:
     """A product with a size for so many times its parts, as of `n / 4 * 4`, which is no more."""
     for place, one in enumerate(factors):
         part = _PART.fullmatch(one)
-        if part is not None and times % int(part[2]) == 0:
-            return (*factors[:place], part[1], *factors[place + 1 :]), times // int(part[2])
-    return factors, times
+        if part is not None and count % int(part[2]) == 0:
+            return (*factors[:place], part[1], *factors[place + 1 :]), count // int(part[2])
+    return factors, count
 
 
 def parts_of_size(terms: Sum, size: str) -> Sum:
     """How many parts of a size it takes: what is multiplied by it without it, else what is rounded up."""
     whole = all(size in factors for factors in terms)
     without = Sum()
-    for factors, times in terms.items() if whole else ():
+    for factors, count in terms.items() if whole else ():
         place = factors.index(size)
-        without[factors[:place] + factors[place + 1 :]] += times
+        without[factors[:place] + factors[place + 1 :]] += count
     return without if whole else Sum({(f"ceil_div({text_of(terms)}, {size})",): 1})
 
 
 def text_of(terms: Sum) -> str:
     """As an expression; of one that may be below zero, or is none, the text is no extent."""
-    if not terms or any(times < 0 for times in terms.values()):
+    if not terms or any(count < 0 for count in terms.values()):
         raise Unbounded
-    texts = (" * ".join([*([str(times)] if times > 1 or not key else []), *key]) for key, times in terms.items())
+    texts = (" * ".join([*([str(count)] if count > 1 or not key else []), *key]) for key, count in terms.items())
     return " + ".join(texts)
