@@ -148,8 +148,8 @@ class Unseen:
                     if changed is None:
                         first.note(*on_the_same)
                     seen.check(buffers)
-                    for _ in range(AGAIN // self._loads):  # by turns: behind a load caches are cold for either
-                        again.note(*self._once_more(seen))
+                for _ in range(AGAIN // self._loads):  # by turns: behind a load caches are cold for either
+                    again.note(*self._once_more(seen))
             behind = Beside(again.other_ms, self._soon_ms(seen))
             took.note(first.other_ms, first.ms)
             then.note(again.other_ms, again.ms)
