@@ -159,6 +159,31 @@ def test_what_gets_slower_with_all_of_the_machine_is_not_said_to_keep_results(tm
     assert MachineThatGetsBusy.loads > LOADS
 
 
+class ColdBehindALoad(NumpyDevice):
+    """A CPU on which a load empties the caches: a few launches behind it, of whatever it is, take 40 us longer."""
+
+    info = DeviceInfo(kind="emulator", name="NumPy", backend="numpy", is_cpu=True)
+    cold = 0
+
+    def load(self, artifact: Path, symbol: str) -> LoadedKernel:
+        self.cold = 8
+        return super().load(artifact, symbol)
+
+    def _once(self, kernel: Kernel, buffers: Buffers) -> float:
+        self.cold -= 1
+        return super()._once(kernel, buffers) + (0.04 if self.cold >= 0 else 0.0)
+
+
+def short(y: np.ndarray, x: np.ndarray, n: int) -> float:
+    return as_given(y, x, n) * 0.015
+
+
+def test_a_short_kernel_that_is_slower_behind_a_load_is_not_said_to_keep_results(tmp_path: Path) -> None:
+    workbench = bench(tmp_path, ColdBehindALoad(given=as_given, short=short))
+    workbench.prepare(executable("given"))
+    assert workbench.compare(executable("given"), executable("short"), 0.01).comparison.failure is None
+
+
 class KeepsByAddress:
     """Whatever was first at an address, in half of the time."""
 

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations_with_replacement
+from itertools import combinations, combinations_with_replacement
 from typing import NamedTuple
 
 from tui_tuner.evaluate.given_fault import GivenFault, GivenFaultKind
@@ -30,7 +30,7 @@ _MOST_GROWN = 8
 _LEAST_EXTENT = 8
 """A size below is none that arrays are made of, where the kernel's text does not multiply by it."""
 _MOST_FACTORS = 5
-"""Sizes that an array is the product of at most."""
+"""Different sizes that an array is the product of at most; of fewer each may come more than once."""
 _MOST_ELEMENTS_ALIKE = 2**24
 """Of arrays that all are larger than taken for: what still touches what is before them has an index that is wrong."""
 _HALVINGS = {GivenFaultKind.TOO_LARGE: 1, GivenFaultKind.LATE: 2}
@@ -156,10 +156,9 @@ def _grown(argument: Argument, beyond: int, problem: Problem) -> str | None:
     lengths, across = _stated_of(argument, problem)
     named = {one: _elements(one, sizes) or 0 for one in [*sizes, *sorted(lengths)]}
     extents = [one for one, value in named.items() if value >= (2 if one in lengths else _LEAST_EXTENT)]
-    several = [
-        names for degree in range(1, _MOST_FACTORS + 1) for names in combinations_with_replacement(extents, degree)
-    ]
+    several = [names for degree in (1, 2, 3, 4) for names in combinations_with_replacement(extents, degree)]
     products = [_Product(times, names) for names in several for times in (1, 2, 3, 4, 8)]
+    products += [_Product(1, names) for names in combinations(extents, _MOST_FACTORS)]
     products += [_Product(times * elements, ()) for times in (2, 3, 4, 8)]
     values = {one: value for one in products if (value := _elements(one.text, sizes)) is not None}
     lengths &= {*extents}
