@@ -1,10 +1,11 @@
-"""Elements of arrays that a kernel names by pointers of other types."""
+"""Elements of arrays that a kernel names by pointers of other types, and numbers that it takes for other types."""
 
 from __future__ import annotations
 
 import pytest
 
 from tests.problem.examples import drafted
+from tui_tuner.problem.draft.kernel.casts import without_number_casts
 from tui_tuner.problem.draft.kernel.guesses import times_written
 from tui_tuner.problem.signature import find_kernels
 
@@ -47,3 +48,17 @@ def test_an_output_beside_one_that_is_written_plainly_is_one_too(tmp_path):
         " reinterpret_cast<float4 *>(to)[i] = v; sum[i] = v.x; } }\n",
     )
     assert [one.name for one in problem.arguments if one.output] == ["to", "sum"]
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("(size_t)row * n + int(threadIdx.x)", "row * n + threadIdx.x"),
+        ("static_cast<int>(blockIdx.x) * (unsigned long long)n", "blockIdx.x * n"),
+        ("(const int)(a + b) * uint32_t(c)", "(a + b) * c"),
+        ("print(x) + (float)y + sizeof(int) * static_cast<float *>(z)[i]", None),
+        ("void f(int); g.int32_t(x);", None),
+    ],
+)
+def test_casts_to_whole_numbers_are_left_out_and_nothing_else(text, plain):
+    assert without_number_casts(text) == (plain or text)

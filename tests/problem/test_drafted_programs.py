@@ -5,6 +5,7 @@ import pytest
 from tests.problem.examples import drafted
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.draft.arithmetic.c_expressions import arithmetic
+from tui_tuner.problem.draft.host.program import HostProgram
 from tui_tuner.problem.draft.kernel.order import in_any_order
 from tui_tuner.problem.draft.kernel.reach import elements_reached
 from tui_tuner.problem.draft.problem_file import scaffold
@@ -18,6 +19,14 @@ SCALE = f"__global__ void k(float *to, const float *from, int n) {{ {ONE} if (i 
 def drafted_of(tmp_path, source):
     problem, text = drafted(tmp_path, source)
     return problem, text, {one.name: one for one in problem.arguments}
+
+
+def test_launches_by_macros_come_in_the_order_of_these():
+    names = [f"LAUNCH_{name}" for name in ("ROWS", "ALL", "FEW", "MANY", "TILES", "HALVES", "REST", "ONE")]
+    code = "".join(f"#define {name}(n) k<<<n, 64>>>(a, n)\n" for name in names)
+    code += f"void go(int n) {{ {' '.join(f'{name}(n);' for name in names)} }}\n"
+    places = [place for _, place in HostProgram(code, []).uses_of_macros("<<<")]
+    assert places == [code.index(f"{name}(n);") for name in names]
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,8 @@ __global__ void k(const float *x, float *y, int rows, int cols, int part)
         ("int t = threadIdx.x; if (t < part || t >= cols - part) return; SUM[t + part];", "cols"),
         ("for (int j = 0; j < cols; j++) SUM[j]; for (int j = 0; j <= cols; j++) SUM[j];", "cols + 1"),
         ("int a = i * cols, b = cols - 1; SUM[a + b];", "cols * rows"),
+        ("int j = (int)(i * part) - 1; if (j >= 0 && j < (int)cols) SUM[j];", "cols"),
+        ("int j = int(threadIdx.x); if (j < static_cast<int>(cols)) SUM[unsigned(i) * cols + j];", "cols * rows"),
     ],
 )
 def test_elements_are_as_many_as_the_text_says(tmp_path, body, elements):

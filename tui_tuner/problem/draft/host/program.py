@@ -284,10 +284,13 @@ class HostProgram:
         return with_macros(text, self._macros)
 
     def uses_of_macros(self, mark: str) -> Iterator[tuple[str, int]]:
-        """The uses of macros with arguments that come to text with a mark in it: that text, and where each stands."""
+        """The uses of macros with arguments that come to text with a mark in it: that text, and where each stands.
+
+        Those of one macro follow those of another as these are defined: of launches that are alike, the first is taken.
+        """
         marked = {name for name, (_, text) in self._macros.items() if mark in text}
         marked |= {name for name, (_, text) in self._macros.items() if marked & {*re.findall(r"\w+", text)}}
-        for name in marked:
+        for name in [one for one in self._macros if one in marked]:
             for found in re.finditer(rf"\b{name}\s*\(", self.code):
                 yield self.expanded(self.code[found.start() : closing(self.code, found.end() - 1)]), found.start()
 

@@ -1,4 +1,4 @@
-"""Casts of pointers, which say nothing of where a kernel reads and writes."""
+"""Casts, which say nothing of where a kernel reads and writes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,12 @@ _NAMED = re.compile(
 _OF_C = re.compile(
     r"(?<![\w>])\(\s*(?:const\s+|volatile\s+)*(?:unsigned\s+)?[\w:]+(?:\s*<[^<>;()]*>)?\s*\*+\s*(?:const\s*)?\)"
 )
+_TO_NUMBER = (
+    r"(?:\(\s*(?:const\s+)?(?:(?:unsigned|signed|long|int|uint|ulong|\w+_t)\b\s*)+\)\s*(?=[\w(])"
+    r"|\bstatic_cast\s*<[^<>*]*>\s*(?=\()|(?<![\w.>])(?:int|unsigned|uint|size_t|u?int\d+_t)\s*(?=\())"
+)
+_WORD_CAST = re.compile(rf"{_TO_NUMBER}\(\s*([A-Za-z_][\w.]*)\s*\)")
+_CAST_TO_NUMBER = re.compile(_TO_NUMBER)
 _NAME_ALONE = re.compile(r"(?<![\w>\])])\(\s*(\w+)\s*\)(?=\s*\[)")
 _INDEX = r"\[(?:[^][;=]|\[[^][;=]*\])*\]"
 _SUM = re.compile(rf"(?<![\w>\])])\(\s*(\w+)\s*\+((?:[^;=()]|\([^;=()]*\))*)\)\s*(?={_INDEX})")
@@ -30,3 +36,9 @@ def without_casts(body: str) -> str:
     plain = _SUM.sub(r"\1[\2]", _NAME_ALONE.sub(r"\1", plain))
     plain = _ADDRESSED.sub(lambda found: found[1] or found[2], plain)
     return _STORED.sub(lambda found: f"{found[1] or f'{found[2]}[{found[3] or 0}]'} = (", plain)
+
+
+@lru_cache(maxsize=32)
+def without_number_casts(body: str) -> str:
+    """A kernel's text without casts to numbers: `(size_t)row * n + int(threadIdx.x)` as `row * n + threadIdx.x`."""
+    return _CAST_TO_NUMBER.sub("", _WORD_CAST.sub(r"\1", body))

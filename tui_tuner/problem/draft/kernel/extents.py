@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tui_tuner.problem.draft.arithmetic.c_expressions import NotArithmetic, arithmetic
+from tui_tuner.problem.draft.kernel.casts import without_number_casts
 from tui_tuner.problem.draft.kernel.guards import is_guarded
 from tui_tuner.problem.draft.kernel.guesses import AXES, SMALL, dimensions, size_names
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
@@ -15,7 +16,6 @@ from tui_tuner.problem.signature import KernelParameter, KernelSignature
 _EXTENT = {1: 2**20, 2: 1024, 3: 128, 4: 32}
 _LESS_FOR_TESTS = {1: 7, 2: 24, 3: 28, 4: 5}
 _EMULATED_EXTENT = {1: 2**14, 2: 128, 3: 24, 4: 16}
-_OF_NUMBERS = re.compile(r"\(\s*(?:(?:unsigned|long|int|\w+_t)\b\s*)+\)")
 _PRODUCT = r"[A-Za-z_]\w*(?:\s*\*\s*[A-Za-z_]\w*)*"
 
 
@@ -114,7 +114,7 @@ def elements_along(signature: KernelSignature) -> list[str]:
 
 
 def _said_along(axis: int, names: Sequence[str], body: str) -> str | None:
-    body = _OF_NUMBERS.sub("", body)
+    body = without_number_casts(body)
     blocks = rf"\bblockIdx\s*\.\s*{AXES[axis]}\b|\bget_(?:group|global)_id\s*\(\s*{axis}\s*\)"
     if axis and not re.search(blocks, body):
         return "1"
@@ -153,7 +153,7 @@ def of_sizes(product: str, names: Sequence[str], body: str) -> str:
     factors = list[str]()
     for name in re.findall(r"\w+", product):
         said = [name] if name in names else re.findall(rf"(?<![\w.>]){name}\s*[-+*/]?=(?!=)\s*([^;,]*)[;,]", body)
-        said = [_OF_NUMBERS.sub("", one).strip() for one in said]
+        said = [without_number_casts(one).strip() for one in said]
         made = re.findall(r"\w+", said[0]) if len(said) == 1 and re.fullmatch(_PRODUCT, said[0]) else []
         if not made or not {*made} <= {*names}:
             return ""

@@ -11,6 +11,7 @@ from contextlib import suppress
 from tui_tuner.problem.draft.arithmetic.c_expressions import NotArithmetic, arithmetic
 from tui_tuner.problem.draft.arithmetic.worked_out import evaluated
 from tui_tuner.problem.draft.drafted_launch import DraftedLaunch
+from tui_tuner.problem.draft.kernel.casts import without_number_casts
 from tui_tuner.problem.draft.kernel.guesses import AXES, BEFORE_ELEMENT, as_factor, size_names, where_used
 from tui_tuner.problem.draft.kernel.shared_arrays import shared_arrays
 from tui_tuner.problem.draft.kernel.sums import (
@@ -31,7 +32,6 @@ _MOST_STEPS = 8
 _INSIDE = r"(?:[^][;]|\[(?:[^][;]|\[[^][;]*\])*\])*"
 _INDEX = rf"\[{_INSIDE}\]"
 _SAID = "said_place"
-_STATIC_CAST = re.compile(r"\bstatic_cast\s*<[^<>*]*>\s*(?=\()")
 _OWN_CONSTANT = r"\b(?:const(?:expr)?\s+)+(?:unsigned\s+)?(?:int|unsigned|size_t)\s+(\w+)\s*=\s*(\d+)\s*;"
 
 
@@ -73,7 +73,7 @@ def elements_reached(signature: KernelSignature, array: str, sizes: Collection[s
     for one in signature.parameters:
         if one.is_array and one.name not in ("", array) and "int" in (one.dtype or ""):
             body = _place_in_row(one.name, body).sub(_with_end_of_row, body)
-    reading = _Reading(_with_numbers_of_names(_STATIC_CAST.sub("", body)), frozenset(sizes), blocks)
+    reading = _Reading(_with_numbers_of_names(without_number_casts(body)), frozenset(sizes), blocks)
     try:
         found = [of_whole_rows(plus(reading.most(index), 1)) for index in reading.indices(array)]
         return text_of(largest_of(found))

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tui_tuner.problem.draft.drafted_launch import DraftedLaunch
+from tui_tuner.problem.draft.kernel.casts import without_number_casts
 from tui_tuner.problem.draft.kernel.extents import array_shape, elements_along, of_sizes
 from tui_tuner.problem.draft.kernel.guesses import AXES, TOLD_APART, dimensions, size_names
 from tui_tuner.problem.signature import KernelSignature
 
-_CAST = re.compile(r"\(\s*(?:const\s+)?(?:unsigned|signed|long|int|size_t|uint|u?long|u?int\d+_t)(?:\s+\w+)*\s*\)")
-_STATIC_CAST = re.compile(r"\bstatic_cast\s*<[^<>]*>\s*\(([^()]*)\)")
 _ASKS_ALL = re.compile(r"\bget_global_id\b|\bthis_grid\b")
 """What a kernel says that numbers its threads through all blocks."""
 _OF_BLOCKS = re.compile(
@@ -29,7 +28,7 @@ def with_blocks_of_rows(launch: DraftedLaunch | None, signature: KernelSignature
     As in `int row = blockIdx.x; for (int i = threadIdx.x; i < n; i += blockDim.x) y[row * n + i] = ...`. Where it tells
     threads apart and no blocks, there is one of these: several would do the same at the same places.
     """
-    body = _STATIC_CAST.sub(r"\1", _CAST.sub("", signature.body))
+    body = without_number_casts(signature.body)
     found = {axis for axis in range(dimensions(signature)) if _has_a_row(axis, signature, body)}
     is_alone = not found and TOLD_APART.search(body) and not _OF_BLOCKS.search(body)
     found = {*range(dimensions(signature))} if is_alone else found

@@ -7,11 +7,11 @@ import re
 
 from tui_tuner.problem.draft.drafted_launch import MOST_THREADS, DraftedLaunch
 from tui_tuner.problem.draft.host.program import HostProgram
+from tui_tuner.problem.draft.kernel.casts import without_number_casts
 from tui_tuner.problem.draft.kernel.device_words import is_warp
 from tui_tuner.problem.draft.kernel.guesses import AXES, block_dimensions, extents_around
 from tui_tuner.problem.signature import KernelSignature
 
-_CAST = re.compile(r"\(\s*(?:(?:unsigned\s+)?int|unsigned|u?long|size_t|u?int(?:32|64)_t|uint)\s*\)")
 _ASKS = re.compile(r"\bblockDim\b|\bget_local_size\b")
 """What a kernel says that other blocks suit, whatever its macros are."""
 
@@ -24,7 +24,7 @@ def own_block(signature: KernelSignature, program: HostProgram) -> DraftedLaunch
     Args:
         program: the kernel's file.
     """
-    body = _CAST.sub("", signature.body)
+    body = without_number_casts(signature.body)
     if _ASKS.search(program.without_macros(body)) or signature.work_group is not None:
         return None
     made = [_numbered_by(axis, index, body) for index, axis in enumerate(AXES[: block_dimensions(signature)])]
