@@ -57,6 +57,41 @@ def test_a_function_with_names_of_its_own_and_a_limit_counts_blocks(tmp_path):
     assert (problem.launch.problem_size, problem.launch.grid_div_x) == (["n"], None)
 
 
+def test_a_function_that_asks_for_the_device_counts_blocks(tmp_path):
+    source = SCALE + (
+        "int blocks_of(size_t all) { size_t b = (all + 255) / 256; cudaDeviceProp device;"
+        " cudaGetDeviceProperties(&device, 0); size_t most = min((size_t)device.maxGridSize[0], b); return most; }\n"
+        "int main() { const int n = 70000; float *a, *b; cudaMalloc(&a, n * 4); cudaMalloc(&b, n * 4);"
+        " k<<<blocks_of(n), 256>>>(a, b, n); }"
+    )
+    problem, _, _ = drafted_of(tmp_path, source)
+    assert (problem.launch.problem_size, problem.launch.grid_div_x) == (["n"], None)
+
+
+def test_a_product_begins_with_a_name_that_is_cast(tmp_path):
+    source = SCALE + (
+        "void go(int rows, int columns) { size_t n = static_cast<size_t>(rows) * columns; float *a, *b;"
+        " cudaMalloc(&a, n * 4); cudaMalloc(&b, n * 4); k<<<n / 64, 64>>>(a, b, n); }\n"
+        "int main() { go(96, 1000); }"
+    )
+    problem, text, _ = drafted_of(tmp_path, source)
+    assert problem.sizes == {"n": 96000}
+    assert "n = 96000  # as the host has it" in text
+
+
+@pytest.mark.parametrize("step", ["r += 2", "r = r + 2"])
+def test_a_name_for_what_a_loop_counts_is_what_that_is_halfway(tmp_path, step):
+    source = (
+        "__global__ void k(float *to, const float *from, int n, int radius) {"
+        f" {ONE} if (i < n) to[i] = from[i] * radius; }}\n"
+        "void go(int n, int radius) { float *a, *b; cudaMalloc(&a, n * 4); cudaMalloc(&b, n * 4);"
+        " k<<<n / 64, 64>>>(a, b, n, radius); }\n"
+        f"int main() {{ for (int r = 1; r <= 9; {step}) {{ int radius = r; go(8192, radius); }} }}"
+    )
+    _, _, arguments = drafted_of(tmp_path, source)
+    assert arguments["radius"].value == 5
+
+
 def test_a_structure_that_a_function_makes_has_what_it_sets(tmp_path):
     source = (
         "struct Rows { int count; int *at; };\n"

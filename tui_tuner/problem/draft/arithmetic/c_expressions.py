@@ -48,7 +48,9 @@ _SIGNS: dict[str, Callable[[ast.expr], ast.expr]] = {
 }
 _MOST_CHARACTERS, _MOST_INSIDE = 400, 40
 _LITERALS = ("number_literal", "true", "false")
-_LIKE_A_CAST = re.compile(r"(?P<before>(?:^|[-+*/%(,?:=<>&|!~])\s*)\(\s*(?P<name>[A-Za-z_]\w*)\s*\)(?=\s*[-+*&])")
+_LIKE_A_CAST = re.compile(
+    r"(?P<before>(?:^|[-+*/%(,?:=<&|!~]|(?<![\w*])>)\s*)\(\s*(?P<name>[A-Za-z_]\w*)\s*\)(?=\s*[-+*&])"
+)
 _INTEGERS = ("unsigned", "signed", "int", "long", "short", "char")
 SIZEOF = "sizeof__"
 UNREAD = "unread__"

@@ -20,6 +20,11 @@ _NUMBER = re.compile(r"(?:(?:unsigned|signed|long|short|int|size_t|dim3|u?int\d+
 """A parameter by which a function hands a number back."""
 _IN_MACRO = re.compile(r"[\w\s:<>]*\s[*&]*\w+\s*\(\s*(\w+)\s*(?:,[^()]*)?\)\s*")
 """A parameter that a macro declares, as in `float ROWS(a, n)`: the macro's first argument is its name."""
+_OWN = re.compile(
+    r"\s*(?:(?:const\s+)?(?:unsigned\s+)?\w+\s+(?P<name>\w+)\s*=(?!=)(?P<text>[^;{}]*)"
+    r"|(?:struct\s+)?(?:cuda|hip)DeviceProp(?:_t)?\s+\w+|(?:\w+\s*\(\s*)?(?:cuda|hip)GetDevice(?:Properties)?\s*\([^;]*);"
+)
+"""A variable of a function's own with what it is set to; or a question for the device's properties, which set none."""
 _CONTROL = frozenset({"if", "for", "while", "switch", "catch", "return", "sizeof"})
 
 
@@ -120,11 +125,11 @@ def returned(code: str, function: HostFunction) -> str | None:
     returned = re.fullmatch(r"(?P<before>.*?)\breturn\b(?P<text>[^;{}]*);\s*", body, re.DOTALL)
     if returned is None:
         return None
-    own = re.compile(r"\s*(?:const\s+)?(?:unsigned\s+)?\w+\s+(\w+)\s*=(?!=)([^;{}]*);")
     meant: dict[str, str] = {}
     at = 0
-    while (said := own.match(returned["before"], at)) is not None:
-        meant[said[1]], at = put_in(said[2].strip(), meant), said.end()
+    while (said := _OWN.match(returned["before"], at)) is not None:
+        meant |= {said["name"]: put_in(said["text"].strip(), meant)} if said["name"] else {}
+        at = said.end()
     if not returned["before"][at:].strip():
         return put_in(returned["text"].strip(), meant)
     return raised(code, returned["text"].strip(), function.body, function.body + returned.start("text"))

@@ -56,7 +56,7 @@ def halfway(code: str, name: str, place: int) -> str | None:
     plain = re.escape(name)
     head = re.compile(
         rf"\bfor\s*\(\s*(?:[\w:]+\s+)*{plain}\s*=(?P<first>[^;]*);\s*{plain}\s*[<>]=?(?P<last>[^;]*);\s*"
-        rf"(?:\+\+\s*{plain}|--\s*{plain}|{plain}\s*(?:\+\+|--|[-+]=(?P<by>[^;{{}}()]*)))\s*\)"
+        rf"(?:\+\+\s*{plain}|--\s*{plain}|{plain}\s*(?:\+\+|--|(?:[-+]=|=\s*{plain}\s*[-+])(?P<by>[^;{{}}()]*)))\s*\)"
     )
     for found in reversed(list(head.finditer(code, 0, place))):
         body = re.compile(r"\s*\{").match(code, found.end())

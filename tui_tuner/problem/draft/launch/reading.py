@@ -130,7 +130,8 @@ class LaunchReading(LaunchNames):
         parts = quotient(arithmetic(self.program.expanded(text)))
         if parts is None:
             node = self.expression(text, place)
-            return quotient(node) or (node, None)
+            said = quotient(node)
+            return (node, None) if said is None else (said[0], self._as_block(said[1], index))
         exponents = {name for part in parts for name in exponents_of(part)}
         if any(self.program.number(name, place) is None for name in exponents):  # as many threads as nobody knows
             raise NotArithmetic(text)
