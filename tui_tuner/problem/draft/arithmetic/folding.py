@@ -129,24 +129,26 @@ def _without(left: ast.expr, divisor: ast.expr) -> ast.expr | None:
     out `n - m + 1` in `n - m + 1 + 15`.
     """
     terms = _terms(left)
-    others = [(sign, one) for sign, one in terms if _number(one) is None]
-    more = sum(sign * (_number(one) or 0) for sign, one in terms)
-    if (number := _number(divisor)) is not None:
+    others = [(sign, one) for sign, one in terms if whole_number(one) is None]
+    more = sum(sign * (whole_number(one) or 0) for sign, one in terms)
+    if (number := whole_number(divisor)) is not None:
         more -= number
     else:
         added = next((term for term in others if term[0] > 0 and ast.dump(term[1]) == ast.dump(divisor)), None)
         if added is None:
             return None
         others.remove(added)
-    has_one_less = any(sign < 0 and _number(one) == 1 for sign, one in terms)
+    has_one_less = any(sign < 0 and whole_number(one) == 1 for sign, one in terms)
     is_near = has_one_less and (number is None or number >= _LEAST_BLOCK) and abs(more + 1) <= _MOST_MORE
-    is_plain = number is not None and number > 2 and (1, number - 1) in [(sign, _number(one)) for sign, one in terms]
+    is_plain = (
+        number is not None and number > 2 and (1, number - 1) in [(sign, whole_number(one)) for sign, one in terms]
+    )
     if (
         (more != -1 and not is_near and not is_plain)
         or number == 1
         or not others
         or others[0][0] < 0
-        or _number(terms[0][1]) is not None
+        or whole_number(terms[0][1]) is not None
     ):
         return None
     result = others[0][1]
@@ -165,7 +167,8 @@ def _terms(node: ast.expr) -> list[tuple[int, ast.expr]]:
     return [(1, node)]
 
 
-def _number(node: ast.expr) -> int | None:
+def whole_number(node: ast.expr) -> int | None:
+    """The number that a node is; None for any other, and for one with something behind its point."""
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, int) else None
 
 

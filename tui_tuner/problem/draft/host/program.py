@@ -18,7 +18,7 @@ from tui_tuner.problem.draft.arithmetic.c_expressions import (
     is_called_by_name,
     without_no_casts,
 )
-from tui_tuner.problem.draft.arithmetic.folding import folded
+from tui_tuner.problem.draft.arithmetic.folding import folded, whole_number
 from tui_tuner.problem.draft.arithmetic.worked_out import finished, names
 from tui_tuner.problem.draft.host.answers import told_of_device
 from tui_tuner.problem.draft.host.functions import (
@@ -348,7 +348,7 @@ class HostProgram:
             node = finished(self.resolved(text, place, known))
         except (NotArithmetic, RecursionError):
             return None
-        return node.value if isinstance(node, ast.Constant) and isinstance(node.value, int) else None
+        return whole_number(node)
 
 
 def _plain(text: str) -> str:

@@ -7,6 +7,7 @@ import re
 
 from tui_tuner.problem.draft.drafted_launch import MOST_THREADS, DraftedLaunch
 from tui_tuner.problem.draft.host.program import HostProgram
+from tui_tuner.problem.draft.kernel.block_rows import or_named
 from tui_tuner.problem.draft.kernel.casts import without_number_casts
 from tui_tuner.problem.draft.kernel.device_words import is_warp
 from tui_tuner.problem.draft.kernel.guesses import AXES, block_dimensions, extents_around
@@ -46,23 +47,15 @@ def _numbered_by(axis: str, index: int, body: str) -> str:
     """
     block = rf"(?:\bblockIdx\s*\.\s*{axis}\b|\bget_group_id\s*\(\s*{index}\s*\))"
     thread = rf"(?:\bthreadIdx\s*\.\s*{axis}\b|\bget_local_id\s*\(\s*{index}\s*\))"
-    blocks, threads = (_named(one, body) for one in (block, thread))
+    blocks, threads = (or_named(one, body) for one in (block, thread))
     product = rf"(?:{blocks}\s*\*\s*(?P<before>[A-Za-z_]\w*)|(?P<behind>[A-Za-z_]\w*)\s*\*\s*{blocks})"
     found = {one["before"] or one["behind"] for one in re.finditer(product, body)}
     if len(found) != 1:
         return ""
     [name] = found
-    begin = _named(rf"\(?\s*(?:{blocks}\s*\*\s*{name}|{name}\s*\*\s*{blocks})\s*\)?", body)
+    begin = or_named(rf"\(?\s*(?:{blocks}\s*\*\s*{name}|{name}\s*\*\s*{blocks})\s*\)?", body)
     sums = rf"{begin}\s*\+\s*{threads}|{threads}\s*\+\s*{begin}|\bget_global_id\s*\(\s*{index}\s*\)"
     return name if re.search(sums, body) else ""
-
-
-def _named(pattern: str, body: str) -> str:
-    """A pattern, or a name that is set to what it finds and to nothing else."""
-    names = re.findall(rf"\b(\w+)\s*=\s*{pattern}\s*[;,]", body)
-    only = [one for one in names if len(re.findall(rf"\b{one}\s*[-+*/]?=(?!=)", body)) == 1]
-    same = [rf"(?<![.\w]){one}\b" for one in only]
-    return f"(?:{'|'.join([pattern, *same])})"
 
 
 def _is_gone_through(name: str, body: str) -> bool:

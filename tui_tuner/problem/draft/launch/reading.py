@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import partial
 
 from tui_tuner.problem.draft.arithmetic.c_expressions import NotArithmetic, arithmetic
-from tui_tuner.problem.draft.arithmetic.folding import folded
+from tui_tuner.problem.draft.arithmetic.folding import folded, whole_number
 from tui_tuner.problem.draft.arithmetic.worked_out import (
     evaluated,
     exponents_of,
@@ -24,6 +24,7 @@ from tui_tuner.problem.draft.arithmetic.worked_out import (
 from tui_tuner.problem.draft.host.dimensions import axes
 from tui_tuner.problem.draft.host.launches import HostLaunch
 from tui_tuner.problem.draft.host.statements import halfway
+from tui_tuner.problem.draft.kernel.block_rows import rows_of_block
 from tui_tuner.problem.draft.kernel.device_words import is_warp
 from tui_tuner.problem.draft.kernel.guesses import AXES, is_counted_to, is_numbered_through, usual_block
 from tui_tuner.problem.draft.launch.names import HostedKernel, LaunchNames
@@ -153,7 +154,10 @@ class LaunchReading(LaunchNames):
             other = self.block[AXES.index(divisor.id[-1])][0]
             is_own = other == text or not {*self._chain(other)}.isdisjoint(self._chain(text))
             return ast.Name(f"block_size_{AXES[index]}") if is_own else divisor
-        return divisor
+        extents = [None if one is None else whole_number(one) for _, one in self.block]
+        number = whole_number(divisor)
+        rows = rows_of_block(index, number, extents, self.signature.body) if number else None
+        return divisor if rows is None else arithmetic(rows)
 
     def _chain(self, text: str) -> Iterator[str]:
         return self.chain(text, self.launch.place)

@@ -1,0 +1,54 @@
+"""The rows of a block where the host writes their number, which other blocks must have others of."""
+
+import pytest
+
+from tests.problem.examples import drafted
+
+WARP = "int lane = threadIdx.x % 32, warp = threadIdx.x / 32;"
+ALL = "blockIdx.x * blockDim.x + threadIdx.x"
+BY_WARPS = {
+    "by the block's extent": f"{WARP} int row = blockIdx.x * (blockDim.x / 32) + warp;",
+    "by a name for its warps": f"{WARP} const int warps = blockDim.x >> 5; int row = (int)blockIdx.x * warps + warp;",
+    "by all threads": f"int lane = threadIdx.x & 31, row = ({ALL}) / warpSize;",
+    "by a name for all threads": f"size_t t = (size_t){ALL}; int lane = t % 32; int row = t >> 5;",
+}
+BY_NUMBERS = {
+    "by a number": f"{WARP} int row = blockIdx.x * 8 + warp;",
+    "by other shares": f"int lane = threadIdx.x % 16, row = ({ALL}) / 16;",
+}
+
+
+def launch_of(tmp_path, rows, blocks, block):
+    problem, _ = drafted(
+        tmp_path,
+        f"__global__ void k(const float *x, float *y, int rows, int cols) {{ {rows} if (row >= rows) return;"
+        " float s = 0; for (int c = lane; c < cols; c += 32) s += x[(size_t)row * cols + c];"
+        " for (int o = 16; o; o >>= 1) s += __shfl_xor_sync(~0u, s, o); if (lane == 0) y[row] = s; }\n"
+        "int main() { int rows = 4096, cols = 1000; float *x, *y; cudaMalloc(&x, rows * cols * 4);"
+        f" cudaMalloc(&y, rows * 4); dim3 block({block}); k<<<{blocks}, block>>>(x, y, rows, cols); }}\n",
+    )
+    return problem.launch
+
+
+@pytest.mark.parametrize("rows", BY_WARPS.values(), ids=BY_WARPS)
+def test_warps_that_have_a_row_each_are_as_many_as_the_block_has(tmp_path, rows):
+    launch = launch_of(tmp_path, rows, "(rows + 7) / 8", "256")
+    assert (launch.problem_size, launch.grid_div_x) == (["rows"], ["block_size_x // 32"])
+
+
+@pytest.mark.parametrize("rows", BY_NUMBERS.values(), ids=BY_NUMBERS)
+def test_rows_that_the_kernel_counts_otherwise_are_as_many_as_the_host_says(tmp_path, rows):
+    assert launch_of(tmp_path, rows, "(rows + 7) / 8", "256").grid_div_x == ["8"]
+
+
+def test_rows_along_y_of_the_block_are_as_many_as_it_has_there(tmp_path):
+    rows = "int lane = threadIdx.x, row = blockIdx.x * blockDim.y + threadIdx.y;"
+    assert launch_of(tmp_path, rows, "(rows + 7) / 8", "32, 8").grid_div_x == ["block_size_y"]
+    assert launch_of(tmp_path, rows, "(rows + 3) / 4", "32, 8").grid_div_x == ["4"]
+
+
+def test_a_limit_of_blocks_that_is_asked_of_the_device_leaves_the_block_its_extent(tmp_path):
+    rows = f"int lane = 0, row = {ALL};"
+    blocks = "min((rows + 255) / 256, device.maxGridSize[0])"
+    launch = launch_of(tmp_path, rows, blocks, "256")
+    assert (launch.problem_size, launch.grid_div_x) == (["rows"], None)
