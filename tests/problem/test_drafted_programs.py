@@ -447,6 +447,20 @@ def test_numbers_that_say_where_all_threads_write_the_same_may_be_there_twice(tm
     assert "# a guess, for the kernel asks which are below 0: check" in text
 
 
+def test_a_level_that_a_loop_counts_up_is_among_those_that_elements_have(tmp_path):
+    source = (
+        "__global__ void k(const int *wall, int *distance, int n, int level) {"
+        f" {ONE} if (i >= n || distance[i] != level) return;"
+        " if (i + 1 < n && wall[i + 1] == 0 && distance[i + 1] == -1) distance[i + 1] = level + 1; }\n"
+        "int main() { const int n = 9000; int *w, *d; cudaMalloc(&w, n * 4); cudaMalloc(&d, n * 4);"
+        " for (int level = 0; level < n; level++) k<<<n / 64, 64>>>(w, d, n, level); }"
+    )
+    _, _, arguments = drafted_of(tmp_path, source)
+    distance, level, wall = (arguments[name] for name in ("distance", "level", "wall"))
+    assert distance.low < level.value < distance.high
+    assert (wall.fill, wall.high) == ("integers", 2)
+
+
 BOX = "struct Box { int nx, ny; float h; };\n" + (
     f"__global__ void k(float *a, Box b, float mass, float2 at) {{ {ONE}"
     " if (i < b.nx * b.ny) a[i] = b.h * at.x * mass; }\n"

@@ -108,15 +108,17 @@ def is_crossed(name: str, signature: KernelSignature) -> bool:
     return len({re.sub(r"\s", "", one) for one in re.findall(_element(name), signature.body)}) > 1
 
 
+_ZERO_OR_ONE = r"(?:\s*[!=]=\s*(?:[01]|true|false)\b)?"
+
+
 def is_asked_alone(name: str, signature: KernelSignature) -> bool:
-    """Whether the kernel only asks whether elements of an array are zero, as in `if (!solid[i]) return;`."""
-    return _is_asked(_element(name), name, signature.body)
+    """Whether the kernel only asks whether elements of an array are zero, or one, as in `if (!solid[i]) return;`."""
+    return _is_asked(rf"{_element(name)}{_ZERO_OR_ONE}", name, signature.body)
 
 
 def is_flag_alone(name: str, signature: KernelSignature) -> bool:
     """Whether the kernel only asks whether a scalar is zero, or one, as in `y = inverse ? 1 / x : x;`."""
-    plain = rf"\b{re.escape(name)}\b"
-    return _is_asked(rf"{plain}(?:\s*[!=]=\s*(?:[01]|true|false)\b)?", name, signature.body)
+    return _is_asked(rf"\b{re.escape(name)}\b{_ZERO_OR_ONE}", name, signature.body)
 
 
 def is_counted_to(name: str, body: str) -> bool:

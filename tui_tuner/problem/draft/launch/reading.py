@@ -26,13 +26,15 @@ from tui_tuner.problem.draft.host.launches import HostLaunch
 from tui_tuner.problem.draft.host.statements import halfway
 from tui_tuner.problem.draft.kernel.block_rows import rows_of_block
 from tui_tuner.problem.draft.kernel.device_words import is_warp
-from tui_tuner.problem.draft.kernel.guesses import AXES, is_counted_to, is_numbered_through, usual_block
+from tui_tuner.problem.draft.kernel.guesses import AXES, is_counted_to, is_numbered_through, marks_of, usual_block
 from tui_tuner.problem.draft.launch.names import HostedKernel, LaunchNames
 
 _COUNTS_GROUPS = re.compile(r"\bget_(?:group_id|num_groups|global_size)\b")
 """What an OpenCL kernel says that has to do with how many work-groups there are."""
 _MOST_SHARE = 32
 """Elements a thread that a block may take."""
+_FIRST_MARK = 1
+"""Of marks that a loop counts up, as the levels of a graph, the one that elements are given some of."""
 _MANY = 4096
 """What a kernel counts to that the emulator is better given less of."""
 
@@ -178,12 +180,16 @@ class LaunchReading(LaunchNames):
     def _values(self) -> dict[str, ast.expr]:
         """What the scalars are, as far as that can be read."""
         found: dict[str, ast.expr] = {}
+        marked = {mark for one in self.signature.parameters for mark in marks_of(one, self.signature) or ()}
         for name, dtype, given in self.scalars():
             if dtype == "bool" and self._is_of_some_steps(given):
                 found[name] = ast.Constant(1)
                 continue
             is_shift = re.search(rf"<<\s*{re.escape(name)}\b", self.signature.body)  # no more than its sizes allow
             of_loop = None if is_shift else self.program.halfway(given, self.launch.place)
+            if of_loop and name in marked:
+                found[name] = ast.Constant(_FIRST_MARK)
+                continue
             with suppress(NotArithmetic):
                 node = self.expression(*(of_loop or (given, self.launch.place)))
                 found[name] = self._same_in_extents(node, given) if of_loop else node
