@@ -10,7 +10,8 @@ import pytest
 from tui_tuner.evaluate.devices.base import ClockSample
 from tui_tuner.evaluate.evaluator import verdict
 from tui_tuner.evaluate.measure import median_interval, midmean, quick_interval, ratio_interval, settled
-from tui_tuner.evaluate.measure.timing import COOLING_LIMIT_S, CPU_PATIENCE, Cooling, Patience, interleaved, measure
+from tui_tuner.evaluate.measure.cooling import COOLING_LIMIT_S, Cooling
+from tui_tuner.evaluate.measure.timing import CPU_PATIENCE, Patience, interleaved, measure
 from tui_tuner.evaluate.results import Comparison, Timing
 
 
@@ -168,6 +169,15 @@ def test_a_kernel_that_takes_longer_behind_the_other_than_alone_is_settled_first
     pairs = interleaved(*kernels, Patience(), 0.01, gpu.clock, alone_ms=(30.0, 0.198))
     assert pairs.timing(1, cpu=False).median == pytest.approx(0.198, rel=0.01)
     assert pairs.ratio[0] == pytest.approx(30 / 0.198, rel=0.01)
+
+
+@pytest.mark.parametrize(("alone", "is_settled"), [(2.0, False), (1.1, True)])
+def test_what_is_slower_whatever_the_clock_does_has_nothing_settled(alone: float, is_settled: bool) -> None:
+    gpu = HotGpu()
+    kernels = gpu.kernel(1.0, 1.0), gpu.kernel(alone, 1.2)
+    pairs = interleaved(*kernels, Patience(), 0.01, gpu.clock, alone_ms=(1.0, alone))
+    assert verdict(Comparison(ratio=pairs.ratio[0], low=pairs.ratio[1], high=pairs.ratio[2], pairs=6), 0.01) == "SLOW"
+    assert (gpu.seconds > 0.6) is is_settled, "turns take a fifth of a second, to settle both a second more"
 
 
 class NoisyGpu:

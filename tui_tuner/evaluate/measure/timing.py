@@ -14,7 +14,6 @@ from statistics import median
 
 import numpy as np
 
-from tui_tuner.evaluate.devices.base import ClockSample
 from tui_tuner.evaluate.measure import median_interval, midmean, quick_interval, ratio_interval, ratio_verdict, settled
 from tui_tuner.evaluate.results import Comparison, Timing
 
@@ -30,6 +29,8 @@ ALIKE = 3
 """Turns behind each other of which most say whether a kernel has settled: one alone may have been disturbed."""
 SHORT_MS, WHOLE_TURN = 0.05, 16
 """Kernels whose beginning counts and whose power does not, and launches that begin in all ways alike (`CudaTimer`)."""
+SLOWER_ANYWAY = 1.25
+"""A GPU's clock at its limit of power is not lower by this factor than at rest."""
 SAME_FOR_BOTH = 0.02
 """How far times may be from those of other arrays, relative, where they are so for both kernels."""
 
@@ -144,70 +145,6 @@ def _timing(samples: Sequence[float], cpu: bool, count: int | None = None) -> Ti
     return Timing(median=middle, low=low, high=high, samples=count or len(samples), cpu=cpu)
 
 
-COOLING_S = 0.1
-COOLING_LIMIT_S = 10.0
-SEEN_S = 0.1
-"""How long what the device says of its clock and its heat holds: asking it takes milliseconds."""
-
-
-class Cooling:
-    """Takes times anew that a device took while it was held down for its heat, once it has cooled.
-
-    A device that does not recover within `COOLING_LIMIT_S` is not waited for again before it has.
-
-    Args:
-        sample: the present clock, where the device tells it.
-
-    Attributes:
-        dropped: times that do not count.
-    """
-
-    def __init__(
-        self,
-        sample: Callable[[], ClockSample | None],
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
-        self._sample = sample
-        self._sleep = sleep
-        self._seen: tuple[float, ClockSample | None] = (-math.inf, None)
-        self._waited_s = 0.0
-        self.dropped = 0
-
-    def _now(self) -> ClockSample | None:
-        """The device's present state, as it was up to `SEEN_S` ago; always asked for anew while it is held down."""
-        at, seen = self._seen
-        if time.monotonic() - at > SEEN_S or (seen is not None and seen.is_held_down):
-            self._seen = time.monotonic(), self._sample()
-        return self._seen[1]
-
-    def minded(self, launches: TimeLaunches) -> TimeLaunches:
-        """The same launches, of which only those count that ran at a clock of their own."""
-
-        def cooled(count: int) -> list[float]:
-            while True:
-                times = launches(count)
-                now = self._now()
-                if now is None or not now.is_held_down:
-                    self._waited_s = 0.0
-                    return times
-                if self._waited_s >= COOLING_LIMIT_S:
-                    return times
-                self.dropped += len(times)
-                self._sleep(COOLING_S)
-                self._waited_s += COOLING_S
-
-        return cooled
-
-    def marked(self, timing: Timing) -> Timing:
-        """A time with the clock and the temperature of now, and what was dropped since this was asked last."""
-        now, dropped = self._now(), self.dropped
-        self.dropped = 0
-        if now is None:
-            return timing
-        state = {"clock_mhz": now.sm_mhz, "throttled_by": now.throttled_by, "temperature_c": now.temperature_c}
-        return timing.model_copy(update={**state, "dropped": dropped})
-
-
 @dataclass(frozen=True)
 class TimePairs:
     """Times of incumbent and challenger, ms, each the midmean of a turn, and how many launches a turn of each had."""
@@ -287,12 +224,11 @@ def interleaved(
     """Turns of each in random order, so that drift hits both alike; each is timed in the state that it makes itself.
 
     How long a kernel must run in its turn until that state is reached is learnt first, unless the first turns show
-    that each takes behind the other what it takes alone; where both are so short that restoring makes it, none must.
+    that each takes what it takes alone, or the challenger far longer; where both are short, restoring makes it.
 
     Ends after `patience.pairs` once the interval of the ratio is clear of 1 + delta on either side, earlier where every
-    pair is and the interval is narrow, earlier still where every pair is by more than the pairs differ, or when the
-    interval is narrower than delta / 2 or shows that the challenger is as fast or slower, or when time or pairs are
-    used up.
+    pair is and the interval is narrow, earlier still where every pair is by more than the pairs differ, or when it is
+    narrower than delta / 2 or shows that the challenger is as fast or slower, or when time or pairs are used up.
 
     Args:
         alone_ms: the times of both as they were measured without the other; 0 where that is not known.
@@ -302,7 +238,7 @@ def interleaved(
     settling_s = patience.settle_s if settles else 0.0
     first = FIRST_PAIRS if settling_s and all(alone_ms) else 0
     times = [(old_turns.take(settling_s), new_turns.take(settling_s)) for _ in range(first)]
-    if settles and not _are_undisturbed(times, alone_ms, patience):
+    if settles and not (_are_undisturbed(times, alone_ms, patience) or _is_slower_anyway(times, alone_ms)):
         settling_s, times = max(old_turns.settling_s(), new_turns.settling_s()), []
     order = np.random.default_rng()
     start = clock()
@@ -323,6 +259,11 @@ def _are_undisturbed(times: Sequence[tuple[float, float]], alone_ms: Sequence[fl
         return False
     old, new = (float(median(turns)) / ms for turns, ms in zip(zip(*times, strict=True), alone_ms, strict=True))
     return abs(old / new - 1) <= patience.precision and max(abs(old - 1), abs(new - 1)) <= SAME_FOR_BOTH
+
+
+def _is_slower_anyway(times: Sequence[tuple[float, float]], alone_ms: Sequence[float]) -> bool:
+    """Whether the challenger is slower, alone and in each turn, by more than another kernel's clock may make it."""
+    return bool(times) and all(new > SLOWER_ANYWAY * old for old, new in (*times, alone_ms))
 
 
 def _decided(times: list[tuple[float, float]], patience: Patience, delta: float) -> bool:

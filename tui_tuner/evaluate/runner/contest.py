@@ -12,7 +12,8 @@ from functools import partial
 
 from tui_tuner.evaluate.devices.base import Buffers, Device, Inspection, LoadedKernel
 from tui_tuner.evaluate.devices.faults import DeviceFault, of_another
-from tui_tuner.evaluate.measure.timing import Cooling, Patience, TimeLaunches, TimePairs, interleaved
+from tui_tuner.evaluate.measure.cooling import Cooling
+from tui_tuner.evaluate.measure.timing import Patience, TimeLaunches, TimePairs, interleaved
 from tui_tuner.evaluate.results import Comparison
 from tui_tuner.evaluate.runner.checked_launches import DATA_LIMIT_S, CheckedLaunches, ResultMismatch, failure_of
 from tui_tuner.evaluate.runner.protocol import INCUMBENT, Executable, SayPhase

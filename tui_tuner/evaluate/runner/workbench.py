@@ -14,7 +14,8 @@ from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.devices.base import Buffers, Device, Inspection, KernelArgument, LoadedKernel
 from tui_tuner.evaluate.devices.faults import DeviceFault
 from tui_tuner.evaluate.given_fault import fault_of_launch, fault_of_mismatch
-from tui_tuner.evaluate.measure.timing import CPU_PATIENCE, Cooling, Patience, measure
+from tui_tuner.evaluate.measure.cooling import Cooling
+from tui_tuner.evaluate.measure.timing import CPU_PATIENCE, Patience, measure
 from tui_tuner.evaluate.results import Comparison, FailureKind, Timing
 from tui_tuner.evaluate.runner.checked_launches import (
     DATA_LIMIT_S,
@@ -280,9 +281,8 @@ class Workbench:
         smaller, pair = next(iter(self._tests), None), (incumbent, challenger)
         contest = Contest(self._device, self._problem, self._launches, self._cooling, self._say, pair, smaller)
         checked = [*fresh, *with_leftovers(fresh[0], self.poisoned)]
-        alone = [self._alone_ms.get(one.timed, 0.0) for one in pair]
-        comparison = contest.held(checked, partial(self._rest_of, fresh[0]), self._patience, delta, alone)
-        return ComparisonAnswer(comparison=comparison)
+        rest, alone = partial(self._rest_of, fresh[0]), [self._alone_ms.get(one.timed, 0.0) for one in pair]
+        return ComparisonAnswer(comparison=contest.held(checked, rest, self._patience, delta, alone))
 
     def _rest_of(self, noise: LaunchData) -> list[LaunchData]:
         """What else the tests have, at the timed size too: a kernel may go another way there. Made once."""

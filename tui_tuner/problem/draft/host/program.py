@@ -40,8 +40,6 @@ from tui_tuner.problem.syntax import closing, constants_of, list_at, spaces, wit
 _DEFINE = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+(?P<name>\w+)(?P<parameters>\([^()\n]*\))?(?P<text>(?:\\\r?\n|[^\n])*)", re.MULTILINE
 )
-_STEP = r"{0}\s*[-+*/]\s*\w+\s*\)"
-"""What the head of a loop sets a name to for its next turn, as in `for (int k = 1; k < 9; k = k + 2)`."""
 _MOST_STEPS = 12
 
 
@@ -146,9 +144,7 @@ class HostProgram:
             if (text := halfway(self.code, name, place)) is not None:
                 return text, place
             function, meaning = self.function_at(place), self.meaning(name, place)
-            if function is None or meaning is None:
-                break
-            if name not in function.parameters and not meaning[0].isidentifier():
+            if function is None or meaning is None or not (name in function.parameters or meaning[0].isidentifier()):
                 break
             name, place = meaning
         return None
@@ -213,8 +209,7 @@ class HostProgram:
         found = [
             one
             for one in assignments(name).finditer(self.code, start, end)
-            if not re.match(rf"\s*[{{[]|\s*{_STEP.format(re.escape(name))}", one["text"])
-            and not self._is_limit(name, one)
+            if not re.match(r"\s*[{[]", one["text"]) and not self._is_limit(name, one)
         ]
         if found and (count := raised(self.code, name, found[-1].end(), end)) is not None:
             return count, found[-1].start()

@@ -21,8 +21,12 @@ _RAISED = r"(?:\+\+\s*{0}|{0}\s*(?:\+\+|\+=\s*1))\s*"
 
 
 def assignments(name: str) -> re.Pattern[str]:
-    """Where a name is set, with what stands behind it up to the end of the statement."""
-    return re.compile(rf"(?<![\w.>]){re.escape(name)}\s*=(?!=)(?P<text>[^;]*)")
+    """Where a name is set, with what stands behind it up to the end of the statement.
+
+    Not what the head of a loop sets it to for the next turn, as in `for (int k = 1; k < 9; k = k + 2)`.
+    """
+    plain = re.escape(name)
+    return re.compile(rf"(?<![\w.>]){plain}\s*=(?!=|\s*{plain}\s*[-+*/]\s*\w+\s*\))(?P<text>[^;]*)")
 
 
 def first_item(text: str) -> str:
