@@ -12,7 +12,7 @@ import pytest
 from tui_tuner.app.amending import Amending
 from tui_tuner.app.assumptions import assumptions
 from tui_tuner.app.drafting import _by_model, _Model, _to_draft, as_begun, confirmed
-from tui_tuner.app.first_draft import draft_of, off_the_loop
+from tui_tuner.app.first_draft import Doing, draft_of, off_the_loop
 from tui_tuner.app.named import problem_of
 from tui_tuner.app.needed import amended_for, needed
 from tui_tuner.app.sessions import time_taken, what_is_left
@@ -72,6 +72,15 @@ def test_a_draft_is_run_amended_and_of_the_first_kernel_that_builds(tmp_path):
     told = "\n".join(assumptions(written))
     assert "run on the emulator as given at its only size" in told
     assert "as in dream" in told
+
+
+def test_what_takes_long_for_a_draft_is_told_until_it_is_there(tmp_path, monkeypatch):
+    monkeypatch.setattr("tui_tuner.app.first_draft._TOLD_EACH_S", 0.01)
+    file = tmp_path / "colours.cu"
+    file.write_text(COLOURS)
+    told = []
+    asyncio.run(confirmed(problem_of(file), OPTIONS, Settings(), tell=told.append))
+    assert told[-1] == "still at it: running paint to see whether its draft holds"
 
 
 def test_a_script_beside_a_kernel_that_tunes_it_is_told_where_no_host_was_given(tmp_path):
@@ -950,7 +959,7 @@ def test_a_reply_that_cannot_be_is_put_back_once_and_never_run(gather, answers, 
 
     async def asked():
         return await _by_model(
-            gather.file.with_suffix(".cu"), gather, None, _Model(model, SessionOptions(**options), 1000)
+            gather.file.with_suffix(".cu"), gather, None, _Model(model, SessionOptions(**options), 1000, Doing(None))
         )
 
     held, told = asyncio.run(asked())

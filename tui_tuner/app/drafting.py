@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import math
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from tui_tuner.app.amending import NOT_RUN, Amending
 from tui_tuner.app.choosing import local_options, model_of
-from tui_tuner.app.first_draft import draft_of, init_command, off_the_loop
+from tui_tuner.app.first_draft import Doing, Tell, draft_of, init_command, off_the_loop
 from tui_tuner.errors import ProblemError, UserError
 from tui_tuner.evaluate.trials import Trials
 from tui_tuner.format import assigned_words, time_is_up_words
@@ -40,7 +40,6 @@ from tui_tuner.strategies.choose import strategy_named
 from tui_tuner.strategies.propose_problem import KernelToDraft, facts_of, propose_problem
 from tui_tuner.text import clean
 
-Tell = Callable[[str], None]
 _MODEL_DRAFTS = 2
 """The model's first draft, and one more that knows why the first did not hold."""
 _MOST_UNSURE, _LONGEST = 4, 160
@@ -111,7 +110,7 @@ async def confirmed(
 
     Args:
         given: a model that the user brings, instead of the one that the options name.
-        tell: told in a line when a model is asked, which may take minutes.
+        tell: told in a line when a model is asked, and what takes long.
 
     Raises:
         UserError: no kernel of the file holds, and the hint says what to write; or there is no such model.
@@ -120,16 +119,20 @@ async def confirmed(
     if not written.is_drafted or language not in COMPILED:
         return written
     file = written.problem.directory / written.problem.kernel.source
+    doing = Doing(tell)
     with tempfile.TemporaryDirectory(prefix="tuner-tui-draft-") as directory:
         there = Path(directory)
         async with (
             Trials(local_options(options, there, there / "log", settings), language) as trials,
-            _asked(options, settings, given, tell, language) as model,
+            _asked(options, settings, given, doing, language) as model,
+            doing.again(),
         ):
-            return await _first_that_holds(file, written, trials, model)
+            return await _first_that_holds(file, written, trials, model, doing)
 
 
-async def _first_that_holds(file: Path, written: Written, trials: Trials, model: _Model | None) -> Written:
+async def _first_that_holds(
+    file: Path, written: Written, trials: Trials, model: _Model | None, doing: Doing
+) -> Written:
     """The draft of the first kernel that could be tried; else of the first that could not."""
     refused: list[ProblemError] = []
     untried: list[Written] = []
@@ -139,6 +142,7 @@ async def _first_that_holds(file: Path, written: Written, trials: Trials, model:
             try:
                 first = written if name is None else await off_the_loop(draft_of, file, name, written.host)
                 held = None
+                doing.tries(first)
                 if name is None and model is not None:
                     held, told = await _by_model(file, first, trials, model)
                 held = held or await Amending(file, first, trials).held()
@@ -174,9 +178,9 @@ def _paid(written: Written, model: _Model | None) -> Written:
 class _Model:
     """A model that is asked for a draft, as far as the session's budget goes."""
 
-    def __init__(self, backend: Backend, options: SessionOptions, max_tokens: int, tell: Tell | None = None) -> None:
+    def __init__(self, backend: Backend, options: SessionOptions, max_tokens: int, doing: Doing) -> None:
         self.name = backend.name
-        self.tell = tell or (lambda _: None)
+        self.doing = doing
         self.calls = 0
         self.usage = Usage()
         self._backend = backend
@@ -227,7 +231,7 @@ class _OverBudget(Exception):
 
 @asynccontextmanager
 async def _asked(
-    options: SessionOptions, settings: Settings, given: Backend | None, tell: Tell | None, language: Language
+    options: SessionOptions, settings: Settings, given: Backend | None, doing: Doing, language: Language
 ) -> AsyncIterator[_Model | None]:
     """The model that the session will ask, if it asks one at all; a recorded one knows nothing of drafts.
 
@@ -237,7 +241,7 @@ async def _asked(
     if language == "cuda" and (given is not None or _wants_model(options)):
         backend, _ = await model_of(options, settings, given)
     try:
-        yield None if backend is None else _Model(backend, options, settings.model.max_tokens, tell)
+        yield None if backend is None else _Model(backend, options, settings.model.max_tokens, doing)
     finally:
         if backend is not None:
             await backend.aclose()
@@ -259,11 +263,12 @@ async def _by_model(
     before: Sequence[Message] = ()
     reason = ""
     for _ in range(_MODEL_DRAFTS):
-        model.tell(f"asking {model.name} {'again ' if reason else ''}how {first.problem.kernel.name} is launched")
+        model.doing.asks(f"asking {model.name} {'again ' if reason else ''}how {first.problem.kernel.name} is launched")
         try:
             reply = await propose_problem(model.call, kernel, before, reason)
         except (NoUsableReply, TransportError, _OverBudget) as error:
             return None, (f"{model.name} gave no draft ({_line(model.fault(error))}): drafted by rules alone",)
+        model.doing.tries(first)
         try:
             held = await Amending(file, first, trials, facts_of(reply.value, kernel)).held()
         except ProblemError as error:

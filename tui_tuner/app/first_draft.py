@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
-from asyncio import wrap_future
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
+from contextlib import asynccontextmanager
 from pathlib import Path
 from threading import Thread
 from typing import TypeVar
@@ -19,6 +20,8 @@ from tui_tuner.problem.toml_file import read_text
 from tui_tuner.resources import write_whole
 
 Result = TypeVar("Result")
+Tell = Callable[[str], None]
+_TOLD_EACH_S = 10.0
 
 
 async def off_the_loop(work: Callable[..., Result], *arguments: object) -> Result:
@@ -33,7 +36,7 @@ async def off_the_loop(work: Callable[..., Result], *arguments: object) -> Resul
             outcome.set_exception(error)
 
     Thread(target=run, daemon=True).start()
-    return await wrap_future(outcome)
+    return await asyncio.wrap_future(outcome)
 
 
 def draft_of(
@@ -100,3 +103,34 @@ def init_command(file: Path, kernel: str | None, host: Path | None) -> str:
     """The command that writes the draft."""
     more = "" if host is None else f" --host {shlex.quote(str(host))}"
     return f"tuner-tui init {shlex.quote(str(file))}{'' if kernel is None else f' --kernel {kernel}'}{more}"
+
+
+class Doing:
+    """Tells what is done for a draft, and every few seconds that it still is."""
+
+    def __init__(self, tell: Tell | None) -> None:
+        self._tell = tell or (lambda _: None)
+        self._words = ""
+
+    def tries(self, written: Written) -> None:
+        """Runs a kernel as it was drafted, which is told only where it takes long."""
+        self._words = f"running {written.problem.kernel.name} to see whether its draft holds"
+
+    def asks(self, words: str) -> None:
+        """Asks a model, which may take minutes."""
+        self._words = words
+        self._tell(words)
+
+    @asynccontextmanager
+    async def again(self) -> AsyncIterator[None]:
+        """Tell it again while this is entered."""
+        ticks = asyncio.create_task(self._tick())
+        try:
+            yield
+        finally:
+            ticks.cancel()
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(_TOLD_EACH_S)
+            self._tell(f"still at it: {self._words}")
