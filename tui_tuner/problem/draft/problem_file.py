@@ -22,10 +22,9 @@ from tui_tuner.problem.draft.kernel.order import appended
 from tui_tuner.problem.draft.kernel.parts import parts_of
 from tui_tuner.problem.draft.kernel.reach import reached_by
 from tui_tuner.problem.draft.kernel.refusals import refuse_unusable
-from tui_tuner.problem.draft.kernel.rows import shapes_of_rows, with_blocks_of_rows
 from tui_tuner.problem.draft.kernel.understood import template_arguments, understood
 from tui_tuner.problem.draft.launch.drafting import drafted_launch
-from tui_tuner.problem.draft.launch.own_block import own_block
+from tui_tuner.problem.draft.launch.own_launch import own_block, shapes_of_rows, with_blocks_of_rows
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts, completed
 from tui_tuner.problem.draft.sizes.drafted import drafted_sizes
 from tui_tuner.problem.draft.text.draft import Draft
