@@ -111,3 +111,17 @@ def test_an_output_of_every_problem_depends_on_the_inputs(tmp_path: Path) -> Non
     no_output = written.text.replace("output = true  # the text writes it\none_value", "one_value")
     with pytest.raises(ProblemError, match="'info' is no output, of which alone one_value is said"):
         problem_in_text(no_output, written.file)
+
+
+def test_products_that_leave_the_range_of_whole_numbers_are_drafted_with_smaller_factors(tmp_path):
+    written = held(
+        tmp_path / "k.cu",
+        "__global__ void k(const signed char *a, const signed char *b, signed char *to, int n, float by) {"
+        " int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= n) return; int sum = 0;"
+        " for (int j = 0; j < 256; j++) sum += a[(i + j) % n] * b[(i * 7 + j) % n];"
+        " to[i] = (signed char)max(-128, min(127, (int)roundf(sum * by))); }\n",
+    )
+    arguments = {one.name: one for one in written.problem.arguments}
+    assert arguments["by"].value == 0.001
+    assert (arguments["a"].fill, arguments["a"].low) == ("integers", -100)
+    assert "a guess, for outputs held one value where none was negative" in written.text

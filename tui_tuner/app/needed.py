@@ -14,6 +14,7 @@ from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words
 from tui_tuner.problem.draft.amendments import Amendments
 from tui_tuner.problem.draft.constants import constants_of_host
 from tui_tuner.problem.draft.kernel.guesses import aliases_of, is_written, times_written
+from tui_tuner.problem.draft.kernel.usual_numbers import FINER
 from tui_tuner.problem.draft.text.draft import CHECK
 from tui_tuner.problem.dtypes import dtype_named, is_floating
 from tui_tuner.problem.expressions import ExpressionError, evaluate
@@ -71,6 +72,7 @@ def _argument(name: str, problem: Problem) -> Argument:
 def _without(name: str, made: Amendments, problem: Problem) -> Amendments | None:
     """The amendments for an output that holds one value, or what it held before; None where that is no draft.
 
+    Whole numbers that are made of a product may all be the largest there are, if its factors are not small.
     A status that is written where something went wrong is no output where nothing does, and stays as it was. One that
     is cleared is one still, and so is a flag of each element, as of those that a search has seen.
     """
@@ -78,7 +80,9 @@ def _without(name: str, made: Amendments, problem: Problem) -> Amendments | None
         return replace(made, filled=made.filled - {name}, unwritten=made.unwritten | {name})
     if name not in made.filled and (_is_status(name, problem) or _is_flag(name, problem)):
         return replace(made, one_value=made.one_value | {name})
-    return None
+    is_whole = not is_floating(dtype_named(_argument(name, problem).dtype))
+    has_factors = any(isinstance(one.value, float) for one in problem.arguments)
+    return replace(made, finer=made.finer + 1) if is_whole and has_factors and made.finer < len(FINER) else None
 
 
 def _is_flag(name: str, problem: Problem) -> bool:

@@ -19,6 +19,8 @@ class Amendments:
         unwritten: arrays that are no outputs, though the text does not say so: the kernel leaves them as they are.
         one_value: outputs that hold one value at the inputs that are drafted, beside others.
         positive: whether arrays of fractions hold no negative numbers, of which the kernel makes what is no number.
+        finer: how often fractions that are guessed were made smaller: outputs of whole numbers held one value, as where
+            all leave their range.
         whole: whether sizes are whole multiples of any block, as others leave what is no number in outputs.
         halvings: how often the sizes of the emulator are halved once more.
         doublings: how often the sizes that are timed are doubled, as far as they are guesses; below zero, halved.
@@ -33,6 +35,7 @@ class Amendments:
     unwritten: frozenset[str] = frozenset()
     one_value: frozenset[str] = frozenset()
     positive: bool = False
+    finer: int = 0
     whole: bool = False
     halvings: int = 0
     doublings: int = 0

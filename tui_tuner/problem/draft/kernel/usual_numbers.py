@@ -32,14 +32,22 @@ _USUAL_FRACTIONS = {
 }
 
 
-def usual_fraction(name: str, signature: KernelSignature) -> str:
+FINER = ("0.001", "0.03")
+"""Factors of products whose results are whole numbers of few bits: one of them, or two."""
+
+
+def usual_fraction(name: str, signature: KernelSignature, finer: int = 0) -> str:
     """What is taken for a scalar that nobody says: less than one for what the kernel takes from one, as `1 - beta`.
 
     Less than what is taken for others, too, where the kernel takes it from another scalar, as `high - low`.
+
+    Args:
+        finer: how often it was found too large.
     """
     if re.search(rf"(?<![\w.])1(?:\.0*)?f?\)?\s*-\s*{re.escape(name)}\b", signature.body):
         return "0.9"
     usual = next((number for words, number in _USUAL_FRACTIONS.items() if re.fullmatch(words, name)), None)
     others = [one.name for one in signature.parameters if one.name not in ("", name) and not one.pointer]
     taken = (rf"(?<![\w.>]){re.escape(other)}\s*-\s*{re.escape(name)}\b" for other in others)
-    return usual or ("0.5" if any(re.search(words, signature.body) for words in taken) else "1.5")
+    is_less = any(re.search(words, signature.body) for words in taken)
+    return usual or (FINER[finer - 1] if finer else "0.5" if is_less else "1.5")

@@ -11,8 +11,6 @@ from functools import partial
 
 from tui_tuner.problem.by_value import Field, structure_bytes
 from tui_tuner.problem.draft.arithmetic.worked_out import extents_of
-from tui_tuner.problem.draft.host.memory import LIST
-from tui_tuner.problem.draft.kernel.extents import array_shape
 from tui_tuner.problem.draft.kernel.guesses import (
     AXES,
     as_factor,
@@ -23,22 +21,23 @@ from tui_tuner.problem.draft.kernel.guesses import (
     is_taken_by_digits,
     is_written,
     marks_of,
-    size_names,
 )
-from tui_tuner.problem.draft.kernel.offsets import arrays_of_offsets, divided_by, extent_of_parts
+from tui_tuner.problem.draft.kernel.offsets import arrays_of_offsets, divided_by
 from tui_tuner.problem.draft.kernel.order import said_where
 from tui_tuner.problem.draft.kernel.reach import places_said
 from tui_tuner.problem.draft.kernel.searched import searched_by_halves, sought_in
 from tui_tuner.problem.draft.kernel.shared_arrays import shared_elements
 from tui_tuner.problem.draft.kernel.usual_numbers import is_divided_by, usual_fraction
 from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL
-from tui_tuner.problem.draft.text.contents import content_before
 from tui_tuner.problem.draft.text.draft import CHECK, Draft
+from tui_tuner.problem.draft.text.shapes import extents_said, parts_of_list, passed
 from tui_tuner.problem.dtypes import dtype_named, is_floating
 from tui_tuner.problem.signature import KernelParameter
 
+_FILLS = {"0": "zeros", "1": "ones"}
 _OF_USUAL = "  # as the host makes it of usual sizes: check"
 _SOUGHT = "  # a guess, for the kernel looks for it among so many: check"
+_EITHER_SIGN = "  # a guess, for outputs held one value where none was negative: check"
 _POSITIVE = "  # between 0 and 1, since negative numbers gave what is no number"
 
 
@@ -70,9 +69,9 @@ def _arguments(draft: Draft) -> Iterator[str]:
 
 
 def _array(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
-    extents, said = _shape(parameter, draft)
+    extents, said = extents_said(parameter, draft)
     extents = extents_of(extents[0]) if said == FROM_THE_MODEL else extents
-    counted = [_parts(parameter, draft)] if parameter.is_list else []
+    counted = [parts_of_list(parameter, draft)] if parameter.is_list else []
     yield f"shape = {json.dumps([*counted, *extents])}{said}"
     yield from ["addresses = true  # a list of the addresses of so many arrays"] * len(counted)
     if counts_blocks(parameter.name, draft.signature):
@@ -105,12 +104,25 @@ def _output(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
     in_part = parameter.name in draft.amendments.filled
     why = "the kernel writes it in part" if in_part else "the kernel seems to read it too"
     held, usual = draft.launch.held.get(parameter.name, ""), _fill(parameter, draft, changed=True)
-    fill, said = content_before(held, parameter.name, draft.signature.body, usual)
+    fill, said = _content_before(held, parameter.name, draft.signature.body, usual)
     yield f'fill = "{fill}"  # {why}: its content before each launch{said}'
     if fill == "integers" and parameter.name in draft.launch.drawn:
         yield _drawn(parameter, draft)
     else:
         yield from _marks(parameter, draft)
+
+
+def _content_before(held: str, name: str, body: str, usual: str) -> tuple[str, str]:
+    """The fill of an output that the kernel reads too, and what is said of the number that the host sets it to.
+
+    The host's own fill only where threads add to a place by atomic functions, so that they are still seen to: with it
+    no other kernel would be seen not to read what was there.
+    """
+    if not held:
+        return usual, ""
+    if held in _FILLS and re.search(rf"\batomic\w+\s*\(\s*(?:&\s*)?(?:\(\s*)?{re.escape(name)}\b", body):
+        return _FILLS[held], ", as the host sets it"
+    return usual, f"; the host sets it to {' '.join(held.split())}, by which no test would show that it is read"
 
 
 def _drawn(parameter: KernelParameter, draft: Draft) -> str:
@@ -139,7 +151,7 @@ def _input(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
     elif (proposed := draft.facts.fills.get(parameter.name)) is not None:
         yield from proposed.lines()
     elif (searched := sought_in(draft.signature).get(parameter.name)) is not None:
-        extents, _ = _shape(next(one for one in draft.signature.parameters if one.name == searched), draft)
+        extents, _ = extents_said(next(one for one in draft.signature.parameters if one.name == searched), draft)
         yield f'fill = "{"integers" if _fill(parameter, draft) == "integers" else "uniform"}"'
         yield f"high = {json.dumps(' * '.join(as_factor(one, extents[1:]) for one in extents))}{_SOUGHT}"
     elif parameter.name in arrays_of_offsets(draft.signature):
@@ -150,24 +162,10 @@ def _input(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
         yield f'fill = "integers"\nhigh = {bound}: check'
     elif _fill(parameter, draft) == "integers" and is_divided_by(parameter.name, draft.signature):
         yield 'fill = "integers"\nlow = 1  # a guess, for the kernel divides by it: check'
+    elif draft.amendments.finer and parameter.dtype in ("int8", "int16"):
+        yield f'fill = "integers"\nlow = -100{_EITHER_SIGN}'
     elif _fill(parameter, draft) == "uniform":
         yield f'fill = "uniform"{_POSITIVE}'
-
-
-def moved_once(draft: Draft) -> str:
-    """The bytes of all arrays together as an expression, twice those of what is written over what was read."""
-    found = dict[str, int]()
-    for one in draft.signature.parameters:
-        if not one.is_array:
-            continue
-        extents = [*([_parts(one, draft)] if one.is_list else []), *_shape(one, draft)[0]]
-        in_bytes = one.members is not None and one.name in draft.amendments.shapes
-        of_structures = 1 if in_bytes else structure_bytes(one.members or ())
-        each = of_structures if one.members else dtype_named(one.dtype or "float32").itemsize
-        elements = " * ".join(as_factor(extent, "*") for extent in extents)
-        times = 2 if draft.outputs.get(one.name) else 1
-        found[elements] = found.get(elements, 0) + each * times
-    return " + ".join(re.sub(r" \* 1$", "", f"{number} * {one}") for one, number in found.items()) or "1"
 
 
 def _local(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
@@ -204,7 +202,7 @@ def _members(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
 
 def _structures(parameter: KernelParameter, members: Sequence[Field], draft: Draft) -> Iterator[str]:
     """An array of structures of several types, as bytes: each member with the fill that an array of it would have."""
-    extents, said = _shape(parameter, draft)
+    extents, said = extents_said(parameter, draft)
     is_known = parameter.name in draft.amendments.shapes
     yield 'dtype = "uint8"  # the bytes of structures'
     yield f"shape = {json.dumps(extents if is_known else [*extents, structure_bytes(members)])}{said}"
@@ -243,7 +241,7 @@ def _offsets(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
     if among is None:
         yield f'fill = "arange"{mark}'
         return
-    extents, _ = _shape(among, draft)
+    extents, _ = extents_said(among, draft)
     yield 'fill = "offsets"'
     yield f"high = {json.dumps(' * '.join(as_factor(one, extents[1:]) for one in extents))}{mark}"
 
@@ -252,8 +250,8 @@ def _marks(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
     """The range of numbers of which the kernel asks which are below 0, and which are those that it is passed."""
     marks = marks_of(parameter, draft.signature)
     if marks is not None:
-        passed = [int(value) for one in marks if (value := _passed(draft, one) or "").isdecimal()]
-        yield f"low = -1\nhigh = {max(passed, default=1) + 2}  # a guess, for the kernel asks which are below 0: check"
+        numbers = [int(value) for one in marks if (value := passed(draft, one) or "").isdecimal()]
+        yield f"low = -1\nhigh = {max(numbers, default=1) + 2}  # a guess, for the kernel asks which are below 0: check"
 
 
 def _bound(parameter: KernelParameter, draft: Draft) -> str | None:
@@ -267,64 +265,11 @@ def _bound(parameter: KernelParameter, draft: Draft) -> str | None:
 
     def extents(array: KernelParameter) -> list[str]:
         if shared := shared_elements(array.name, draft.signature.body, dynamic):
-            return [said for one in shared if (said := _passed(draft, one)) is not None][:1]
-        return [] if array.width > 1 or array.name in draft.amendments.shapes else _shape(array, draft)[0]
+            return [said for one in shared if (said := passed(draft, one)) is not None][:1]
+        return [] if array.width > 1 or array.name in draft.amendments.shapes else extents_said(array, draft)[0]
 
-    places = places_said(parameter.name, draft.signature, extents, partial(_passed, draft))
+    places = places_said(parameter.name, draft.signature, extents, partial(passed, draft))
     return None if places is None else f"{json.dumps(places)}  # a guess, for it says where the kernel reads"
-
-
-def _passed(draft: Draft, name: str) -> str | None:
-    """What a number, a constant or a scalar of the kernel is, as an expression over the sizes."""
-    value = draft.launch.values.get(name, name if name in draft.sizes.timed else draft.number(name))
-    return str(value) if isinstance(value, int | str) else None
-
-
-def _shape(parameter: KernelParameter, draft: Draft) -> tuple[list[str], str]:
-    """The extents of an array, and what is said behind them."""
-    launch, found = draft.launch, draft.amendments.shapes.get(parameter.name)
-    width = f"{parameter.width} * " if parameter.width > 1 else ""
-    if parameter.name in draft.parts and (found is not None or parameter.name not in launch.shapes):
-        return [draft.most_blocks()], "  # as many as there are blocks at most: check"
-    if found is not None:
-        return [found], "  # what the kernel as given touches, where it was run: check"
-    if parameter.name in launch.shapes:
-        known = parameter.name in draft.read.shapes
-        said = "  # as the host allocates it" if known else FROM_THE_MODEL
-        said = CHECK if known and parameter.name in launch.supposed else said
-        return [width + as_factor(launch.shapes[parameter.name], width)], said
-    if declared := _declared(parameter, draft):
-        return declared, "  # as it is declared"
-    if parameter.name in draft.reached:
-        reached = width + as_factor(draft.reached[parameter.name], width)
-        return [reached], "  # as far as the kernel's loops and guards go: check"
-    elements = ""
-    of_sizes = all(name in draft.sizes.timed for name in size_names(draft.signature))
-    in_blocks = launch.keys.get("grid_div_x") == ["1"] and of_sizes
-    if "problem_size" in launch.keys and not in_blocks:
-        elements = " * ".join(as_factor(launch.in_elements(one), "*") for one in launch.problem_size)
-    *before, last = array_shape(draft.signature, parameter, elements)
-    return [*before, extent_of_parts(last, parameter, draft.signature)], CHECK
-
-
-def _parts(parameter: KernelParameter, draft: Draft) -> str:
-    """How many addresses a list holds: as the host has it, else as many as there are blocks in the last axis."""
-    known = {**draft.launch.shapes, **draft.amendments.shapes}
-    axes = draft.launch.problem_size
-    names = [name for name in size_names(draft.signature) if re.search(r"(?i)batch|count|num|lists", name)]
-    return known.get(LIST.format(parameter.name)) or next(iter([*names, *axes[::-1], *size_names(draft.signature)]))
-
-
-def _declared(parameter: KernelParameter, draft: Draft) -> list[str]:
-    """The extents that a parameter is declared with, as in `double a[N][N]`; nothing where one is not known."""
-    found = list[str]()
-    for text in re.findall(r"\[([^\]]*)\]", parameter.type_text):
-        number = draft.number(text) if text.strip() else None
-        names = {*re.findall(r"[A-Za-z_]\w*", text)}
-        if number is None and not (names and names <= draft.sizes.timed.keys()):
-            return []
-        found.append(" ".join(text.split()) if number is None else str(number))
-    return found
 
 
 def _valued(key: str, name: str, dtype: str | None, draft: Draft) -> tuple[str, str]:
@@ -340,7 +285,7 @@ def _valued(key: str, name: str, dtype: str | None, draft: Draft) -> tuple[str, 
     is_of_vector = "." in key and name in ("x", "y", "z", "w")  # the w of a colour is no width
     if name in draft.sizes.timed and not (is_float and is_of_vector):
         return f'"{name}"', ""
-    return usual_fraction(name, draft.signature) if is_float else "1", CHECK
+    return usual_fraction(name, draft.signature, draft.amendments.finer) if is_float else "1", CHECK
 
 
 def _fill(parameter: KernelParameter, draft: Draft, *, changed: bool = False) -> str:

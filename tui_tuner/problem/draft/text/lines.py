@@ -14,8 +14,9 @@ from tui_tuner.problem.draft.kernel.extents import elements_along
 from tui_tuner.problem.draft.kernel.guards import counted_axes, is_guarded
 from tui_tuner.problem.draft.kernel.guesses import AXES, as_factor, block_values, most_threads, usual_block
 from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL
-from tui_tuner.problem.draft.text.arguments import argument_lines, moved_once
+from tui_tuner.problem.draft.text.arguments import argument_lines
 from tui_tuner.problem.draft.text.draft import CHECK, Draft
+from tui_tuner.problem.draft.text.shapes import moved_once
 from tui_tuner.problem.dtypes import dtype_named
 from tui_tuner.problem.host_code import DIRECTIVE
 from tui_tuner.problem.languages import COMPILED_LANGUAGES, LANGUAGES
