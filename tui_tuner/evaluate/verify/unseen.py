@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tui_tuner.evaluate.devices.base import Buffers, Device, LoadedKernel
+from tui_tuner.evaluate.devices.base import Buffers, Device, KernelArgument, LoadedKernel
 from tui_tuner.evaluate.devices.faults import DeviceFault
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.verify import LaunchData
@@ -136,11 +136,13 @@ class Unseen:
         for _ in range(MOST_TURNS):
             first, again = Beside(), Beside()
             for _ in range(self._loads):
+                # made before: code that ran once is forgotten while a device waits for the host
+                others = make_arguments(self._problem, {}, secrets.randbits(63))
+                changed = textured(self._problem, seen.data.arguments, Texture.CHANGED, secrets.randbits(63))
                 with load() as fresh:
-                    buffers = self._seen_others(fresh, seen, smaller)
+                    buffers = self._seen_others(fresh, seen, others, smaller)
                     if buffers is None:
                         return None
-                    changed = textured(self._problem, seen.data.arguments, Texture.CHANGED, secrets.randbits(63))
                     if changed is not None:
                         first.note(*self._once(fresh, self._device.rewrite(buffers, changed)))
                     buffers = self._device.rewrite(buffers, seen.data.arguments)
@@ -184,13 +186,18 @@ class Unseen:
             return math.inf
         return min(self._device.time(seen.kernel, seen.buffers, self._geometry, AGAIN, self._limit_s))
 
-    def _seen_others(self, fresh: LoadedKernel, seen: Seen, smaller: tuple[Buffers, Geometry] | None) -> Buffers | None:
+    def _seen_others(
+        self,
+        fresh: LoadedKernel,
+        seen: Seen,
+        others: Sequence[KernelArgument],
+        smaller: tuple[Buffers, Geometry] | None,
+    ) -> Buffers | None:
         """Launch once, so that the code is at hand, with other inputs, or at another size where all inputs are given.
 
         Returns:
             The memory, which holds other inputs then; None where there is nothing else to launch with.
         """
-        others = make_arguments(self._problem, {}, secrets.randbits(63))
         varying = [i for i, one in enumerate(seen.data.arguments) if i not in seen.buffers.restored and one.shape]
         if any(not np.array_equal(others[i], seen.data.arguments[i]) for i in varying):
             buffers = self._device.rewrite(seen.buffers, others)
