@@ -83,7 +83,7 @@ def test_the_bottleneck_is_named_with_its_figures(
 
 def test_runs_that_began_before_are_told_that_a_ceiling_holds_what_is_beyond_it() -> None:
     now, before = (
-        diagnosis(PRODUCT, H200, kernel(256, "n * n // 64"), measured(1.3), is_old=is_old) for is_old in (False, True)
+        diagnosis(PRODUCT, H200, kernel(256, "n * n // 64"), measured(1.3), wording=wording) for wording in (15, 14)
     )
     assert now is not None
     assert before is not None

@@ -159,10 +159,46 @@ def test_a_busy_unit_is_the_bottleneck_and_a_declared_ceiling_comes_first() -> N
     profile = Profile(counters=counted("transpose"))
     slow = diagnosis(COPY, H200, kernel(256, "n * n"), measured(0.2), profile)
     assert slow is not None
-    assert (slow.bottleneck, slow.cause[:42]) == ("l2", "The L2 cache: busy for 80% of the time. Ta")
+    assert (slow.bottleneck, slow.cause[:42]) == ("l2", "Accesses that do not coalesce: of the sect")
+    before = diagnosis(COPY, H200, kernel(256, "n * n"), measured(0.2), profile, wording=16)
+    assert before is not None
+    assert (before.bottleneck, before.cause[:42]) == ("l2", "The L2 cache: busy for 80% of the time. Ta")
     near = diagnosis(COPY, H200, kernel(256, "n * n"), measured(0.035), profile)
     assert near is not None
     assert near.bottleneck == "memory"
+
+
+TENSOR = "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed"
+LOADED = "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct"
+SHARED = "smsp__sass_average_data_bytes_per_wavefront_mem_shared.pct"
+FEW = {TENSOR: 3.0, LOADED: 12.0, SHARED: 0.3}
+
+
+@pytest.mark.parametrize(
+    ("mix", "told"),
+    [
+        ({"jump": 1}, ["sectors loaded", "accesses to shared memory reach 0%"]),
+        ({"asynchronous copy": 2}, ["accesses to shared memory reach 0%"]),
+        ({"asynchronous copy": 2, "tensor-core instruction": 4}, ["the tensor cores 3%"]),
+    ],
+)
+def test_counters_that_mean_nothing_for_such_code_are_not_told(mix: dict[str, int], told: list[str]) -> None:
+    profile = Profile(counters=Counters(values=FEW), code=MachineCode(instructions=9, mix=mix))
+    facts = "\n".join(profile_facts(profile, 0))
+    all_of_them = ("sectors loaded", "accesses to shared memory reach 0%", "the tensor cores 3%")
+    assert [words for words in all_of_them if words in facts] == told
+    before = "\n".join(profile_facts(profile, 0, is_old=True))
+    assert all(words in before for words in all_of_them)
+
+
+def test_few_warps_that_copy_for_tensor_cores_are_not_too_few() -> None:
+    code = MachineCode(instructions=9, mix={"asynchronous copy": 2, "tensor-core instruction": 4})
+    few = kernel(32, "n * n // 1000")
+    plain = diagnosis(PRODUCT, H200, few, measured(26.4, shared=200_000))
+    fed = diagnosis(PRODUCT, H200, few, measured(26.4, shared=200_000), Profile(code=code))
+    assert plain is not None
+    assert fed is not None
+    assert (plain.bottleneck, fed.bottleneck) == ("occupancy", "latency")
 
 
 def test_without_a_busy_unit_it_is_what_warps_wait_for() -> None:

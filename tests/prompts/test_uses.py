@@ -8,7 +8,7 @@ import pytest
 
 from tui_tuner.problem.load import written_in_file
 from tui_tuner.problem.model import Argument, Kernel, Language, Launch, Problem, Tolerance
-from tui_tuner.prompts import build_facts, check_facts
+from tui_tuner.prompts import argument_facts, build_facts, check_facts
 from tui_tuner.prompts.space_facts import LINES, WIDTH, tunable_uses
 from tui_tuner.resources import samples_directory
 
@@ -225,6 +225,16 @@ def test_whole_numbers_that_may_be_off_are_told_so_but_in_sessions_of_before():
     assert "may be off by at most 1, of noise in one of 100" in check_facts(rounded)
     assert WHOLE not in check_facts(rounded)
     assert WHOLE in check_facts(rounded, 15)
+
+
+def test_other_inputs_keep_to_their_ranges_and_outputs_are_read_too_but_in_sessions_of_before():
+    given = problem({**FLOATS, "output": True, "fill": "normal"}, output="float32")
+    read, written = argument_facts(given)[:2]
+    assert "input and output, set anew before each launch" in read
+    assert written.endswith(", output")
+    assert "set anew" not in "".join(argument_facts(given, 16))
+    assert "as well, within the same ranges: " in check_facts(given)
+    assert "within the same ranges" not in check_facts(given, 16)
 
 
 def test_compiler_options_of_the_problem_are_told():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -12,6 +13,7 @@ from tests.strategies.branch import APPROVE, YES, apply, edited, planned
 from tests.strategies.branches_planning import ONCE
 from tests.strategies.world import FIXED, Script, User, World, kernel, new_run, played, tell_all
 from tui_tuner.evaluate.devices.kinds import kind_named
+from tui_tuner.evaluate.results import Evaluation, Timing
 from tui_tuner.journal.reading import FILE
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Launch
@@ -83,6 +85,19 @@ def test_the_kernel_that_the_prompt_shows_is_not_told_twice():
 
 def test_without_a_kernel_beside_it_a_history_has_no_code():
     assert "kernel:" not in history_facts([tried(1, changed(10, "a"))])
+
+
+def test_of_a_kernel_that_was_not_faster_its_other_configurations_are_told_too():
+    slow = tried(1, changed(10, "a"))
+    best, other = (
+        Evaluation(candidate="k", configuration={"x": x}, timing=Timing(median=x, low=x, high=x, samples=9))
+        for x in (2.0, 3.0)
+    )
+    slow = replace(slow, best=best)
+    told = history_facts([slow], known=lambda _: [other, best])
+    assert "its best: x=2.0: 2 ms" in told
+    assert "others of it: x=3.0: 3 ms\n" in told, "and the best is not told twice"
+    assert "others of it" not in history_facts([slow])
 
 
 TWO = [planned("one", "two"), YES, apply(fail="crash"), apply(0.9), YES, apply(3)]

@@ -134,7 +134,8 @@ SWIZZLE = TuningStep(id="swizzle_x", prompt_template="Turn.", when=["launch"], t
     [
         ("Register tile for both operands", ["register tile"]),
         ("Use `register_tile`", ["register tile"]),
-        ("Ours, then a register tile", ["ours"]),
+        ("Ours, then a register tile", ["ours", "register tile"]),
+        ("Ours, a register tile, vectorized loads", ["ours", "register tile"]),
         ("Vectorized loads of A", ["vectorized loads"]),
         ("Vectorized-loads of A", ["vectorized loads"]),
         ("Stage tiles in shared memory", []),
@@ -146,6 +147,27 @@ async def test_a_step_that_names_a_technique_comes_with_its_text(title: str, exp
     assert said.strip().startswith(f"{title}, as far as it pays.")
     assert re.findall('<technique name="(.*)">', said) == expected
     assert said.count("</technique>") == len(expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "title", "told"),
+    [
+        ("matmul", "Larger tiles", True),
+        ("transpose", "Turn tiles in shared memory", False),
+        ("transpose", "Tiles by TMA", True),
+    ],
+)
+async def test_how_tensor_maps_are_made_is_told_where_operations_hold_back_or_a_step_names_them(name, title, told):
+    problem = sample(name)
+    answers = answers_for(problem) | {"plan": [plan(title)]}
+    requests = await requests_of(Scene(problem, AutonomousStrategy(), answers, max_evaluations=12))
+    planned, step = (
+        next(one for one in requests if one.purpose == purpose).messages[-1].content
+        for purpose in ("plan", "apply_step")
+    )
+    assert ("tensormap.replace" in step) is told
+    assert "names TMA is told how" in planned
+    assert "tensormap.replace" not in planned
 
 
 @pytest.mark.parametrize("title", ["Block scan of the list", "Yours and hours", "Tune swizzle_x"])

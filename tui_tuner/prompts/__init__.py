@@ -20,11 +20,11 @@ from tui_tuner.llm import Message
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.compared import in_words
 from tui_tuner.problem.dtypes import dtype_named, is_floating
-from tui_tuner.problem.inputs import fill_in_words, fill_of, is_blank, label_of
+from tui_tuner.problem.inputs import fill_in_words, fill_of, is_blank, label_of, poisoned
 from tui_tuner.problem.model import Argument, Problem, Value
 from tui_tuner.problem.textures import ALL_BUT_NOISE, Texture, occurring
 
-WORDING = 16
+WORDING = 17
 """Counts what prompts for rewriting tell. A session keeps the wording that it began with, since replies are found by
 their prompts: 1 had no code in the history, no inputs, no means of the device, no techniques and no steps to come; 2
 told of inputs that no array may hold and of tolerances where results are whole numbers, and of no compiler options; up
@@ -41,11 +41,16 @@ wait for each other's words; up to 14 arithmetic held back what is beyond the ce
 operations, a step was listed among those to come, and plans were made without knowing what code may use; up to 15 any
 words of a step named a technique, which said nothing of devices, plans were not told from which gain on a kernel is
 kept, and nothing was told of whole numbers that may be off, of what no ceiling counts, and of how few configurations
-were left for a kernel that was asked for again."""
+were left for a kernel that was asked for again; up to 16 all kernels were told how tensor maps are made, of a step
+that names two techniques one, of a kernel that was not faster its best configuration alone, and not that other inputs
+keep to their ranges, that outputs are read too, what `grid` may hold, which accesses do not coalesce, and which
+counters mean nothing for tensor cores."""
 TOLD_LESS_UP_TO = 14
 """Sessions that began with a wording up to this have these three as `WORDING` tells them."""
 TOLD_VAGUELY_UP_TO = 15
 """As `TOLD_LESS_UP_TO`, of what `WORDING` tells of 15."""
+TOLD_ALIKE_UP_TO = 16
+"""As `TOLD_LESS_UP_TO`, of what `WORDING` tells of 16."""
 ROOM = "tui_tuner.prompts"
 """The package of the templates that ask about kernels."""
 
@@ -107,9 +112,9 @@ def size_facts(problem: Problem) -> str:
     return "\n".join(lines)
 
 
-def launch_facts(problem: Problem, candidate: Candidate) -> str:
+def launch_facts(problem: Problem, candidate: Candidate, wording: int = WORDING) -> str:
     """Arguments and launch of a kernel; a tunable with one value is frozen there."""
-    lines = argument_facts(problem)
+    lines = argument_facts(problem, wording)
     launch = candidate.launch.model_dump(exclude_none=True, exclude_defaults=True)
     lines.append("every array starts at a multiple of 16 bytes; nothing before or behind it may be read or written")
     lines += [f"{key}: {value}" for key, value in launch.items()]
@@ -118,10 +123,10 @@ def launch_facts(problem: Problem, candidate: Candidate) -> str:
     return "\n".join(lines)
 
 
-def argument_facts(problem: Problem) -> list[str]:
+def argument_facts(problem: Problem, wording: int = WORDING) -> list[str]:
     """The arguments of a kernel, a line each."""
     pointers = {one.array: f"{one.path} points to" for one in problem.pointed}
-    return [_argument(argument, pointers.get(argument.name, "argument")) for argument in problem.arguments]
+    return [_argument(one, pointers.get(one.name, "argument"), wording) for one in problem.arguments]
 
 
 def bound_facts(problem: Problem, device: DeviceInfo) -> list[str]:
@@ -157,7 +162,8 @@ def check_facts(problem: Problem, wording: int = WORDING) -> str:
     if not all(are_floating) and wording > 2:
         lines.append(_of_whole_numbers(problem.tolerance.integers if wording > TOLD_VAGUELY_UP_TO else 0))
     if textures := occurring(problem) if wording > 2 else [one for one in ALL_BUT_NOISE if one is not Texture.NAN]:
-        lines.append(f"verified with other inputs as well: {', '.join(textures)}")
+        within = ", within the same ranges" if wording > TOLD_ALIKE_UP_TO else ""
+        lines.append(f"verified with other inputs as well{within}: {', '.join(textures)}")
     return "\n".join(lines)
 
 
@@ -179,9 +185,13 @@ def _of_whole_numbers(most: int) -> str:
     return f"a whole number of a result may be off by at most {most}, of noise in one of {1 / RARELY:.0f}"
 
 
-def means_facts(device: DeviceInfo, wording: int) -> str:
-    """What the code may use on a device beside the plain language; empty where nothing is to be said."""
-    return kind_named(device.kind).means(device, tensor_maps=wording > 5, cluster_words=wording > 13)
+def means_facts(device: DeviceInfo, wording: int, *, tensor_maps: bool = True) -> str:
+    """What the code may use on a device beside the plain language; empty where nothing is to be said.
+
+    Args:
+        tensor_maps: whether how a kernel makes them is worth its words.
+    """
+    return kind_named(device.kind).means(device, tensor_maps=tensor_maps and wording > 5, cluster_words=wording > 13)
 
 
 def fill_facts(problem: Problem) -> str:
@@ -193,7 +203,7 @@ def fill_facts(problem: Problem) -> str:
     )
 
 
-def _argument(argument: Argument, what: str) -> str:
+def _argument(argument: Argument, what: str, wording: int) -> str:
     """An argument in words.
 
     Args:
@@ -212,7 +222,8 @@ def _argument(argument: Argument, what: str) -> str:
         return f"argument {argument.name}: __local memory of {argument.local} elements of {argument.dtype}: keep it"
     if argument.shape is None:
         return f"argument {argument.name}: {argument.dtype} = {argument.value}"
-    role = "output" if argument.output else "input"
+    is_read = argument.output and not poisoned(argument) and wording > TOLD_ALIKE_UP_TO
+    role = "input and output, set anew before each launch" if is_read else "output" if argument.output else "input"
     shape = ", ".join(str(extent) for extent in argument.shape)
     if argument.constant:
         return f"__constant__ {argument.name}: {argument.dtype} array of shape ({shape}), filled anew: keep it"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from tui_tuner.evaluate.measure import fastest_first
 from tui_tuner.evaluate.results import Evaluation, Timing
-from tui_tuner.format import configuration_words, factor_in_prompts
+from tui_tuner.format import configuration_words, factor_in_prompts, time_words
 from tui_tuner.memory import Recollection
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.prompts import evaluation_facts
@@ -49,6 +50,7 @@ def _finalists(best: Evaluation, time: Timing, evaluations: Sequence[Evaluation]
 UNANSWERED = "there was no usable answer"
 """What a prompt says of a step for which the model gave nothing: why is not the kernel's business."""
 _SHOWN = 24
+_MOST_OTHERS = 3
 _REASON = 600  # characters of a reason: enough for a compiler's first errors
 
 
@@ -105,32 +107,59 @@ def fate_of(step: Step) -> str:
 
 
 def history_facts(
-    outcomes: Sequence[Outcome], *, to_build_on: bool = False, code_beside: Candidate | None = None
+    outcomes: Sequence[Outcome],
+    *,
+    to_build_on: bool = False,
+    code_beside: Candidate | None = None,
+    known: Callable[[Candidate], Sequence[Evaluation]] | None = None,
 ) -> str:
     """The steps with state, factor, reason and the time of their best configuration; empty if there are none.
 
     Args:
         to_build_on: whether to say which kernels a new step may start from.
         code_beside: the kernel that the prompt shows, where the last kernels are told with their code.
+        known: what was measured of a kernel, where more is told of the last ones that were not faster.
     """
     if not outcomes:
         return ""
     code = {} if code_beside is None else _code(outcomes, code_beside)
-    lines = [line for outcome in outcomes[-_SHOWN:] for line in _lines(outcome, to_build_on, code)]
+    shown = outcomes[-_SHOWN:]
+    before = len(shown) - len(CODE_LINES)
+    lines = [
+        line
+        for number, outcome in enumerate(shown)
+        for line in _lines(outcome, to_build_on, code, known if number >= before else None)
+    ]
     return "\n".join(["", "<history>", *lines, "</history>"])
 
 
-def _lines(outcome: Outcome, to_build_on: bool, code: Mapping[int, Sequence[str]]) -> Iterator[str]:
+def _lines(
+    outcome: Outcome,
+    to_build_on: bool,
+    code: Mapping[int, Sequence[str]],
+    known: Callable[[Candidate], Sequence[Evaluation]] | None,
+) -> Iterator[str]:
     step = outcome.step
     yield f'<step id="{step.id}" title="{step.title}">'
     reason = (step.reason if outcome.told is None else outcome.told)[:_REASON]
     yield f"{fate_of(step)}{': ' + reason if reason else ''}"
     if outcome.best is not None:
         yield f"its best: {configuration_words(outcome.best.configuration)}: {evaluation_facts(outcome.best)}"
+    is_slow = outcome.is_right and step.state in (StepState.REJECTED, StepState.NEUTRAL)
+    if known is not None and is_slow and outcome.candidate is not None:
+        yield from _others(outcome.best, known(outcome.candidate))
     if to_build_on and outcome.is_right and step.state in (StepState.REJECTED, StepState.NEUTRAL):
         yield f"its kernel is right and can be built on (builds_on {step.id})"
     yield from code.get(step.id, ())
     yield "</step>"
+
+
+def _others(best: Evaluation | None, known: Sequence[Evaluation]) -> Iterator[str]:
+    """Other configurations of a kernel with their times, in a line."""
+    timed = ((e.configuration, e.timing.median) for e in fastest_first(known) if e.timing is not None and e != best)
+    others = [f"{configuration_words(one)}: {time_words(ms)}" for one, ms in islice(timed, _MOST_OTHERS)]
+    if others:
+        yield f"others of it: {'; '.join(others)}"
 
 
 def _code(outcomes: Sequence[Outcome], beside: Candidate) -> dict[int, list[str]]:

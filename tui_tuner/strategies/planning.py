@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pydantic import BaseModel, ConfigDict
 
 from tui_tuner.problem.candidate import Candidate
-from tui_tuner.prompts import TOLD_LESS_UP_TO, TOLD_VAGUELY_UP_TO, means_facts, question, render
+from tui_tuner.prompts import TOLD_ALIKE_UP_TO, TOLD_LESS_UP_TO, TOLD_VAGUELY_UP_TO, means_facts, question, render
 from tui_tuner.strategies.base import Effects
 from tui_tuner.strategies.history import Outcome, facts_from_memory, history_facts
-from tui_tuner.strategies.rewriting import situation
+from tui_tuner.strategies.rewriting import known_evaluations, situation
 from tui_tuner.strategies.step_lists import BY_BOTTLENECK_UP_TO, ToldTechniques
 from tui_tuner.strategies.steps import Step
 
@@ -74,7 +74,7 @@ async def ask_for_plan(
     """
     purpose = "plan" if first else "replan"
     best = session.incumbent.candidate
-    history = history_facts(outcomes, to_build_on=True)
+    history = history_facts(outcomes, to_build_on=True, known=known_evaluations(session))
     if first:
         history += await facts_from_memory(session)
     more = [render("named_technique")] if told.ids and session.wording > BY_BOTTLENECK_UP_TO else []
@@ -90,13 +90,23 @@ async def ask_for_plan(
         evaluations=session.budget.evaluations_left,
         fields="\n".join([of_step, *more]),
     )
-    means = means_facts(session.bench.device, session.wording) if session.wording > TOLD_LESS_UP_TO else ""
-    if means:
+    if session.wording > TOLD_LESS_UP_TO and (means := _means(session)):
         prompt = f"{prompt}\n{render('plan_means', means=means)}"
     if remarks:
         prompt = f"{prompt}\n\n{render('plan_rejected', remarks=_LINES.join(remarks))}"
     right = {outcome.step.id for outcome in outcomes if outcome.is_right}
     return await session.ask(purpose, question(prompt), PlanReply, lambda plan: _faults(plan, right, purpose))
+
+
+def _means(session: Effects) -> str:
+    """What the code of a step may use; how tensor maps are made is told the step that wants them."""
+    device, wording = session.bench.device, session.wording
+    whole = means_facts(device, wording)
+    means = whole if wording <= TOLD_ALIKE_UP_TO else means_facts(device, wording, tensor_maps=False)
+    return means if means == whole else f"{means} {_MAPS_BY_NAME}"
+
+
+_MAPS_BY_NAME = "But a kernel can make tensor maps itself: a step whose title or description names TMA is told how."
 
 
 def _faults(plan: PlanReply, right: set[int], purpose: str) -> list[str]:

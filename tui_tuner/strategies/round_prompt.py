@@ -239,7 +239,7 @@ def _kernel(known: SearchKnowledge, *, shown: bool) -> str:
 def _launch(known: SearchKnowledge) -> str:
     problem = known.session.problem
     launched = known.candidate.launch.model_dump(exclude_none=True, exclude_defaults=True)
-    lines = [*argument_facts(problem), *(f"{key}: {value}" for key, value in launched.items())]
+    lines = [*argument_facts(problem, known.session.wording), *(f"{key}: {value}" for key, value in launched.items())]
     frozen = [f"{name}={values[0]}" for name, values in known.space.tunables.items() if len(values) == 1]
     lines += [f"fixed: {', '.join(frozen)}"] if frozen else []
     return "\n".join(lines) or "not known"

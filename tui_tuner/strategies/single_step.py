@@ -245,7 +245,7 @@ class OnePromptStrategy(AdvisedStrategy):
             "one_prompt",
             situation=facts,
             techniques=(await techniques(session, session.baseline, self.techniques)).text,
-            answer=rewrite_answer(session, evaluations),
+            answer=rewrite_answer(session, evaluations, session.baseline.source),
         )
         start = StartingPoint(session.baseline, session.incumbent.evaluation.configuration)
         job = RewriteJob("one_prompt", prompt, start, evaluations, puts_back_slow=True, candidates=self.candidates)

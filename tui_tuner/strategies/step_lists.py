@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import islice
 from pathlib import Path
 from string import Template
 from typing import Annotated, TypeVar
@@ -22,13 +23,15 @@ from tui_tuner.problem.load import validated_as
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.toml_file import read_text, read_toml
 from tui_tuner.problem.tuning_step import Bottleneck, Sign, TuningStep
-from tui_tuner.prompts import TOLD_VAGUELY_UP_TO, render
+from tui_tuner.prompts import TOLD_ALIKE_UP_TO, TOLD_VAGUELY_UP_TO, render
 from tui_tuner.strategies.base import Effects
 from tui_tuner.strategies.rewriting import held_back, is_told_all, profiled
 from tui_tuner.strategies.steps import Step
 
 MOST_TECHNIQUES = 3
 """Techniques that a prompt tells of."""
+_MOST_NAMED = 2
+"""And that of a step, where its title names several."""
 BY_BOTTLENECK_UP_TO = 12
 """Sessions that began with a wording up to this are told default steps alone, and none in the prompt for a step."""
 
@@ -215,10 +218,8 @@ def with_named_technique(
         meant = {*told, *(each.id for each in (known if step.by_user else own))}
         named = [each for each in known if each.id in meant and _is_named(each, step.title)]
     fit = (each for each in named if unfit(each, session.problem, session.bench.device) is None)
-    technique = next(fit, None)
-    if technique is None:
-        return step.detail
-    return f"{step.detail}\n\n{_text(session, technique, candidate)}"
+    most = 1 if session.wording <= TOLD_ALIKE_UP_TO else _MOST_NAMED
+    return "\n\n".join([step.detail, *(_text(session, each, candidate) for each in islice(fit, most))])
 
 
 def _is_named(step: TuningStep, title: str) -> bool:

@@ -80,6 +80,16 @@ class MachineCode(ResultModel):
         return bool(_loads(self.mix)) or _ASYNC in self.mix
 
     @property
+    def copies(self) -> bool:
+        """Whether it has asynchronous copies, whose accesses the counters of loads leave out."""
+        return _ASYNC in self.mix
+
+    @property
+    def has_tensor_cores(self) -> bool:
+        """Whether any of its instructions is one of tensor cores."""
+        return _TENSOR in self.mix
+
+    @property
     def inner_loads(self) -> int:
         """Loads from global memory in the innermost loop; in the whole kernel where there is none."""
         return sum(_loads(self.loop or self.mix).values())
@@ -258,13 +268,18 @@ class Diagnosis:
     facts: tuple[str, ...]
 
 
-def profile_facts(profile: Profile, declared: float) -> Iterator[str]:
+def profile_facts(profile: Profile, declared: float, *, is_old: bool = False) -> Iterator[str]:
     """A profile in words, a line each.
 
     Args:
         declared: bytes that a launch must move, as the problem says; 0 where it does not.
+        is_old: whether counters are told that mean nothing for such code, as prompts up to wording 16 did.
     """
     if profile.counters is not None:
-        yield from counter_facts(profile.counters, declared or None)
+        code = None if is_old else profile.code
+        told = (
+            profile.counters if code is None else profile.counters.of(tensor=code.has_tensor_cores, copies=code.copies)
+        )
+        yield from counter_facts(told, declared or None)
     if profile.code is not None:
         yield from machine_code_facts(profile.code)

@@ -33,6 +33,12 @@ _IDLE = 0.2
 _BEYOND = 1.05
 """Share of what units can do from which on it is other units that do it; less is how far measured peaks are off."""
 _LOW_OCCUPANCY = 0.25
+_SCATTERED = 0.3
+"""Share of the sectors of accesses to global memory that is data, up to which they are what holds a launch back."""
+_NEWEST = 2**31
+_HELD_BEYOND_UP_TO, _BY_BUSY_UNITS_UP_TO = 14, 16
+"""Wordings of prompts up to which a ceiling held also what is beyond it; and up to which accesses that do not coalesce,
+and what code of tensor cores makes of its warps and of counters, were not told apart."""
 _SPILLED = 32
 """Bytes of registers that a thread keeps in memory, from which on they may cost something."""
 
@@ -57,13 +63,13 @@ def diagnosis(
     evaluation: Evaluation,
     profile: Profile = NO_PROFILE,
     *,
-    is_old: bool = False,
+    wording: int = _NEWEST,
 ) -> Diagnosis | None:
     """What holds a measured launch back.
 
     Args:
         profile: of the launch.
-        is_old: whether it is told as prompts up to wording 14 did, to which a ceiling held also what is beyond it.
+        wording: of the prompts that tell it.
 
     Returns:
         None where nothing was measured, or the device has no ceilings.
@@ -76,9 +82,10 @@ def diagnosis(
     held, filled = _filling(device, launch, evaluation)
     limits = roofline(problem, device)
     time = evaluation.timing.median
-    measured = _Measured(device, limits, evaluation, launch, held, filled, time, profile.counters, is_old)
+    measured = _Measured(device, limits, evaluation, launch, held, filled, time, profile, wording)
     name, cause = next(measured.causes())
-    return Diagnosis(name, cause, (*_facts(measured, problem), *profile_facts(profile, _declared_bytes(problem))))
+    of_profile = profile_facts(profile, _declared_bytes(problem), is_old=wording <= _BY_BUSY_UNITS_UP_TO)
+    return Diagnosis(name, cause, (*_facts(measured, problem), *of_profile))
 
 
 def _launch(problem: Problem, candidate: Candidate, evaluation: Evaluation) -> Geometry | None:
@@ -101,8 +108,18 @@ class _Measured:
     held: Occupancy | None
     filled: Waves | None
     time: float
-    counters: Counters | None
-    is_old: bool
+    profile: Profile
+    wording: int
+
+    @property
+    def counters(self) -> Counters | None:
+        return self.profile.counters
+
+    @property
+    def is_fed_by_copies(self) -> bool:
+        """Whether tensor cores are given work by few warps, while others copy for them: more warps help none."""
+        code = self.profile.code
+        return code is not None and code.has_tensor_cores and code.copies and self.wording > _BY_BUSY_UNITS_UP_TO
 
     @property
     def blocks(self) -> int:
@@ -113,13 +130,14 @@ class _Measured:
         if self.limits is not None:
             yield from self._of_a_ceiling(self.limits)
         if self.counters is not None:
+            yield from self._of_sectors(self.counters)
             yield from self._of_a_unit(self.counters)
         if self.time <= _LAUNCH_MS:
             yield "launch", f"A launch of {1000 * self.time:.1f} us is mostly the cost of launching."
         yield from self._of_the_grid()
         if (spilled := self.evaluation.resources.spill_bytes or 0) >= _SPILLED:
             yield "spills", f"Registers run out: a thread keeps {spilled} bytes of them in memory."
-        if self.held is not None and self.held.fraction <= _LOW_OCCUPANCY:
+        if self.held is not None and self.held.fraction <= _LOW_OCCUPANCY and not self.is_fed_by_copies:
             yield (
                 "occupancy",
                 f"It waits, with few warps to hide that: {self.held.warps} of {self.held.max_warps} on a "
@@ -139,12 +157,24 @@ class _Measured:
         elif self.filled is not None and self.filled.count <= _FEW_ROUNDS:
             idle = 1 - self.filled.blocks / (self.filled.resident * self.filled.count)
             if idle >= _IDLE:
-                rounds = f"{self.filled.count} rounds" if self.is_old else counted(self.filled.count, "round")
+                is_old = self.wording <= _HELD_BEYOND_UP_TO
+                rounds = f"{self.filled.count} rounds" if is_old else counted(self.filled.count, "round")
                 yield (
                     "tail",
                     f"{self.filled.blocks} blocks run in {rounds} of {self.filled.resident}: over all of them "
                     f"{idle:.0%} of the device has no block. Other sizes of blocks, or blocks that share "
                     "out the work among themselves, fill it.",
+                )
+
+    def _of_sectors(self, counters: Counters) -> Iterator[tuple[Bottleneck, str]]:
+        code = self.profile.code
+        copies = code is not None and code.copies
+        for share, how in ((None if copies else counters.loaded, "loaded from"), (counters.stored, "stored to")):
+            if share is not None and 0 < share <= _SCATTERED and self.wording > _BY_BUSY_UNITS_UP_TO:
+                yield (
+                    "l2",
+                    f"Accesses that do not coalesce: of the sectors {how} global memory only {share:.0%} is data that "
+                    "is asked for. Neighbouring threads of a warp should take neighbouring elements.",
                 )
 
     def _of_a_unit(self, counters: Counters) -> Iterator[tuple[Bottleneck, str]]:
@@ -175,7 +205,7 @@ class _Measured:
 
     def _is_beyond(self, compute: float) -> bool:
         """Whether it is faster than the units allow which the declared operations are for: others do them, or fewer."""
-        return compute > _BEYOND and not self.is_old
+        return compute > _BEYOND and self.wording > _HELD_BEYOND_UP_TO
 
     def _waiting(self, limits: Roofline) -> str:
         share = limits.share(self.time)

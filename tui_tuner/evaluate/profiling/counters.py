@@ -27,6 +27,8 @@ _WARP = 32
 _TOLD = 0.02
 """A unit that is busy less, and a wait that is a smaller share, is not told."""
 _MOST_STALLS = 3
+_READ_BY_NOBODY = 1.0
+"""Percent of the width of shared memory up to which threads themselves read next to nothing."""
 _WELL_USED = 90.0
 """Accesses of which so many percent are data have nothing to gain."""
 
@@ -72,6 +74,15 @@ ISSUE = Unit(
     (f"sm__issue_active.{_ELAPSED}",),
     "Fewer instructions help: wider loads, unrolling, cheaper addresses, fused or packed operations.",
 )
+_TENSOR_CORES = Unit(
+    "the tensor cores",
+    "compute",
+    (
+        f"sm__pipe_tensor_cycles_active.{_ELAPSED}",
+        f"sm__pipe_tensor_type_hmma_hgmma_qgmma_imma_igmma_bmma_bgmma_cycles_active.{_ELAPSED}",
+    ),
+    "Fewer operations, or a narrower type.",
+)
 PIPES = (
     Unit(
         "the floating-point pipe",
@@ -97,15 +108,7 @@ PIPES = (
         (f"sm__inst_executed_pipe_xu.{_ELAPSED}",),
         "Fewer conversions, exponentials, roots and divisions.",
     ),
-    Unit(
-        "the tensor cores",
-        "compute",
-        (
-            f"sm__pipe_tensor_cycles_active.{_ELAPSED}",
-            f"sm__pipe_tensor_type_hmma_hgmma_qgmma_imma_igmma_bmma_bgmma_cycles_active.{_ELAPSED}",
-        ),
-        "Fewer operations, or a narrower type.",
-    ),
+    _TENSOR_CORES,
 )
 UNITS = (MEMORY, L2, L1, ISSUE, *PIPES)
 
@@ -168,6 +171,17 @@ class Counters(ResultModel):
         """Units with the share of their peak, the busiest first."""
         shares = [(unit, self._share(unit)) for unit in UNITS]
         return sorted(((u, s) for u, s in shares if s is not None), key=lambda pair: -pair[1])
+
+    def of(self, *, tensor: bool, copies: bool) -> Counters:
+        """Without what means nothing for code that has no instructions of tensor cores, or has asynchronous copies.
+
+        Other instructions run on the pipe of tensor cores, too. What copies ask for of sectors is not counted, nor what
+        tensor cores read of shared memory by themselves.
+        """
+        lost = {*(() if tensor else _TENSOR_CORES.metrics), *((_LOADED,) if copies else ())}
+        if tensor and self.values.get(_SHARED, 0.0) < _READ_BY_NOBODY:
+            lost.add(_SHARED)
+        return Counters(values={name: value for name, value in self.values.items() if name not in lost})
 
     def waits(self) -> list[tuple[Stall, float]]:
         """Why warps wait, with the share of all their waiting, most at the start."""

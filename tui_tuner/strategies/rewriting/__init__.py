@@ -5,17 +5,20 @@ Here: what a step is carried out with, the kernel that it starts from and the pr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tui_tuner.evaluate.measure import fastest_first
 from tui_tuner.evaluate.profiling import NO_PROFILE, Diagnosis, Profile
 from tui_tuner.evaluate.profiling.bottleneck import diagnosis
+from tui_tuner.evaluate.profiling.roofline import roofline
 from tui_tuner.evaluate.profiling.uncounted import uncounted
 from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Value
 from tui_tuner.prompts import (
+    TOLD_ALIKE_UP_TO,
     TOLD_LESS_UP_TO,
     TOLD_VAGUELY_UP_TO,
     build_facts,
@@ -92,14 +95,16 @@ class StepBrief:
 async def step_prompt(session: Effects, step: Step, brief: StepBrief) -> str:
     """What asks for the kernel of a step."""
     base = brief.start.candidate
-    history = history_facts(brief.outcomes, code_beside=base if is_told_all(session) else None)
+    beside = base if is_told_all(session) else None
+    history = history_facts(brief.outcomes, code_beside=beside, known=known_evaluations(session))
+    description = step.detail if brief.description is None else brief.description
     return render(
         "apply_step",
         title=step.title,
-        description=step.detail if brief.description is None else brief.description,
+        description=description,
         parameters="\n\n".join(filter(None, [_introduced(brief.parameters), _to_come(session, step)])),
         situation=await situation(session, base, history),
-        answer=rewrite_answer(session, brief.evaluations),
+        answer=rewrite_answer(session, brief.evaluations, f"{step.title}\n{description}\n{base.source}"),
     )
 
 
@@ -128,8 +133,7 @@ async def profiled(session: Effects, candidate: Candidate) -> tuple[Evaluation |
 
 def held_back(session: Effects, candidate: Candidate, evaluation: Evaluation, profile: Profile) -> Diagnosis | None:
     """What holds a configuration of a candidate back, as the prompts of the session tell it; None if not known."""
-    is_old = session.wording <= TOLD_LESS_UP_TO
-    return diagnosis(session.problem, session.bench.device, candidate, evaluation, profile, is_old=is_old)
+    return diagnosis(session.problem, session.bench.device, candidate, evaluation, profile, wording=session.wording)
 
 
 async def situation(session: Effects, candidate: Candidate, history: str = "") -> str:
@@ -160,7 +164,7 @@ def known_situation(session: Effects, candidate: Candidate, history: str, profil
         language=problem.language,
         kernel=candidate.kernel,
         source=candidate.source.strip(),
-        launch="\n".join(filter(None, [launch_facts(problem, narrowed(session, candidate)), build])),
+        launch="\n".join(filter(None, [launch_facts(problem, narrowed(session, candidate), session.wording), build])),
         sizes=size_facts(problem),
         inputs=f"\n<inputs>\n{check_facts(problem, session.wording)}\n</inputs>\n" if is_told_all(session) else "",
         measurements="\n".join(filter(None, [measured, traffic, *more])),
@@ -168,11 +172,36 @@ def known_situation(session: Effects, candidate: Candidate, history: str, profil
     )
 
 
-def rewrite_answer(session: Effects, evaluations: int) -> str:
+def rewrite_answer(session: Effects, evaluations: int, said: str) -> str:
     """What a prompt for a rewritten kernel wants to be answered.
 
     Args:
         evaluations: how many configurations of it can be measured.
+        said: what is asked for, and the kernel.
     """
-    means = means_facts(session.bench.device, session.wording) if is_told_all(session) else ""
-    return render("rewrite_answer", evaluations=max(1, evaluations), means=f" {means}" if means else "")
+    tells_maps = _wants_tensor_maps(session, said)
+    means = means_facts(session.bench.device, session.wording, tensor_maps=tells_maps) if is_told_all(session) else ""
+    grid = _GRID_OF_BEFORE if session.wording <= TOLD_ALIKE_UP_TO else _GRID
+    return render("rewrite_answer", evaluations=max(1, evaluations), means=f" {means}" if means else "", grid=grid)
+
+
+_GRID_OF_BEFORE = (
+    "blocks along x, y, z as expressions, where divisors of the problem size cannot express them; else an empty list."
+)
+_GRID = (
+    'blocks along x, y, z as expressions over tunables and sizes, as in ["min(ceil_div(n, 4 * block_size_x), 264)"], '
+    "where divisors of the problem size cannot express them: it stands in their place; else an empty list."
+)
+_NEEDS_MAPS = re.compile(r"\b(?:TMA|tensor[ -]?maps?|wgmma|tcgen05|multicast|cp\.async\.bulk\.tensor)\b", re.IGNORECASE)
+
+
+def _wants_tensor_maps(session: Effects, said: str) -> bool:
+    """Whether how a kernel makes tensor maps is told: where operations hold it back, or something asks for them."""
+    limits = roofline(session.problem, session.bench.device)
+    is_of_memory = limits is not None and limits.limiter == "memory"
+    return session.wording <= TOLD_ALIKE_UP_TO or not is_of_memory or _NEEDS_MAPS.search(said) is not None
+
+
+def known_evaluations(session: Effects) -> Callable[[Candidate], Sequence[Evaluation]] | None:
+    """What was measured of a kernel, where the history of prompts tells more of it than its best."""
+    return session.bench.evaluations_of if session.wording > TOLD_ALIKE_UP_TO else None
