@@ -121,3 +121,43 @@ def test_an_array_of_a_row_for_each_element_of_a_row_is_no_larger_than_memory(tm
     )
     assert problem.sizes == {"cols": 1024}
     assert {one.name: one.shape for one in problem.arguments if one.shape}["x"] == ["cols", "cols"]
+
+
+LABELLED = """
+__global__ void k(const float *scores, const int *labels, const float *weights, float *loss, int rows, int kinds)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= rows) return;
+    int label = (int)labels[i];
+    float all = 0.0f;
+    BODY
+    loss[i] = weights[label] * all;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for (int c = 0; c < kinds; c++) all += scores[i * kinds + c]; all -= scores[i * kinds + label];",
+        "const float *row = scores + i * kinds; for (int c = 0; c < kinds; c++) all += row[c]; all -= row[label];",
+        "const float *s = &scores[(size_t)i * kinds]; for (int c = 0; c < kinds; c++) all += s[c]; all -= s[label];",
+    ],
+)
+def test_a_label_is_a_place_in_a_row_that_is_gone_through(tmp_path, body):
+    problem, _ = drafted(tmp_path, LABELLED.replace("BODY", body))
+    arguments = {one.name: one for one in problem.arguments}
+    assert [arguments[one].shape for one in ("scores", "weights")] == [["kinds * rows"], ["kinds"]]
+    assert (arguments["labels"].fill, arguments["labels"].high) == ("integers", "kinds")
+
+
+def test_labels_of_a_byte_are_no_more_than_it_holds(tmp_path):
+    body = "for (int c = 0; c < kinds; c++) all += scores[i * kinds + c]; all -= scores[i * kinds + label];"
+    source = LABELLED.replace("const int *labels", "const unsigned char *labels").replace("BODY", body)
+    assert drafted(tmp_path, source)[0].arguments[1].high == "min(kinds, 256)"
+
+
+def test_a_pointer_that_goes_on_stands_for_no_row(tmp_path):
+    body = "const float *row = scores + i * kinds; for (int c = 0; c < kinds; c++) all += *row++; all -= row[label];"
+    problem, _ = drafted(tmp_path, LABELLED.replace("BODY", body))
+    assert problem.arguments[0].shape != ["kinds * rows"]

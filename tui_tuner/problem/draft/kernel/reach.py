@@ -13,6 +13,7 @@ from tui_tuner.problem.draft.arithmetic.worked_out import evaluated
 from tui_tuner.problem.draft.drafted_launch import DraftedLaunch
 from tui_tuner.problem.draft.kernel.casts import without_number_casts
 from tui_tuner.problem.draft.kernel.guesses import AXES, BEFORE_ELEMENT, as_factor, size_names, where_used
+from tui_tuner.problem.draft.kernel.row_pointers import without_row_pointers
 from tui_tuner.problem.draft.kernel.shared_arrays import shared_arrays
 from tui_tuner.problem.draft.kernel.sums import (
     Sum,
@@ -69,10 +70,10 @@ def elements_reached(signature: KernelSignature, array: str, sizes: Collection[s
         sizes: names that stand for sizes.
         blocks: of the grid along each axis, as expressions over the sizes; empty where the axis is not known.
     """
-    body = re.sub(rf"\b{re.escape(array)}\s*\?", " ", where_used(array, signature.body))
+    body = re.sub(rf"\b{re.escape(array)}\s*\?", " ", where_used(array, without_row_pointers(signature.body)))
     for one in signature.parameters:
         if one.is_array and one.name not in ("", array) and "int" in (one.dtype or ""):
-            body = _place_in_row(one.name, body).sub(_with_end_of_row, body)
+            body = _with_ends_of_rows(one.name, body)
     reading = _Reading(_with_numbers_of_names(without_number_casts(body)), frozenset(sizes), blocks)
     try:
         found = [of_whole_rows(plus(reading.most(index), 1)) for index in reading.indices(array)]
@@ -112,19 +113,32 @@ def places_said(
             parts = _parts(elements, [scalar(one) for one in factors])
             if parts is not None:
                 return parts
-    rows = {scalar(one["row"]) for one in _place_in_row(name, signature.body).finditer(signature.body)}
+    body = without_row_pointers(signature.body)
+    rows = {scalar(one["row"] or one["gone"]) for one in _place_in_row(name, body).finditer(body)}
     return next(iter(rows)) if len(rows) == 1 else None
 
 
 def _place_in_row(name: str, body: str) -> re.Pattern[str]:
-    """The pattern of an element that says a place in a row of a batch, as in `x[b * m * n + i * n + columns[j]]`."""
-    rows = r"(?P<rows>\*\s*(?P<row>[A-Za-z_]\w*)\s*\+[^][;=]*\*\s*(?P=row)\s*\+[\s(]*)"
-    return re.compile(rf"{rows}(?:{'|'.join(_ways_to_say(name, body))})(?=[\s)]*\])")
+    """The pattern of an element that says a place in a row of a batch, as in `x[b * m * n + i * n + columns[j]]`.
+
+    Also in a row that is gone through besides, as in `x[i * n + label]` beside `x[i * n + j]`.
+    """
+    said = rf"\s*\+[\s(]*(?:{'|'.join(_ways_to_say(name, body))})"
+    alone = re.findall(rf"\b(\w+)\s*\[[^][;=]*\*\s*([A-Za-z_]\w*){said}[\s)]*\]", body)
+    besides = (rf"\b{array}\s*\[[^][;=]*\*\s*{row}\b(?!{said})\s*\+" for array, row in alone)
+    gone = "|".join({row for (_, row), other in zip(alone, besides, strict=True) if re.search(other, body)}) or "(?!)"
+    row = rf"\*\s*(?:(?P<row>[A-Za-z_]\w*)\s*\+[^][;=]*\*\s*(?P=row)|(?P<gone>{gone}))"
+    return re.compile(rf"(?P<before>{row}){said}(?=[\s)]*\])")
 
 
-def _with_end_of_row(said: re.Match[str]) -> str:
-    """The last place of a row for one that an element says."""
-    return f"{said['rows']}({said['row']} - 1)"
+def _with_ends_of_rows(name: str, body: str) -> str:
+    """The text with the last place of a row for one that an element says, also where it alone is an index."""
+    place = _place_in_row(name, body)
+    rows = {one["row"] or one["gone"] for one in place.finditer(body)}
+    body = place.sub(lambda said: f"{said['before']} + ({said['row'] or said['gone']} - 1)", body)
+    if len(rows) != 1:
+        return body
+    return re.sub(rf"\[[\s(]*(?:{'|'.join(_ways_to_say(name, body))})[\s)]*\]", f"[{rows.pop()} - 1]", body)
 
 
 def _ways_to_say(name: str, body: str) -> list[str]:

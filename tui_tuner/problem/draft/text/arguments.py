@@ -35,6 +35,7 @@ from tui_tuner.problem.dtypes import dtype_named, is_floating
 from tui_tuner.problem.signature import KernelParameter
 
 _FILLS = {"0": "zeros", "1": "ones"}
+_MOST_OF = {"int8": 2**7, "uint8": 2**8, "int16": 2**15, "uint16": 2**16}
 _OF_USUAL = "  # as the host makes it of usual sizes: check"
 _SOUGHT = "  # a guess, for the kernel looks for it among so many: check"
 _EITHER_SIGN = "  # a guess, for outputs held one value where none was negative: check"
@@ -269,7 +270,13 @@ def _bound(parameter: KernelParameter, draft: Draft) -> str | None:
         return [] if array.width > 1 or array.name in draft.amendments.shapes else extents_said(array, draft)[0]
 
     places = places_said(parameter.name, draft.signature, extents, partial(passed, draft))
-    return None if places is None else f"{json.dumps(places)}  # a guess, for it says where the kernel reads"
+    return places and f"{json.dumps(_held_by(places, parameter.dtype))}  # a guess, for it says where the kernel reads"
+
+
+def _held_by(bound: str, dtype: str | None) -> str:
+    """A bound of whole numbers, but no more than those of a byte or two are below."""
+    most = _MOST_OF.get(dtype or "")
+    return bound if most is None or (bound.isdecimal() and int(bound) <= most) else f"min({bound}, {most})"
 
 
 def _valued(key: str, name: str, dtype: str | None, draft: Draft) -> tuple[str, str]:
