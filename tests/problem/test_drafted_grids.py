@@ -235,3 +235,15 @@ def test_a_kernel_that_goes_on_by_a_number_of_its_own_has_the_block_that_is_as_l
     problem, text = drafted(tmp_path, kernel + HOST.format("k<<<rows, 128>>>(x, y, rows, cols);"))
     assert bool(problem.tunables) is is_tuned
     assert ("The kernel's own text fixes the block" in text) is not is_tuned
+
+
+def test_threads_whose_number_nobody_can_tell_are_as_many_as_elements_are_counted_for_a_block(tmp_path):
+    source = (
+        "__global__ void k(float *x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] *= 2; }\n"
+        "void run(float *x, int n) { int threads = 0, blocks = 0;"
+        " if (n % 512 == 0) { threads = 512; blocks = n / 512; } else { threads = n % 512; blocks = n / 512; }"
+        " k<<<blocks, threads>>>(x, n); }\n"
+    )
+    problem, _ = drafted(tmp_path, source)
+    assert (problem.launch.problem_size, problem.launch.grid_div_x) == (["n"], None)
+    assert problem.defaults == {"block_size_x": 512}

@@ -21,6 +21,7 @@ from tui_tuner.problem.draft.arithmetic.worked_out import (
     without_factor,
     without_number,
 )
+from tui_tuner.problem.draft.drafted_launch import MOST_THREADS
 from tui_tuner.problem.draft.host.dimensions import axes
 from tui_tuner.problem.draft.host.launches import HostLaunch
 from tui_tuner.problem.draft.host.statements import halfway
@@ -64,6 +65,7 @@ class LaunchReading(LaunchNames):
         self._part_sizes()
         self.bounds = {name: self.roots[name] for name in self._counted_to()}
         self._suppose_block()
+        self._suppose_elements()
 
     def _extents(self) -> Iterator[tuple[str, ast.expr]]:
         """The elements of each array, where the memory that the host takes is so many of them."""
@@ -113,10 +115,9 @@ class LaunchReading(LaunchNames):
     def _in_threads(self, blocks: ast.expr, index: int) -> tuple[ast.expr, ast.expr | None]:
         """A count of blocks, as threads where the kernel numbers them through all blocks and asks for no count."""
         text, threads = self.block[index] if index < len(self.block) else ("", ast.Constant(1))
-        axis, body = AXES[index], self.signature.body
-        extents = [*self.chain(text, self.launch.place)]
-        counts = "gridDim" in body or any(map(is_of_block, map(ast.Name, names(blocks))))
-        if counts or not isinstance(threads, ast.Constant) or not is_numbered_through(axis, extents, body):
+        axis = AXES[index]
+        counts = "gridDim" in self.signature.body or any(map(is_of_block, map(ast.Name, names(blocks))))
+        if counts or not isinstance(threads, ast.Constant) or not self._is_numbered(axis, text):
             return blocks, None
         return folded(ast.BinOp(blocks, ast.Mult(), threads)), ast.Name(f"block_size_{axis}")
 
@@ -243,6 +244,22 @@ class LaunchReading(LaunchNames):
             if node is None and {*self.chain(text, self.launch.place)} & {*self.launch.arguments}:
                 self.block[index] = (text, ast.Constant(usual[index]))
                 self.passed_block |= {text}
+
+    def _suppose_elements(self) -> None:
+        """Let threads whose number is not known, or what remains, be as many as the host counts for a block.
+
+        So they are where each has one: the kernel numbers its threads through all blocks.
+        """
+        for index, (axis, divided) in enumerate(zip(AXES, self.grid, strict=False)):
+            text, node = self.block[index] if index < len(self.block) else ("", ast.Constant(1))
+            by = whole_number(divided[1]) if divided and divided[1] else None
+            is_unknown = node is None or (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod))
+            if is_unknown and divided and by and by <= MOST_THREADS and self._is_numbered(axis, text):
+                self.block[index] = (text, ast.Constant(by))
+                self.grid[index] = (divided[0], ast.Name(f"block_size_{axis}"))
+
+    def _is_numbered(self, axis: str, extent: str) -> bool:
+        return is_numbered_through(axis, [*self._chain(extent)], self.signature.body)
 
 
 def _made_of_others(made: Mapping[str, ast.expr], nodes: Iterable[ast.expr]) -> dict[str, ast.expr]:
