@@ -27,6 +27,7 @@ from tui_tuner.problem.draft.host.functions import functions_called
 from tui_tuner.problem.draft.host.launches import HostLaunch, in_cuda, is_chosen, launches
 from tui_tuner.problem.draft.host.objects import Supposed
 from tui_tuner.problem.draft.host.opencl_launches import opencl_launches
+from tui_tuner.problem.draft.host.passed_kernels import with_passed_kernel
 from tui_tuner.problem.draft.host.program import HostProgram
 from tui_tuner.problem.draft.host.types import deduced, open_type, with_bytes_of_arrays
 from tui_tuner.problem.draft.kernel.device_words import reached_headers, words_of_device
@@ -83,7 +84,9 @@ def drafted_launch(
     headers = [code_only(header.read_text("utf-8", "replace")) for header in included]
     code = with_bytes_of_arrays(code_only(source) + "\n" + code_only(host))
     called = functions_called(code, headers)
-    program = HostProgram(f"{code}\n{called}", headers, f"{source}\n{host}\n{called}")
+    plain = f"{code}\n{called}"
+    launching = with_passed_kernel(plain, signature.name)
+    program = HostProgram(launching, headers, f"{source}\n{host}\n{called}" if launching == plain else "")
     of_opencl = language == "opencl"
     options = build_macros(program, source) if of_opencl else included_with or {}
     hosted = HostedKernel(signature, program, words_of_device(source, file, signature), options)
