@@ -336,3 +336,19 @@ def test_blocks_whose_threads_go_through_all_elements_are_fewer_than_these(tmp_p
     assert (problem.launch.problem_size, problem.launch.grid_div_x) == (["blocks"], ["1"])
     assert problem.sizes == {"n": 2**20, "blocks": 1024}
     assert "blocks = 1024  # a guess: check" in text
+
+
+FIXED = (
+    f"__global__ void k(const float *x, float *y, int n) {{ {ONE} DO y[i] = x[i]; }}\n"
+    "void run(const float *from, float *to, int n) { float *x, *y; cudaMalloc(&x, n * sizeof(float));"
+    " cudaMalloc(&y, n * sizeof(float)); k<<<256, 256>>>(x, y, n); }\n"
+)
+ON = "for (; i < n; i += blockDim.x * gridDim.x)"
+
+
+@pytest.mark.parametrize(("do", "timed", "emulated"), [("if (i < n)", 2**16, 2**14), (ON, 2**20, 2**14)])
+def test_threads_of_a_fixed_number_have_no_more_to_do_than_one_each_nor_the_less_for_being_many(
+    tmp_path, do, timed, emulated
+):
+    problem, _ = drafted(tmp_path, FIXED.replace("DO", do))
+    assert (problem.sizes, problem.emulator.sizes) == ({"n": timed}, {"n": emulated})

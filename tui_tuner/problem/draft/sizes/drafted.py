@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from tui_tuner.problem.draft.amendments import Amendments, Tested
 from tui_tuner.problem.draft.drafted_launch import DraftedLaunch
-from tui_tuner.problem.draft.kernel.extents import extents_of, scaled
+from tui_tuner.problem.draft.kernel.extents import elements_along, extents_of, scaled
 from tui_tuner.problem.draft.kernel.guards import is_guarded
 from tui_tuner.problem.draft.kernel.guesses import AXES, SMALL, size_names
 from tui_tuner.problem.draft.kernel.offsets import OF_EACH, arrays_of_offsets, divided_by
@@ -127,9 +127,11 @@ def _emulated(
     halvings: int,
 ) -> dict[str, int]:
     """Sizes that the emulator can do in a while."""
-    emulated = dict(usual)
+    emulated, is_fixed = dict(usual), usual.keys().isdisjoint(counted_in(launch))
     while _is_large(launch, emulated, _EMULATED_THREADS, _EMULATED_ELEMENTS):
         fits = elements_of(launch, emulated) <= _EMULATED_ELEMENTS
+        if fits and is_fixed and max(emulated.values(), default=0) <= _EMULATED_THREADS:
+            break  # there are as many threads with fewer elements
         uncounted = emulated.keys() - counted_in(launch) if fits else set[str]()
         if not (_halved(launch, emulated, uncounted) or _halved(launch, emulated)):
             break
@@ -187,6 +189,7 @@ def _usual(launch: DraftedLaunch, signature: KernelSignature, toys: Collection[s
     timed |= few
     timed |= {rows: timed[one] // OF_EACH for rows, one in _divided(launch, guessed, signature).items()}
     timed |= dict.fromkeys(bounds - extents - few.keys(), _USUAL[2])
+    timed |= {name: min(timed[name], threads) for name, threads in _each_of_fixed(launch, signature) if name in guessed}
     make_room(launch, timed)
     keep_in_grid(launch, timed)
     shared = str(launch.keys.get("shared_memory", ""))
@@ -198,6 +201,18 @@ def _usual(launch: DraftedLaunch, signature: KernelSignature, toys: Collection[s
         while _is_large(launch, timed, math.inf, most) and _halved(launch, timed, kept | launch.stated.keys()):
             pass
     return timed, guessed
+
+
+def _each_of_fixed(launch: DraftedLaunch, signature: KernelSignature) -> Iterator[tuple[str, int]]:
+    """The sizes of which each thread of a fixed number does one at most, as its guard says, with this number."""
+    if "gridDim" in signature.body or not is_guarded(signature):
+        return
+    for text, (by, extent), own in zip(
+        launch.problem_size, _blocks(launch, {}), elements_along(signature), strict=False
+    ):
+        is_gone_through = re.search(rf"\bfor\s*\([^;]*;[^;]*<\s*{re.escape(own)}\b", signature.body)
+        if text.isdecimal() and own in launch.values and not is_gone_through:
+            yield str(launch.values[own]), int(int(text) / by * extent)
 
 
 def _rows_within(launch: DraftedLaunch, guessed: Collection[str], signature: KernelSignature) -> list[str]:
