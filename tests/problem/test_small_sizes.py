@@ -352,3 +352,12 @@ def test_threads_of_a_fixed_number_have_no_more_to_do_than_one_each_nor_the_less
 ):
     problem, _ = drafted(tmp_path, FIXED.replace("DO", do))
     assert (problem.sizes, problem.emulator.sizes) == ({"n": timed}, {"n": emulated})
+
+
+def test_a_block_that_is_made_of_sizes_has_no_more_threads_than_it_may(tmp_path):
+    problem, _ = drafted(
+        tmp_path,
+        "__global__ void k(int *x, int n) { x[threadIdx.y * n + threadIdx.x] += blockDim.x; }\n"
+        "void run(int *from, int n) { int *x; cudaMalloc(&x, n * n * sizeof(int)); k<<<1, dim3(n, n)>>>(x, n); }\n",
+    )
+    assert (problem.launch.block_size, problem.sizes) == (["n", "n"], {"n": 32})

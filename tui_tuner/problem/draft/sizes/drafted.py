@@ -15,7 +15,7 @@ from tui_tuner.problem.draft.kernel.guesses import AXES, SMALL, size_names
 from tui_tuner.problem.draft.kernel.offsets import OF_EACH, arrays_of_offsets, divided_by
 from tui_tuner.problem.draft.kernel.work import loops_of
 from tui_tuner.problem.draft.sizes.counts import counted_in, elements_of, extents_in, sizes_of_toys, threads_of
-from tui_tuner.problem.draft.sizes.feasible import keep_in_grid, make_room, value_of
+from tui_tuner.problem.draft.sizes.feasible import keep_in_block, keep_in_grid, make_room, value_of
 from tui_tuner.problem.draft.sizes.small import BETWEEN_ROWS, exponents_in, few_alone, few_of, is_each_with_all
 from tui_tuner.problem.signature import KernelSignature
 
@@ -192,6 +192,7 @@ def _usual(launch: DraftedLaunch, signature: KernelSignature, toys: Collection[s
     timed |= {name: min(timed[name], threads) for name, threads in _each_of_fixed(launch, signature) if name in guessed}
     make_room(launch, timed)
     keep_in_grid(launch, timed)
+    keep_in_block(launch, timed)
     shared = str(launch.keys.get("shared_memory", ""))
     others = timed.keys() - re.findall(r"\w+", shared)
     while shared and value_of(shared, timed | launch.defaults) > _MOST_SHARED and _halved(launch, timed, others):

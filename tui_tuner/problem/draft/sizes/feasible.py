@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Iterator, Mapping
 
@@ -59,6 +60,17 @@ def keep_in_grid(launch: DraftedLaunch, sizes: dict[str, int]) -> None:
             if not able:
                 break
             sizes[max(able, key=lambda name: (sizes[name], name))] //= 2
+
+
+def keep_in_block(launch: DraftedLaunch, sizes: dict[str, int]) -> None:
+    """Halve the largest of the sizes from outside that a block is made of while it has more threads than it may."""
+    extents = launch.keys.get("block_size", ())
+    able = {name for text in extents for name in _names(text) & sizes.keys() if launch.sizes.get(name) is None}
+    while math.prod(value_of(text, sizes | launch.defaults) for text in extents) > launch.most_threads:
+        largest = max(able, key=lambda name: (sizes[name], name), default=None)
+        if largest is None or sizes[largest] == 1:
+            break
+        sizes[largest] //= 2
 
 
 def _counts(launch: DraftedLaunch) -> Iterator[str]:
