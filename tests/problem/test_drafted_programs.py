@@ -1018,3 +1018,17 @@ def test_threads_of_a_list_that_the_kernel_is_passed_are_those_of_its_block(tmp_
     assert (problem.launch.block_size, arguments["threads"].value) == (["256"], 256)
     assert "value = 256  # a guess: check" in text
     assert not problem.tunables
+
+
+@pytest.mark.parametrize("counted", ["edges++;", "++edges;", "edges += degree(i);"])
+def test_what_a_host_counts_up_from_0_is_a_size_from_outside(tmp_path, counted):
+    source = (
+        f"__global__ void k(float *x, const int *ends, int n) {{ {ONE} if (i < n)"
+        " for (int j = ends[i]; j < ends[i + 1]; j++) x[j] *= 2; }\n"
+        f"void run(std::vector<int> &all, int n) {{ int edges = 0; for (int i : all) {{ {counted} }}"
+        " float *x; int *e; cudaMalloc(&x, edges * sizeof(float)); cudaMalloc(&e, (n + 1) * sizeof(int));"
+        " k<<<(n + 255) / 256, 256>>>(x, e, n); }\n"
+    )
+    problem, _, arguments = drafted_of(tmp_path, source)
+    assert (arguments["x"].shape, arguments["ends"].high) == (["edges"], "edges")
+    assert problem.sizes == {"n": 2**17, "edges": 2**20}

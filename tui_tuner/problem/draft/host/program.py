@@ -251,11 +251,6 @@ class HostProgram:
         except NotArithmetic:
             return True
 
-    def is_read_in(self, name: str) -> bool:
-        """Whether the host reads a name from outside, as by `scanf` or from a stream."""
-        plain = re.escape(name)
-        return re.search(rf"scanf\s*\([^;]*&\s*{plain}\b|>>\s*{plain}\s*(?:>>|;)", self.code) is not None
-
     def _set_outside(self, name: str) -> tuple[str, int] | None:
         for one in assignments(name).finditer(self.code):
             if self.function_at(one.start()) is None:

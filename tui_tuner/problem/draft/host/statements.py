@@ -116,3 +116,11 @@ def is_summed(code: str, text: str, start: int, end: int) -> bool:
     """Whether a name in a text is changed by what it was between two places, as a sum of all elements before is."""
     summed = "|".join(re.findall(r"[A-Za-z_]\w*", text)) or "(?!)"
     return re.compile(rf"\b(?:{summed})\s*[-+*]=").search(code, start, end) is not None
+
+
+def is_read_or_counted(code: str, name: str) -> bool:
+    """Whether a name is read from outside, as by `scanf` or from a stream, or counted up, but not by a loop's head."""
+    plain = rf"(?<![\w.>]){re.escape(name)}"
+    read = rf"scanf\s*\([^;]*&\s*{plain}\b|>>\s*{plain}\s*(?:>>|;)"
+    counted = rf"{plain}\s*\+\+\s*;|\+\+\s*{plain}\s*;|{plain}\s*\+=(?:[^;()]|\([^;()]*\))*;"
+    return re.search(f"{read}|{counted}", code) is not None

@@ -28,7 +28,7 @@ from tui_tuner.problem.draft.host.launches import HostLaunch
 from tui_tuner.problem.draft.host.memory import HostMemory
 from tui_tuner.problem.draft.host.objects import Taken
 from tui_tuner.problem.draft.host.program import HostProgram
-from tui_tuner.problem.draft.host.statements import halved
+from tui_tuner.problem.draft.host.statements import halved, is_read_or_counted
 from tui_tuner.problem.draft.host.types import with_type_bytes
 from tui_tuner.problem.draft.kernel.guesses import AXES, SMALL
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
@@ -219,7 +219,7 @@ class LaunchNames:
         if inside & known or isinstance(value, ast.Name) or is_flag(value):
             return value
         number = evaluated(value, self.roots)
-        if number == 0 and self.program.is_read_in(name):
+        if number == 0 and is_read_or_counted(self.program.code, name):
             return self.root(name, None)
         if isinstance(value, ast.Constant) and (
             not isinstance(value.value, int)
