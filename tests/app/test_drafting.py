@@ -666,6 +666,7 @@ STRAY = fault_of(GivenFaultKind.BEHIND, "at", nbytes=9)
         ),
         (fault_of(GivenFaultKind.CONSTANT, "to"), "with these 'to' holds one value"),
         (fault_of(GivenFaultKind.CONSTANT, "seen"), "fill, low and high say what inputs hold: with these 'seen'"),
+        (fault_of(GivenFaultKind.CONSTANT, "kept"), "fill, low and high say what inputs hold: with these 'kept'"),
         (fault_of(GivenFaultKind.CONSTANT, "left"), "its text does not name 'left' between its braces"),
         (fault_of(GivenFaultKind.NOT_FINITE, "to"), "a division by zero, as scalars may lead to"),
         (RACY, "its threads race"),
@@ -675,11 +676,12 @@ STRAY = fault_of(GivenFaultKind.BEHIND, "at", nbytes=9)
 def test_what_to_write_is_told_with_the_lines_that_say_why(tmp_path, fault, told):
     file = tmp_path / "cells.cu"
     file.write_text(
-        "struct Cell { int first; float weight; };\nstruct Pair { float a, b; };\n"
-        "__global__ void k(float *to, const Cell *at, const Pair *of, bool *mask, float *left, int *seen)\n"
+        "#define KEPT(i) kept[i]\nstruct Cell { int first; float weight; }; struct Pair { float a, b; };\n"
+        "__global__ void k(float *to, const Cell *at, const Pair *of, bool *mask, float *left, int *seen,"
+        " float *kept)\n"
         "{\n    mask[threadIdx.x] = false;\n"
         "    if (to[0]) mask[0] = 1;\n    to[threadIdx.x] = at[threadIdx.x].weight + of[0].a;\n"
-        "    seen[threadIdx.x] = -1;\n    if (to[1]) seen[0] = threadIdx.x;\n}\n"
+        "    seen[threadIdx.x] = -1;\n    if (to[1]) seen[0] = threadIdx.x;\n    KEPT(threadIdx.x) = to[2];\n}\n"
     )
     assert told in needed(fault, problem_of(file).problem)
 

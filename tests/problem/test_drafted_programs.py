@@ -1032,3 +1032,15 @@ def test_what_a_host_counts_up_from_0_is_a_size_from_outside(tmp_path, counted):
     problem, _, arguments = drafted_of(tmp_path, source)
     assert (arguments["x"].shape, arguments["ends"].high) == (["edges"], "edges")
     assert problem.sizes == {"n": 2**17, "edges": 2**20}
+
+
+@pytest.mark.parametrize(("how", "fill"), [("AT(i, j) = 2.0f * AT(j, i);", "uniform"), ("AT(i, j) += 1.0f;", "normal")])
+def test_elements_that_macros_stand_for_are_written_and_read(tmp_path, how, fill):
+    source = (
+        "#define ELEMENT(m, a, b) m[(a) * n + (b)]\n#define AT(a, b) ELEMENT(grid, a, b)\n"
+        "__global__ void k(float *grid, int n) { int i = blockIdx.y, j = blockIdx.x * blockDim.x + threadIdx.x;"
+        f" if (j < n) {{ {how} }} }}\n"
+    )
+    _, text, arguments = drafted_of(tmp_path, source)
+    assert (arguments["grid"].output, arguments["grid"].fill) == (True, fill)
+    assert "output = true  # the text writes it" in text

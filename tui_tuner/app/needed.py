@@ -14,6 +14,7 @@ from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words
 from tui_tuner.problem.draft.amendments import Amendments
 from tui_tuner.problem.draft.constants import constants_of_host
 from tui_tuner.problem.draft.kernel.guesses import aliases_of, is_written, times_written
+from tui_tuner.problem.draft.kernel.understood import with_called
 from tui_tuner.problem.draft.kernel.usual_numbers import FINER
 from tui_tuner.problem.draft.text.draft import CHECK
 from tui_tuner.problem.dtypes import dtype_named, is_floating
@@ -284,7 +285,8 @@ def _of_constant(name: str, problem: Problem) -> str:
     """Of an output that holds one value once the kernel has run, as a flag does that it always clears."""
     lines = _lines_that_set(name, problem)
     kernel = _kernel_of(problem)
-    if any(one.name == name for one in kernel.parameters) and not _names(name, kernel.body):
+    is_named = _names(name, with_called(kernel, problem.source_text).body)
+    if any(one.name == name for one in kernel.parameters) and not is_named:
         return f"its text does not name '{name}' between its braces, so what it computes is written nowhere"
     if len(_set_to_numbers(name, kernel)) < max(1, times_written(name, kernel)):
         return f"fill, low and high say what inputs hold: with these '{name}' holds one value, or what it held before"
