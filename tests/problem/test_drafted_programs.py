@@ -1044,3 +1044,19 @@ def test_elements_that_macros_stand_for_are_written_and_read(tmp_path, how, fill
     _, text, arguments = drafted_of(tmp_path, source)
     assert (arguments["grid"].output, arguments["grid"].fill) == (True, fill)
     assert "output = true  # the text writes it" in text
+
+
+@pytest.mark.parametrize(("maker", "high"), [("__global__ void", "n"), ("void", "seeds")])
+def test_what_remains_by_a_scalar_of_another_kernel_bounds_no_numbers_of_the_host(tmp_path, maker, high):
+    source = (
+        f"{maker} make(unsigned *ids, int n, unsigned seeds) {{ for (int i = 0; i < n; i++) ids[i] = i % seeds; }}\n"
+        f"__global__ void k(float *to, const float *from, const unsigned *ids, int n) {{ {ONE}"
+        " if (i < n) to[i] = from[ids[i]]; }\n"
+        "void run(float *to, const float *from, const unsigned *ids, int n)"
+        " { k<<<(n + 255) / 256, 256>>>(to, from, ids, n); }\n"
+    )
+    kernel = tmp_path / "kernel.cu"
+    kernel.write_text(source)
+    text = scaffold(kernel, "k")
+    assert f'high = "{high}"' in text
+    assert ("seeds" in text) is (high == "seeds")

@@ -255,7 +255,7 @@ class HostMemory:
             bounded = re.fullmatch(r"\s*(?:std\s*::\s*)?max\s*\(\s*(\d+)\s*,\s*(\w+)\s*-[^;,]*\)\s*", written[1])
             if bounded is not None:
                 return Drawn(int(bounded[1]), bounded[2], written.start())
-            if count := _remainders(written[1]):
+            if (count := _remainders(written[1])) and not self._is_given_to_kernel(count, written.start()):
                 return Drawn(0, count, written.start())
         listed = re.search(rf"\b{array}\s*(?:\[[^\]]*\]\s*)+=?\s*\{{([-\s\d,{{}}]+)\}}\s*[;,]", self._code)
         if listed is not None and (numbers := [int(one) for one in re.findall(r"-?\d+", listed[1])]):
@@ -266,6 +266,16 @@ class HostMemory:
             return None
         inside = re.compile(rf"\[[^;=]*\]\s*=(?!=)\s*{_RANDOM}\s*;").search(self._code, function.body, function.end)
         return None if inside is None else self._numbers(inside)
+
+    def _is_given_to_kernel(self, name: str, place: int) -> bool:
+        """Whether a name is a scalar of the kernel that a place is in, of which nothing is said there."""
+        function = self._program.function_at(place)
+        if function is None or name not in function.parameters:
+            return False
+        return (
+            "__global__"
+            in self._code[max(self._code.rfind(mark, 0, function.start) for mark in ";}") + 1 : function.start]
+        )
 
     def _distributed(self, begun: str) -> Drawn | None:
         """Numbers that a distribution of the standard library gives, by what stands before them."""
