@@ -161,3 +161,13 @@ def test_a_pointer_that_goes_on_stands_for_no_row(tmp_path):
     body = "const float *row = scores + i * kinds; for (int c = 0; c < kinds; c++) all += *row++; all -= row[label];"
     problem, _ = drafted(tmp_path, LABELLED.replace("BODY", body))
     assert problem.arguments[0].shape != ["kinds * rows"]
+
+
+@pytest.mark.parametrize("place", ["blockIdx.x + blockIdx.y * gridDim.x", "gridDim.x * blockIdx.y + blockIdx.x"])
+def test_rows_of_blocks_that_are_numbered_on_are_no_axis_of_their_own(tmp_path, place):
+    source = (
+        "__global__ void k(float *x, int n) {"
+        f" int i = ({place}) * blockDim.x + threadIdx.x; if (i < n) x[i] *= 2.0f; }}"
+    )
+    problem, _ = drafted(tmp_path, source)
+    assert (problem.launch.problem_size, problem.arguments[0].shape, problem.sizes) == (["n"], ["n"], {"n": 2**20})

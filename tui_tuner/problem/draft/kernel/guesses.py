@@ -24,12 +24,14 @@ TOLD_APART = re.compile(r"\bthreadIdx\b|\bget_(?:global|local|group)_id\b|\bthre
 BEFORE_ELEMENT = r"(?:\(\s*(?:\w+\s+)*\w+\s*\)\s*|\w+_cast\s*<[^<>]*>\s*\(\s*|__ldg\s*\(\s*&\s*)?"
 """What may stand before an element that a name is set to."""
 _CAST = r"(?:[(&\s]|\(\s*(?:const\s+)?(?:\w+\s+)*\w+\s*\*+\s*\)|\w+_cast\s*<[^<>]*>)*"
+_FOLDED = re.compile(r"\bblockIdx\s*\.\s*y\s*\*\s*gridDim\s*\.\s*x\b|\bgridDim\s*\.\s*x\s*\*\s*blockIdx\s*\.\s*y\b")
+"""Rows of blocks that are numbered on from one to the next, as in a grid that would be too long along x."""
 
 
 def dimensions(signature: KernelSignature) -> int:
     """How many dimensions of threads or blocks the kernel asks for, 1 to 3."""
     calls = re.findall(r"\bget_(?:global_id|local_id|group_id|num_groups|\w+_size)\s*\(\s*([012])\s*\)", signature.body)
-    members = re.findall(r"\b(?:threadIdx|blockIdx)\s*\.\s*([xyz])\b", signature.body)
+    members = re.findall(r"\b(?:threadIdx|blockIdx)\s*\.\s*([xyz])\b", _FOLDED.sub("", signature.body))
     return 1 + max([int(axis) for axis in calls] + [AXES.index(axis) for axis in members], default=0)
 
 
