@@ -109,3 +109,13 @@ def test_what_is_taken_from_one_is_less_and_a_threshold_is_a_half(tmp_path):
         " if (i < n && p[i] > iou_threshold) { m[i] = beta1 * m[i] + (1.f - beta1) * p[i]; p[i] -= scale * m[i]; } }\n",
     )
     assert [one.value for one in problem.arguments if one.dtype == "float32" and one.shape is None] == [0.9, 0.5, 1.5]
+
+
+@pytest.mark.parametrize("power", ["powf(b1, t)", "pow(b1, (float)t)", "__powf(b1, t)"])
+def test_a_scalar_whose_power_is_taken_from_one_is_less_than_one(tmp_path, power):
+    problem, _ = drafted(
+        tmp_path,
+        f"__global__ void step(float *p, const float *m, int n, float b1, int t) {{ {ONE}"
+        f" if (i < n) p[i] -= m[i] / (1.0f - {power}); }}\n",
+    )
+    assert {one.name: one.value for one in problem.arguments}["b1"] == 0.9

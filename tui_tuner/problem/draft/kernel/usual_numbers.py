@@ -37,14 +37,14 @@ FINER = ("0.001", "0.03")
 
 
 def usual_fraction(name: str, signature: KernelSignature, finer: int = 0) -> str:
-    """What is taken for a scalar that nobody says: less than one for what the kernel takes from one, as `1 - beta`.
+    """What is taken for a scalar that nobody says: less than one for what is taken from one, as `1 - pow(beta, t)`.
 
     Less than what is taken for others, too, where the kernel takes it from another scalar, as `high - low`.
 
     Args:
         finer: how often it was found too large.
     """
-    if re.search(rf"(?<![\w.])1(?:\.0*)?f?\)?\s*-\s*{re.escape(name)}\b", signature.body):
+    if re.search(rf"(?<![\w.])1(?:\.0*)?f?\)?\s*-\s*(?:_*pow\w*\s*\(\s*)?{re.escape(name)}\b", signature.body):
         return "0.9"
     usual = next((number for words, number in _USUAL_FRACTIONS.items() if re.fullmatch(words, name)), None)
     others = [one.name for one in signature.parameters if one.name not in ("", name) and not one.pointer]
