@@ -116,7 +116,7 @@ def _chosen(code: str, place: int) -> Iterator[tuple[str, str]]:
         while opening and depth <= 0:
             opening -= 1
             depth += {"{": 1, "}": -1}.get(inside[opening], 0)
-        switch = re.search(r"\bswitch\s*\(\s*([\w.]+)\s*\)\s*$", inside[:opening])
+        switch = re.search(r"\bswitch\s*\(+\s*([\w.]+)\s*\)+\s*$", inside[:opening])
         cases = re.findall(r"\bcase\s+(\w+)\s*:", inside[opening:])
         if switch and cases:
             yield switch[1], cases[-1]

@@ -25,6 +25,7 @@ from tui_tuner.problem.draft.drafted_launch import DraftedLaunch, Keys
 from tui_tuner.problem.draft.host.build_options import BuildMacro, build_macros
 from tui_tuner.problem.draft.host.functions import functions_called
 from tui_tuner.problem.draft.host.launches import HostLaunch, in_cuda, is_chosen, launches
+from tui_tuner.problem.draft.host.macros import written_out
 from tui_tuner.problem.draft.host.objects import Supposed
 from tui_tuner.problem.draft.host.opencl_launches import opencl_launches
 from tui_tuner.problem.draft.host.passed_kernels import with_passed_kernel
@@ -82,6 +83,7 @@ def drafted_launch(
     included = reached_headers(source + "\n" + host, file)
     source, host = in_cuda(source), in_cuda(host)
     headers = [code_only(header.read_text("utf-8", "replace")) for header in included]
+    source, host = written_out(source, headers), written_out(host, [*headers, code_only(source)])
     code = with_bytes_of_arrays(code_only(source) + "\n" + code_only(host))
     called = functions_called(code, headers)
     plain = f"{code}\n{called}"
