@@ -52,3 +52,30 @@ def test_a_limit_of_blocks_that_is_asked_of_the_device_leaves_the_block_its_exte
     blocks = "min((rows + 255) / 256, device.maxGridSize[0])"
     launch = launch_of(tmp_path, rows, blocks, "256")
     assert (launch.problem_size, launch.grid_div_x) == (["rows"], None)
+
+
+FOUR_EACH = {
+    "in parentheses": f"int i = ({ALL}) * 4;",
+    "by a name for the thread": f"const int t = {ALL}; int i = 4 * t;",
+}
+
+
+@pytest.mark.parametrize("begin", FOUR_EACH.values(), ids=FOUR_EACH)
+def test_elements_of_a_block_whose_threads_have_some_each_are_as_many_as_it_has_threads_for(tmp_path, begin):
+    problem, _ = drafted(
+        tmp_path,
+        f"__global__ void k(float *y, const float *x, int n) {{ {begin}"
+        " if (i + 3 < n) for (int j = 0; j < 4; j++) y[i + j] = x[i + j]; }\n"
+        "void run(float *y, float *x, int n) { k<<<(n + 255) / 256, 256 / 4>>>(y, x, n); }\n",
+    )
+    assert (problem.launch.problem_size, problem.launch.grid_div_x) == (["n"], ["block_size_x * 4"])
+    assert problem.defaults == {"block_size_x": 64}
+
+
+def test_elements_of_a_block_are_the_hosts_number_where_the_kernel_has_others_each(tmp_path):
+    problem, _ = drafted(
+        tmp_path,
+        f"__global__ void k(float *y, const float *x, int n) {{ int i = ({ALL}) * 2; if (i + 1 < n) y[i] = x[i + 1]; }}\n"
+        "void run(float *y, float *x, int n) { k<<<(n + 255) / 256, 64>>>(y, x, n); }\n",
+    )
+    assert problem.launch.grid_div_x == ["256"]
