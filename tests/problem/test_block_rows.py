@@ -75,7 +75,8 @@ def test_elements_of_a_block_whose_threads_have_some_each_are_as_many_as_it_has_
 def test_elements_of_a_block_are_the_hosts_number_where_the_kernel_has_others_each(tmp_path):
     problem, _ = drafted(
         tmp_path,
-        f"__global__ void k(float *y, const float *x, int n) {{ int i = ({ALL}) * 2; if (i + 1 < n) y[i] = x[i + 1]; }}\n"
+        f"__global__ void k(float *y, const float *x, int n) {{ int i = ({ALL}) * 2;"
+        " if (i + 1 < n) y[i] = x[i + 1]; }\n"
         "void run(float *y, float *x, int n) { k<<<(n + 255) / 256, 64>>>(y, x, n); }\n",
     )
     assert problem.launch.grid_div_x == ["256"]

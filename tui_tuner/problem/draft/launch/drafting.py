@@ -30,6 +30,7 @@ from tui_tuner.problem.draft.host.objects import Supposed
 from tui_tuner.problem.draft.host.opencl_launches import opencl_launches
 from tui_tuner.problem.draft.host.passed_kernels import with_passed_kernel
 from tui_tuner.problem.draft.host.program import HostProgram
+from tui_tuner.problem.draft.host.tensors import with_products_of_extents
 from tui_tuner.problem.draft.host.types import deduced, open_type, with_bytes_of_arrays
 from tui_tuner.problem.draft.kernel.device_words import reached_headers, words_of_device
 from tui_tuner.problem.draft.kernel.guesses import AXES, dimensions, is_flag_alone, size_names
@@ -84,7 +85,7 @@ def drafted_launch(
     source, host = in_cuda(source), in_cuda(host)
     headers = [code_only(header.read_text("utf-8", "replace")) for header in included]
     source, host = written_out(source, headers), written_out(host, [*headers, code_only(source)])
-    code = with_bytes_of_arrays(code_only(source) + "\n" + code_only(host))
+    code = with_products_of_extents(with_bytes_of_arrays(code_only(source) + "\n" + code_only(host)))
     called = functions_called(code, headers)
     plain = f"{code}\n{called}"
     launching = with_passed_kernel(plain, signature.name)
