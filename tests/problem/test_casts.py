@@ -25,6 +25,8 @@ def writes(text):
         "*reinterpret_cast<float4 *>(to + 4 * i) = v;",
         "*reinterpret_cast<float4 *>(&to[4 * i]) = v;",
         "float *row = &to[i]; *(float4 *)(row + i) = v;",
+        "(reinterpret_cast<float4 *>(&(to[4 * i]))[0]) = v;",
+        "((float4 *)&to[i])[0] = v;",
         "__stcs((float4 *)to + i, v);",
         "__stcs(&to[i], v.x);",
     ],
@@ -34,7 +36,13 @@ def test_what_is_written_as_another_type_is_an_output(text):
 
 
 @pytest.mark.parametrize(
-    "text", ["v = ((float4 *)to)[i];", "v = *(float4 *)&to[i];", "if (i == ((int *)to)[i]) return;"]
+    "text",
+    [
+        "v = ((float4 *)to)[i];",
+        "v = *(float4 *)&to[i];",
+        "v = (reinterpret_cast<float4 *>(&((to)[i]))[0]);",
+        "if (i == ((int *)to)[i]) return;",
+    ],
 )
 def test_what_is_read_as_another_type_is_none(text):
     assert writes(text) == 0

@@ -21,6 +21,8 @@ _NAME_ALONE = re.compile(r"(?<![\w>\])])\(\s*(\w+)\s*\)(?=\s*\[)")
 _INDEX = r"\[(?:[^][;=]|\[[^][;=]*\])*\]"
 _SUM = re.compile(rf"(?<![\w>\])])\(\s*(\w+)\s*\+((?:[^;=()]|\([^;=()]*\))*)\)\s*(?={_INDEX})")
 _ADDRESSED = re.compile(rf"\*\s*(?:\(\s*&\s*(\w+\s*{_INDEX})\s*\)|&\s*(\w+\s*{_INDEX}))")
+_FIRST = re.compile(rf"\(\s*&\s*(?:\(\s*(\w+\s*{_INDEX})\s*\)|(\w+\s*{_INDEX}))\s*\)\s*\[\s*0\s*\]")
+_ALONE = re.compile(rf"(?<![\w>\])])\(\s*(\w+\s*{_INDEX})\s*\)(?=\s*=(?!=))")
 _STORED = re.compile(rf"\b__st(?:cs|cg|wb|wt)\s*\(\s*(?:&\s*(\w+\s*{_INDEX})|(\w+)(?:\s*\+([^,;=]*))?)\s*,")
 
 
@@ -28,13 +30,15 @@ _STORED = re.compile(rf"\b__st(?:cs|cg|wb|wt)\s*\(\s*(?:&\s*(\w+\s*{_INDEX})|(\w
 def without_casts(body: str) -> str:
     """A kernel's text in which elements are named plainly: `reinterpret_cast<float4 *>(x)[i]` as `x[i]`.
 
-    So are `((float4 *)x)[i]`, `(x + n)[i]` and `*(float4 *)&x[i]`; of `__stcs(x + i, v)` it is `x[i] = (v)`.
+    So are `((float4 *)x)[i]`, `(x + n)[i]`, `*(float4 *)&x[i]` and `((float4 *)&x[i])[0]`; of `__stcs(x + i, v)` it is
+    `x[i] = (v)`.
     """
     plain = _OF_C.sub("", _NAMED.sub("", body))
     while (shorter := re.sub(r"\(\s*(\([^()]*\))\s*\)", r"\1", plain)) != plain:
         plain = shorter
     plain = _SUM.sub(r"\1[\2]", _NAME_ALONE.sub(r"\1", plain))
     plain = _ADDRESSED.sub(lambda found: found[1] or found[2], plain)
+    plain = _ALONE.sub(r"\1", _FIRST.sub(lambda found: found[1] or found[2], plain))
     return _STORED.sub(lambda found: f"{found[1] or f'{found[2]}[{found[3] or 0}]'} = (", plain)
 
 
