@@ -68,3 +68,18 @@ def test_blocks_that_a_macro_declares_before_it_launches_are_read(tmp_path):
     problem, text = drafted_of(tmp_path, ROWS, "rows_kernel")
     assert problem.launch.problem_size == ["from_size_0"]
     assert "as the host launches it in line 12" in text
+
+
+def test_a_size_whose_cases_the_host_tells_apart_is_the_number_of_one(tmp_path):
+    problem, _ = drafted_of(tmp_path, ROWS, "rows_kernel")
+    arguments = {one.name: one.shape or one.value for one in problem.arguments}
+    assert arguments == {"to": ["from_size_0 * 64"], "from": ["from_size_0 * 64"], "n": "from_size_0 * 64"}
+    assert (problem.kernel.name, problem.launch.block_size) == ("rows_kernel<64>", ["64"])
+    assert problem.tunables == {}
+
+
+def test_a_block_that_cases_choose_and_no_array_is_made_of_is_tunable(tmp_path):
+    threads = ROWS.replace("width = from.size(1)", "width = threads_for(count)").replace("count * width", "count * 4")
+    problem, _ = drafted_of(tmp_path, threads, "rows_kernel")
+    assert (problem.kernel.name, problem.launch.block_size) == ("rows_kernel<block_size_x>", ["block_size_x"])
+    assert list(problem.tunables) == ["block_size_x"]

@@ -56,7 +56,7 @@ class DraftedBlock:
         self._place = reading.launch.place
         self._body = reading.program.without_macros(self._signature.body)
         self.parts = parts_of(self._signature, reading.program.code)
-        is_fixed = self._is_counted_by() and not self.parts
+        is_fixed = (self._is_counted_by() and not self.parts) or reading.is_a_row
         self.macros = [] if is_fixed else self._tunable_macros()
         self.tiles = {} if is_fixed else self._numbers_of(template)
         self.made, self.extents = self._fixed(template, is_fixed)

@@ -65,6 +65,7 @@ class LaunchNames:
         block: the text of each axis of the block, and what it comes to.
         of_block: the host's names for the extents of the block, with the name that stands for each.
         passed_block: names that make the block and that the kernel is passed too.
+        cases_of_block: sizes that make the block, and whose number chooses this launch among others.
     """
 
     def __init__(self, kernel: HostedKernel, launch: HostLaunch) -> None:
@@ -88,9 +89,14 @@ class LaunchNames:
         self._of_template = frozenset(re.findall(r"[A-Za-z_]\w*", fixed)) | self.passed_block | {*chosen_by}
         self._exponents: dict[str, str] = {}
         self._counted: dict[str, int] = {}
+        self._cases: dict[str, int] = {}
+        self._cases_asked = set[str]()
+        self._know_cases()
         self._know_exponents()
         self._know_plain_scalars()
+        self._cases_asked.clear()
         self.block = self._block_axes()
+        self.cases_of_block = frozenset(self._cases_asked)
 
     def scalars(self) -> Iterator[tuple[str, str | None, str]]:
         """Name, dtype and text of each scalar that is passed, and of each member of a structure, as in "p.width"."""
@@ -138,6 +144,9 @@ class LaunchNames:
     def root(self, name: str, number: int | None) -> ast.expr:
         """A size of this name, of which the host's number is kept where it has one."""
         name = as_size(name)
+        if name in self._cases:
+            self._cases_asked.add(name)
+            return ast.Constant(self._cases[name])
         if self.roots.get(name) is None:
             self.roots[name] = number
         return ast.Name(name)
@@ -243,6 +252,21 @@ class LaunchNames:
         for name in {one for text in written for one in self.chain(text, place)} & {*self.launch.arguments}:
             if re.search(rf"\bconst(?:expr)?\s+[\w\s]*\b{name}\s*=\s*\d+\s*[;,]", self.program.code):
                 yield name
+
+    def _know_cases(self) -> None:
+        """Let sizes from outside that choose this launch among others be the number for which it is made."""
+        for name, text in self.launch.chosen:
+            number = self.program.number(text, self.launch.place)
+            if number is None or self.program.number(name, self.launch.place) is not None:
+                continue
+            with suppress(NotArithmetic):
+                match self.node(name, self.launch.place):
+                    case ast.Name(id=size):
+                        self._cases[size] = number
+                    case ast.BinOp(left=ast.Name(id=size), op=ast.FloorDiv(), right=ast.Constant(value=int(by))):
+                        self._cases[size] = number * by
+        self.roots.clear()
+        self._made.clear()
 
     def _know_exponents(self) -> None:
         """Let scalars that count how often a size can be halved be exponents: of one from outside, or as a number."""

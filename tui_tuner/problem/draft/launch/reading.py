@@ -48,6 +48,7 @@ class LaunchReading(LaunchNames):
         grid: what is divided to give the blocks along each axis, and by what; None for an axis that cannot be read.
         shares: macros and constants of the file by which a block may take more than an element a thread.
         passed: what the scalars are, as far as that can be read.
+        is_a_row: whether the case that chooses the launch is the block's extent and an array's, as the length of a row.
         bounds: roots that the kernel counts to, with the host's number where that is large; None from outside.
     """
 
@@ -56,7 +57,9 @@ class LaunchReading(LaunchNames):
 
     def __init__(self, kernel: HostedKernel, launch: HostLaunch) -> None:
         super().__init__(kernel, launch)
+        self._cases_asked.clear()
         self.shapes = dict(self._extents())
+        self.is_a_row = not self.cases_of_block.isdisjoint(self._cases_asked)
         self.shares = dict(self._shares_of_blocks())
         self._is_of_grid = True
         self.grid = self._axes_of_grid()
