@@ -14,7 +14,8 @@ PAIRS = (
 )
 BINDINGS = """\
 #define CHECKED(x, type) if ((x).dtype() != (type)) { throw std::runtime_error("no " #type); }
-#define BIND(kind, type, of_torch, each)                              \\
+#define BIND(kind, type, of_torch,                                    \\
+             each)                                                    \\
   void scale_##kind(torch::Tensor to, torch::Tensor from) {           \\
     CHECKED(to, of_torch)                                             \\
     const int n = from.size(0);                                       \\
@@ -55,7 +56,7 @@ def test_a_host_function_that_a_macro_writes_says_the_launch_of_its_kernel(tmp_p
     problem, text = drafted_of(tmp_path, SCALE + PAIRS + BINDINGS, "scale_f32_kernel")
     assert (problem.launch.problem_size, problem.launch.grid_div_x) == (["n"], None)
     assert problem.defaults == {"block_size_x": 128}
-    assert "as the host launches it in line 13" in text
+    assert "as the host launches it in line 14" in text
 
 
 def test_each_use_of_such_a_macro_says_its_own_launch(tmp_path):

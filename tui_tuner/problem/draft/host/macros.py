@@ -9,7 +9,9 @@ from tui_tuner.problem.host_code import DIRECTIVE
 from tui_tuner.problem.syntax import closing, code_only, list_at, spaces
 
 _DEFINE = re.compile(
-    r"^[ \t]*#[ \t]*define[ \t]+(?P<name>\w+)\((?P<parameters>[^()\n]*)\)(?P<text>(?:\\\r?\n|[^\n])*)", re.MULTILINE
+    r"^[ \t]*#[ \t]*define[ \t]+(?P<name>\w+)\((?P<parameters>(?:\\\r?\n|[^()\n])*)\)"
+    r"(?P<text>(?:\\\r?\n|[^\n])*)",
+    re.MULTILINE,
 )
 _WORD = re.compile(r"(?P<hash>(?<!#)#\s*)?\b(?P<word>[A-Za-z_]\w*)")
 _STATEMENTS = re.compile(r"\{|;\s*\S")
@@ -39,7 +41,7 @@ def _launching(texts: Sequence[str]) -> dict[str, tuple[list[str], str]]:
     """The macros with parameters that launch a kernel, themselves or by others: what they are given, and their text."""
     found = {
         one["name"]: (
-            [name.strip().replace("...", "__VA_ARGS__") for name in one["parameters"].split(",")],
+            [name.strip(" \t\r\n\\").replace("...", "__VA_ARGS__") for name in one["parameters"].split(",")],
             " ".join(one["text"].replace("\\\r\n", " ").replace("\\\n", " ").split()),
         )
         for text in texts
