@@ -537,3 +537,24 @@ def test_of_kernels_of_one_name_the_first_is_built_as_it_is_the_one_that_is_draf
         "}\nvoid", "}\n#endif\nvoid"
     )
     assert device_code(other, kernel="scale").count("__global__") == 2
+
+
+def test_host_functions_that_a_macro_writes_between_kernels_are_left_out():
+    source = (
+        "#include <torch/extension.h>\n"
+        "#define BIND(kind, type) void run_##kind(torch::Tensor x) { \\\n"
+        "  run_##kind##_kernel<<<x.numel(), 64>>>(x.data_ptr<float>()); }\n"
+        "#define TWICE(name) __device__ float name(float x) { return 2 * x; }\n"
+        "#define FIRST(x) else if (threadIdx.x == 0) { v[1] = x; }\n"
+        "TWICE(twice)\n"
+        "__global__ void run_f32_kernel(float *v) { if (v[0] > 0) v[0] = twice(v[0]);\nFIRST(3)\n}\n"
+        "BIND(f32, torch::kFloat32)\n"
+        "__global__ void other(float *v) { v[0] = 0; }\n"
+        "BIND(other, torch::kHalf);\n"
+    )
+    built = device_code(source, (), "run_f32_kernel")
+    assert [line for line in built.splitlines() if line.startswith(("BIND", "TWICE", "FIRST"))] == [
+        "TWICE(twice)",
+        "FIRST(3)",
+    ]
+    assert "torch/extension.h" not in built

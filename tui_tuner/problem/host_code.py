@@ -39,6 +39,8 @@ _NAME_OF_PYTORCH = re.compile(r"\s*using\s+(?:namespace\s+)?(?:\w+\s*=\s*)?(?:to
 """What gives a name for something of PyTorch's, or for all of it."""
 _INSTANCE = re.compile(r"\s*template\s+(?!<)(?!(?:class|struct|__global__)\b)[^;{}=]*\(")
 """What has a function of a template built for some types, as the host's callers need it."""
+_FUNCTION_OF_MACRO = re.compile(r"\s*(?!else\b|do\b)(?:[\w:<>]+[\s*&]+)+[\w#]+\s*\([^{}]*\)\s*(?=\{)")
+"""The head of a function that a macro writes, as `void scale_##kind(int n)`."""
 _LIBRARIES = {
     r"cooperative_groups.*": r"\bcooperative_groups\b",
     r"cub/.*": r"\bcub\s*::",
@@ -136,9 +138,11 @@ def _aliases_of(left_out: Collection[str], code: str) -> Iterator[tuple[int, int
 
 
 def _instances_by_macros(code: str) -> Iterator[tuple[int, int]]:
-    """Where lines begin and end whose macro has a function of a template built for the types that it is given."""
+    """Where lines begin and end whose macro has a function of a template built, or writes one of the host."""
     bodies = {one[1]: one[0].replace("\\", " ").partition(")")[2] for one in _MACRO.finditer(code)}
-    names = "|".join(name for name, body in bodies.items() if _INSTANCE.match(body)) or "(?!)"
+    heads = {name: _FUNCTION_OF_MACRO.match(body) for name, body in bodies.items()}
+    writing = {name for name, head in heads.items() if head and _is_host_function(head.group())}
+    names = "|".join(name for name, body in bodies.items() if name in writing or _INSTANCE.match(body)) or "(?!)"
     line = re.compile(rf"^[ \t]*(?:{names})[ \t]*\([^;{{}}]*?\)[ \t]*;?[ \t]*$", re.MULTILINE)
     for one in line.finditer(DIRECTIVE.sub(lambda directive: spaces(directive.group()), code)):
         yield one.span()
