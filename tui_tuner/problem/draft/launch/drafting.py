@@ -198,7 +198,7 @@ class _Drafting:
             of_block=frozenset(sizes.keys() & re.findall(r"\w+", " ".join(keys.get("block_size", ())))),
             drawn=drawn,
             stated={name: name for name in sizes if name in reading.stated},
-            usual=frozenset(self._made_of_usual_sizes(values)),
+            usual=frozenset(self._made_of_usual_sizes(values)) | reading.of_cases,
             multiples={name: by for name, by in multiples.items() if name in sizes},
             local=local,
             powers=frozenset(name for name in sizes if is_power(reading, name)),

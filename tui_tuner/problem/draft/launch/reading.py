@@ -26,6 +26,7 @@ from tui_tuner.problem.draft.host.dimensions import axes
 from tui_tuner.problem.draft.host.launches import HostLaunch
 from tui_tuner.problem.draft.host.statements import halfway
 from tui_tuner.problem.draft.kernel.block_rows import rows_of_block
+from tui_tuner.problem.draft.kernel.cases import numbers_of_cases
 from tui_tuner.problem.draft.kernel.device_words import is_warp
 from tui_tuner.problem.draft.kernel.guesses import AXES, is_counted_to, is_numbered_through, marks_of, usual_block
 from tui_tuner.problem.draft.launch.names import HostedKernel, LaunchNames
@@ -49,9 +50,11 @@ class LaunchReading(LaunchNames):
         shares: macros and constants of the file by which a block may take more than an element a thread.
         passed: what the scalars are, as far as that can be read.
         is_a_row: whether the case that chooses the launch is the block's extent and an array's, as the length of a row.
+        of_cases: scalars from outside that are the number of a case that the kernel has.
         bounds: roots that the kernel counts to, with the host's number where that is large; None from outside.
     """
 
+    of_cases = frozenset[str]()
     _is_of_grid = False
     """Whether what is read is the grid."""
 
@@ -184,6 +187,7 @@ class LaunchReading(LaunchNames):
     def _values(self) -> dict[str, ast.expr]:
         """What the scalars are, as far as that can be read."""
         found: dict[str, ast.expr] = {}
+        cases = numbers_of_cases(self.signature)
         marked = {mark for one in self.signature.parameters for mark in marks_of(one, self.signature) or ()}
         for name, dtype, given in self.scalars():
             if dtype == "bool" and self._is_of_some_steps(given):
@@ -197,6 +201,10 @@ class LaunchReading(LaunchNames):
             with suppress(NotArithmetic):
                 node = self.expression(*(of_loop or (given, self.launch.place)))
                 found[name] = self._same_in_extents(node, given) if of_loop else node
+                if name in cases and isinstance(node, ast.Name):  # no size, whether or not the host has a number
+                    known = self.roots.get(node.id)
+                    found[name] = ast.Constant(cases[name] if known is None else known)
+                    self.of_cases |= {name} if known is None else set()
         return found
 
     def _is_of_some_steps(self, given: str) -> bool:
