@@ -361,3 +361,19 @@ def test_a_block_that_is_made_of_sizes_has_no_more_threads_than_it_may(tmp_path)
         "void run(int *from, int n) { int *x; cudaMalloc(&x, n * n * sizeof(int)); k<<<1, dim3(n, n)>>>(x, n); }\n",
     )
     assert (problem.launch.block_size, problem.sizes) == (["n", "n"], {"n": 32})
+
+
+def test_sizes_are_no_larger_than_the_int_that_is_their_product_can_be(tmp_path):
+    names = ("a", "b", "c", "d", "e", "f")
+    given = ", ".join(f"int {name}" for name in names)
+    problem, _ = drafted(
+        tmp_path,
+        f"__global__ void k(float *y, const float *x, int all, {given}) {{"
+        " for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < all; i += blockDim.x * gridDim.x)"
+        " y[i] = x[i] + a + b + c + d + e + f; }\n"
+        f"void run(float *y, float *x, {given}) {{ int all = {' * '.join(names)};"
+        f" k<<<std::min(4096, (all + 255) / 256), 256>>>(y, x, all, {', '.join(names)}); }}\n",
+    )
+    (number,) = (one.value for one in problem.arguments if one.name == "all")
+    assert {*names} <= {*problem.sizes}
+    assert evaluate(number, problem.sizes) < 2**31

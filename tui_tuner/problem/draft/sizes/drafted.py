@@ -199,7 +199,9 @@ def _usual(launch: DraftedLaunch, signature: KernelSignature, toys: Collection[s
         pass
     of_host = {name for name, number in launch.sizes.items() if number is not None} - set(toys)
     for most, kept in ((_MOST_GUESSED if guessed else _MOST_ELEMENTS, of_host), (_MOST_ELEMENTS, set[str]())):
-        while _is_large(launch, timed, math.inf, most) and _halved(launch, timed, kept | launch.stated.keys()):
+        while (_is_large(launch, timed, math.inf, most) or _is_beyond(launch, timed, signature)) and _halved(
+            launch, timed, kept | launch.stated.keys()
+        ):
             pass
     return timed, guessed
 
@@ -214,6 +216,12 @@ def _each_of_fixed(launch: DraftedLaunch, signature: KernelSignature) -> Iterato
         is_gone_through = re.search(rf"\bfor\s*\([^;]*;[^;]*<\s*{re.escape(own)}\b", signature.body)
         if text.isdecimal() and own in launch.values and not is_gone_through:
             yield str(launch.values[own]), int(int(text) / by * extent)
+
+
+def _is_beyond(launch: DraftedLaunch, sizes: Mapping[str, int], signature: KernelSignature) -> bool:
+    """Whether a scalar that is made of the sizes is larger than an int can be."""
+    scalars = {one.name for one in signature.parameters if one.dtype == "int32" and not one.is_array}
+    return any(value_of(str(launch.values.get(name, "1")), sizes) >= 2**31 for name in scalars)
 
 
 def _rows_within(launch: DraftedLaunch, guessed: Collection[str], signature: KernelSignature) -> list[str]:
