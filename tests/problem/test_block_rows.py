@@ -80,3 +80,30 @@ def test_elements_of_a_block_are_the_hosts_number_where_the_kernel_has_others_ea
         "void run(float *y, float *x, int n) { k<<<(n + 255) / 256, 64>>>(y, x, n); }\n",
     )
     assert problem.launch.grid_div_x == ["256"]
+
+
+LOOP = "for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) y[i] = x[i];"
+LIMITED = (
+    "const int THREADS = 128, MOST = 65535;\n"
+    "inline int blocks_of(const int n) { return std::min(MOST, (n + THREADS - 1) / THREADS); }\n"
+    "__global__ void k(float *y, const float *x, int n) { %s }\n"
+    "void run(float *y, float *x, int n) { k<<<blocks_of(n), THREADS>>>(y, x, n); }\n"
+)
+
+
+def test_a_limit_of_blocks_that_a_loop_over_the_grid_makes_up_for_is_left_out(tmp_path):
+    problem, _ = drafted(tmp_path, LIMITED % LOOP)
+    assert (problem.launch.problem_size, problem.launch.grid_div_x) == (["n"], None)
+    assert (list(problem.sizes), problem.defaults) == (["n"], {"block_size_x": 128})
+
+
+@pytest.mark.parametrize(
+    ("source", "limit"),
+    [
+        (LIMITED % f"int i = {ALL}; if (i < n) y[i] = x[i];", "MOST"),
+        (LIMITED.replace("65535", "4096") % LOOP, "MOST"),
+    ],
+    ids=["no loop", "fewer blocks than grids may have"],
+)
+def test_another_limit_of_blocks_is_the_hosts(tmp_path, source, limit):
+    assert f"min({limit}" in drafted(tmp_path, source)[0].launch.problem_size[0]

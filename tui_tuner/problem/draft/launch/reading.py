@@ -37,6 +37,8 @@ _MOST_SHARE = 32
 """Elements a thread that a block may take."""
 _FIRST_MARK = 1
 """Of marks that a loop counts up, as the levels of a graph, the one that elements are given some of."""
+_MOST_BLOCKS = 65535
+"""Blocks that a grid may have on every device: a number from here on is a limit, and says nothing of the data."""
 _MANY = 4096
 """What a kernel counts to that the emulator is better given less of."""
 
@@ -137,9 +139,10 @@ class LaunchReading(LaunchNames):
                 with suppress(NotArithmetic):
                     if quotient(arithmetic(self.program.expanded(meaning[0]))) is not None:
                         text, place = meaning
-        parts = quotient(arithmetic(self.program.expanded(text)))
+        below_limit = self._without_limit(arithmetic(self.program.expanded(text)), place)
+        parts = quotient(below_limit)
         if parts is None:
-            node = self.expression(text, place)
+            node = self.expression(below_limit, place)
             said = quotient(node)
             return (node, None) if said is None else (said[0], self._as_block(said[1], index))
         exponents = {name for part in parts for name in exponents_of(part)}
@@ -151,6 +154,15 @@ class LaunchReading(LaunchNames):
         if (blocks := without_factor(above, below)) is not None and _COUNTS_GROUPS.search(self.signature.body):
             return blocks, None
         return unrounded(above, below), self._as_block(below, index)
+
+    def _without_limit(self, blocks: ast.expr, place: int) -> ast.expr:
+        """A count of blocks without the limit of what a grid may have, where the kernel goes on by the grid's."""
+        match blocks:
+            case ast.Call(func=ast.Name(id="min"), args=[one, other]) if "gridDim" in self.signature.body:
+                for limit, rest in ((one, other), (other, one)):
+                    if (self.program.number(limit, place) or 0) >= _MOST_BLOCKS:
+                        return rest
+        return blocks
 
     def _as_block(self, divisor: ast.expr, index: int) -> ast.expr:
         """The block's extent for a divisor that is that."""
