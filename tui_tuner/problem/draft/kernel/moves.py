@@ -1,9 +1,10 @@
-"""Pointers that a kernel moves once before it uses them, as in `x += row * width; ... x[i]`."""
+"""Pointers to where a row of an array begins: those of the array that are moved there once, and others set to it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from tui_tuner.problem.syntax import spaces
 
@@ -12,6 +13,13 @@ _CHANGED = r"(?<![\w.>]){name}\s*(?:[-+]?=(?!=)|\+\+|--)|(?:\+\+|--)\s*{name}\b"
 _ELEMENT = r"(?P<star>\*\s*)?(?<![\w.>]){name}\b(?:\s*\[(?P<index>(?:[^][]|\[[^][]*\])*)\])?"
 _OF_THREADS = re.compile(r"\s*(?:\w*LOOP\w*\s*\(|for\s*\([^{}]*\b(?:blockIdx|gridDim)\b)")
 """What begins a loop over the grid, through which a thread goes once where there are enough."""
+_INSIDE = r"(?:[^][;,=]|\[[^][;,=]*\])*"
+_BEGIN = re.compile(
+    r"\*\s*(?:const\s+|__restrict__\s+)*(?P<name>\w+)\s*=\s*"
+    rf"(?:(?P<array>\w+)\s*\+\s*(?P<by>[^;,=]+)|&\s*(?P<indexed>\w+)\s*\[(?P<index>{_INSIDE})\])\s*;"
+)
+_SUM = re.compile(r"[\w\s.*+()%/\[\]-]+")
+"""What another number can be added to as it is."""
 
 
 def with_moves(body: str, pointers: Sequence[str]) -> str:
@@ -50,3 +58,21 @@ def _is_in_block(before: str) -> bool:
     heads = before.count("{")
     loop = before.rpartition("{")[0].rpartition("for")[1:] if heads else ()
     return heads > 1 or (heads == 1 and not _OF_THREADS.match(opened) and not _OF_THREADS.match("".join(loop)))
+
+
+@lru_cache(maxsize=32)
+def without_row_pointers(body: str) -> str:
+    """A kernel's text with `x[i * n + c]` for `row[c]`, where `const float *row = x + i * n;`, or `&x[i * n]`."""
+    for begin in _BEGIN.finditer(body):
+        name, array, by = begin["name"], begin["array"] or begin["indexed"], begin["by"] or begin["index"]
+        element = rf"(?<![\w.>]){name}\s*\[({_INSIDE})\]"
+        parts = re.split(element, body)
+        named = len(re.findall(rf"(?<![\w.>]){name}\b", body))
+        if named == 1 + len(parts) // 2 and name != array:
+            parts[1::2] = (f"{array}[{_term(by)} + {_term(one)}]" for one in parts[1::2])
+            body = "".join(parts).replace(begin[0], ";")
+    return body
+
+
+def _term(text: str) -> str:
+    return text.strip() if _SUM.fullmatch(text) else f"({text})"

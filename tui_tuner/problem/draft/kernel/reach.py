@@ -13,7 +13,7 @@ from tui_tuner.problem.draft.arithmetic.worked_out import evaluated
 from tui_tuner.problem.draft.drafted_launch import DraftedLaunch
 from tui_tuner.problem.draft.kernel.casts import without_number_casts
 from tui_tuner.problem.draft.kernel.guesses import AXES, BEFORE_ELEMENT, as_factor, size_names, where_used
-from tui_tuner.problem.draft.kernel.row_pointers import without_row_pointers
+from tui_tuner.problem.draft.kernel.moves import without_row_pointers
 from tui_tuner.problem.draft.kernel.shared_arrays import shared_arrays
 from tui_tuner.problem.draft.kernel.sums import (
     Sum,

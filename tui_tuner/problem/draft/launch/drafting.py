@@ -23,15 +23,11 @@ from tui_tuner.problem.draft.arithmetic.worked_out import (
 )
 from tui_tuner.problem.draft.drafted_launch import DraftedLaunch, Keys
 from tui_tuner.problem.draft.host.build_options import BuildMacro, build_macros
-from tui_tuner.problem.draft.host.functions import functions_called
-from tui_tuner.problem.draft.host.launches import HostLaunch, in_cuda, is_chosen, launches
-from tui_tuner.problem.draft.host.macros import written_out
+from tui_tuner.problem.draft.host.launches import HostLaunch, is_chosen, launches
 from tui_tuner.problem.draft.host.objects import Supposed
 from tui_tuner.problem.draft.host.opencl_launches import opencl_launches
-from tui_tuner.problem.draft.host.passed_kernels import with_passed_kernel
-from tui_tuner.problem.draft.host.program import HostProgram
-from tui_tuner.problem.draft.host.tensors import with_products_of_extents
-from tui_tuner.problem.draft.host.types import deduced, open_type, with_bytes_of_arrays
+from tui_tuner.problem.draft.host.types import deduced, open_type
+from tui_tuner.problem.draft.host.written_out import written_out
 from tui_tuner.problem.draft.kernel.device_words import reached_headers, words_of_device
 from tui_tuner.problem.draft.kernel.guesses import AXES, dimensions, is_flag_alone, size_names
 from tui_tuner.problem.draft.launch.block import DraftedBlock
@@ -82,14 +78,8 @@ def drafted_launch(
         included_with: what the host states before it includes the kernel's file.
     """
     included = reached_headers(source + "\n" + host, file)
-    source, host = in_cuda(source), in_cuda(host)
     headers = [code_only(header.read_text("utf-8", "replace")) for header in included]
-    source, host = written_out(source, headers), written_out(host, [*headers, code_only(source)])
-    code = with_products_of_extents(with_bytes_of_arrays(code_only(source) + "\n" + code_only(host)))
-    called = functions_called(code, headers)
-    plain = f"{code}\n{called}"
-    launching = with_passed_kernel(plain, signature.name)
-    program = HostProgram(launching, headers, f"{source}\n{host}\n{called}" if launching == plain else "")
+    source, program = written_out(source, host, headers, signature.name)
     of_opencl = language == "opencl"
     options = build_macros(program, source) if of_opencl else included_with or {}
     hosted = HostedKernel(signature, program, words_of_device(source, file, signature), options)
