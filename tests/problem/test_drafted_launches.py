@@ -230,6 +230,21 @@ def test_what_only_pytorch_makes_of_a_tensor_is_named_with_what_to_pass(tmp_path
     assert "data_ptr" in (error.value.hint or "")
 
 
+@pytest.mark.parametrize(
+    "named",
+    [
+        "#define Cells torch::PackedTensorAccessor32<float, 2, torch::RestrictPtrTraits>",
+        "using Cells = at::PackedTensorAccessor64<float, 2>;",
+        "typedef torch::TensorAccessor<float, 2> Cells;",
+    ],
+)
+def test_and_so_it_is_by_another_name(tmp_path, named):
+    with pytest.raises(ProblemError) as error:
+        drafted(tmp_path, f"{named}\n__global__ void k(const Cells given, float *y) {{ y[0] = given[0][0]; }}")
+    assert "is of type const Cells, which only PyTorch makes of a tensor" in error.value.message
+    assert "data_ptr" in (error.value.hint or "")
+
+
 def test_a_guess_gives_way_to_the_hosts_own_size_where_arrays_are_too_large(tmp_path):
     kernel = (
         "__global__ void walk(float *at, const float *by, int n, int steps) {\n"
