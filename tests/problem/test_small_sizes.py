@@ -354,6 +354,16 @@ def test_threads_of_a_fixed_number_have_no_more_to_do_than_one_each_nor_the_less
     assert (problem.sizes, problem.emulator.sizes) == ({"n": timed}, {"n": emulated})
 
 
+def test_a_block_that_nobody_launches_alone_says_no_number(tmp_path):
+    problem, _ = drafted(
+        tmp_path,
+        "__global__ void k(float *sum, const float *x, int n) { __shared__ float part[256]; int t = threadIdx.x;"
+        " part[t] = t < n ? x[t] : 0; __syncthreads(); for (int i = blockDim.x / 2; i > 0; i >>= 1) {"
+        " if (t < i) part[t] += part[t + i]; __syncthreads(); } if (t == 0) *sum = part[0]; }\n",
+    )
+    assert problem.sizes["n"] > 256
+
+
 def test_a_block_that_is_made_of_sizes_has_no_more_threads_than_it_may(tmp_path):
     problem, _ = drafted(
         tmp_path,

@@ -207,8 +207,8 @@ def _usual(launch: DraftedLaunch, signature: KernelSignature, toys: Collection[s
 
 
 def _each_of_fixed(launch: DraftedLaunch, signature: KernelSignature) -> Iterator[tuple[str, int]]:
-    """The sizes of which each thread of a fixed number does one at most, as its guard says, with this number."""
-    if "gridDim" in signature.body or not is_guarded(signature):
+    """The sizes of which each thread of the host's number does one at most, as its guard says, with this number."""
+    if not launch.line or "gridDim" in signature.body or not is_guarded(signature):
         return
     for text, (by, extent), own in zip(
         launch.problem_size, _blocks(launch, {}), elements_along(signature), strict=False
