@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from tui_tuner.problem.draft.host.functions import HostFunction
@@ -245,7 +245,7 @@ class HostObjects:
         function = self._program.function_at(place)
         if function is None or name not in function.parameters:
             return None
-        sized = {one: extents for one in function.parameters if (extents := self._sizes_asked(one, function))}
+        sized = {one: extents for one in function.parameters if (extents := _sizes_asked(one, self._body(function)))}
         if name not in sized and (made := self._extents_made(name, place)) is not None:
             return Taken(" * ".join([*(f"({one})" for one in made[0]), ELEMENT]), made[1])
         if name in sized or len(sized) != 1 or re.search(rf"\b{plain}\s*\.\s*(?:size|numel)", self._body(function)):
@@ -290,18 +290,19 @@ class HostObjects:
             return Taken(" * ".join(f"({one})" for one in extents), where)
         return Taken(extents[int(asked[2])], where) if int(asked[2]) < len(extents) else None
 
-    def _sizes_asked(self, tensor: str, function: HostFunction) -> list[str]:
-        """What a function calls the extents of a tensor, where it asks for all of them; else nothing."""
-        asked = re.compile(rf"\b{re.escape(tensor)}\s*\.\s*size\s*\(\s*(\d)\s*\)")
-        body = self._body(function)
-        called = re.findall(rf"\b(\w+)\s*=\s*{asked.pattern}\s*[,;]", body)
-        found = {int(number): "" for number in asked.findall(body)} | {int(number): name for name, number in called}
-        if len(found) < 2 or sorted(found) != list(range(len(found))):
-            return []
-        return [found[at] or f"{tensor}.size({at})" for at in sorted(found)]
-
     def _body(self, function: HostFunction) -> str:
         return self._code[function.start : function.end]
+
+
+@lru_cache(maxsize=4096)
+def _sizes_asked(tensor: str, body: str) -> list[str]:
+    """What the body of a function calls the extents of a tensor, where it asks for all of them; else nothing."""
+    asked = re.compile(rf"\b{re.escape(tensor)}\s*\.\s*size\s*\(\s*(\d)\s*\)")
+    called = re.findall(rf"\b(\w+)\s*=\s*{asked.pattern}\s*[,;]", body)
+    found = {int(number): "" for number in asked.findall(body)} | {int(number): name for name, number in called}
+    if len(found) < 2 or sorted(found) != list(range(len(found))):
+        return []
+    return [found[at] or f"{tensor}.size({at})" for at in sorted(found)]
 
 
 def _asserted_extents(program: HostProgram) -> dict[tuple[HostFunction | None, str], Taken]:

@@ -53,6 +53,8 @@ _LARGE = 64
 """What the source states from here on may be an extent of arrays."""
 _FEWEST_THREADS = 32
 """A number below is none of a block's threads for certain."""
+_MOST_LAUNCHES = 24
+"""Macros within macros write hundreds, which differ in a number of their template."""
 _USUAL_SIZE = 1024
 """What a size is taken for that the host does not say, where launches are compared."""
 
@@ -84,7 +86,8 @@ def drafted_launch(
     options = build_macros(program, source) if of_opencl else included_with or {}
     hosted = HostedKernel(signature, program, words_of_device(source, file, signature), options)
     found = opencl_launches(program, signature) if of_opencl else launches(program, signature.name)
-    drafts = [_Drafting(_read(hosted, one, stated_too)) for one in found]
+    likely = sorted(found, key=lambda one: not is_chosen(one, program))[:_MOST_LAUNCHES]
+    drafts = [_Drafting(_read(hosted, one, stated_too)) for one in likely]
     if not drafts:
         return None
     drafted = max(drafts, key=lambda draft: (is_chosen(draft.launch, program), draft.threads(), draft.fits())).drafted()
