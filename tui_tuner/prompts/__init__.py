@@ -20,7 +20,7 @@ from tui_tuner.llm import Message
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.compared import in_words
 from tui_tuner.problem.dtypes import dtype_named, is_floating
-from tui_tuner.problem.inputs import fill_in_words, fill_of, is_blank, label_of, poisoned
+from tui_tuner.problem.inputs import fill_in_words, fill_of, is_blank, label_of
 from tui_tuner.problem.model import Argument, Problem, Value
 from tui_tuner.problem.textures import ALL_BUT_NOISE, Texture, occurring
 
@@ -222,7 +222,7 @@ def _argument(argument: Argument, what: str, wording: int) -> str:
         return f"argument {argument.name}: __local memory of {argument.local} elements of {argument.dtype}: keep it"
     if argument.shape is None:
         return f"argument {argument.name}: {argument.dtype} = {argument.value}"
-    is_read = argument.output and not poisoned(argument) and wording > TOLD_ALIKE_UP_TO
+    is_read = argument.output and not is_blank(argument) and wording > TOLD_ALIKE_UP_TO
     role = "input and output, set anew before each launch" if is_read else "output" if argument.output else "input"
     shape = ", ".join(str(extent) for extent in argument.shape)
     if argument.constant:

@@ -261,11 +261,13 @@ class Diagnosis:
         bottleneck: its name.
         cause: a sentence that names it with the figures it rests on.
         facts: a line each: how the launch fills the device, what it achieves.
+        leaves_idle: whether its blocks leave much of the device idle, be it the bottleneck or not.
     """
 
     bottleneck: Bottleneck
     cause: str
     facts: tuple[str, ...]
+    leaves_idle: bool = False
 
 
 def profile_facts(profile: Profile, declared: float, *, is_old: bool = False) -> Iterator[str]:

@@ -84,8 +84,9 @@ def diagnosis(
     time = evaluation.timing.median
     measured = _Measured(device, limits, evaluation, launch, held, filled, time, profile, wording)
     name, cause = next(measured.causes())
+    idle = name in ("grid", "tail") if wording <= _BY_BUSY_UNITS_UP_TO else any(measured.of_the_grid())
     of_profile = profile_facts(profile, _declared_bytes(problem), is_old=wording <= _BY_BUSY_UNITS_UP_TO)
-    return Diagnosis(name, cause, (*_facts(measured, problem), *of_profile))
+    return Diagnosis(name, cause, (*_facts(measured, problem), *of_profile), leaves_idle=idle)
 
 
 def _launch(problem: Problem, candidate: Candidate, evaluation: Evaluation) -> Geometry | None:
@@ -134,7 +135,7 @@ class _Measured:
             yield from self._of_a_unit(self.counters)
         if self.time <= _LAUNCH_MS:
             yield "launch", f"A launch of {1000 * self.time:.1f} us is mostly the cost of launching."
-        yield from self._of_the_grid()
+        yield from self.of_the_grid()
         if (spilled := self.evaluation.resources.spill_bytes or 0) >= _SPILLED:
             yield "spills", f"Registers run out: a thread keeps {spilled} bytes of them in memory."
         if self.held is not None and self.held.fraction <= _LOW_OCCUPANCY and not self.is_fed_by_copies:
@@ -150,7 +151,8 @@ class _Measured:
             yield "latency", self._waiting(self.limits)
         yield "unknown", "Not known: without declared work no ceiling can be held against it."
 
-    def _of_the_grid(self) -> Iterator[tuple[Bottleneck, str]]:
+    def of_the_grid(self) -> Iterator[tuple[Bottleneck, str]]:
+        """That blocks leave much of the device idle, where they do."""
         units = self.device.multiprocessors or 0
         if self.blocks < units:
             yield "grid", f"The grid has {self.blocks} blocks for {units} multiprocessors: the others idle."

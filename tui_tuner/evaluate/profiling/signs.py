@@ -82,7 +82,7 @@ class _Seen:
         walks = not reuses and self._walks()
         of_rows: list[Sign] = ["divergence"] if diverges else []
         if walks:  # of few rows, that there are few threads costs more than that they diverge
-            of_rows.insert(0 if self.found.bottleneck in ("grid", "tail") else len(of_rows), "row_a_thread")
+            of_rows.insert(0 if self.found.leaves_idle else len(of_rows), "row_a_thread")
         yield from of_rows
         transposes = not (reuses or walks or diverges) and self._scattered()
         if transposes:
@@ -121,7 +121,7 @@ class _Seen:
         code, counters = self.profile.code, self.profile.counters
         if code is None or not code.loop or not code.inner_loads:
             return False
-        return self._scattered() if counters is not None else self.found.bottleneck in ("grid", "tail")
+        return self._scattered() if counters is not None else self.found.leaves_idle
 
     def _scattered(self) -> bool:
         counters = self.profile.counters
