@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -11,8 +12,10 @@ import pytest
 from tests.evaluate.numpy_device import Kernel, NumpyDevice
 from tests.evaluate.test_workbench import as_given, bench, executable
 from tui_tuner.evaluate.devices.base import Buffers, LoadedKernel
+from tui_tuner.evaluate.devices.faults import DeviceFault
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind
 from tui_tuner.evaluate.runner.workbench import Workbench
+from tui_tuner.evaluate.verify.unseen import STALLS, undisturbed
 from tui_tuner.problem.candidate import Geometry
 from tui_tuner.problem.load import load_problem
 
@@ -265,3 +268,24 @@ def test_what_is_fast_only_where_launches_come_close_behind_each_other_is_not_ac
         "1.8 ms where it is launched now and then, and 0.4 ms where it is timed: it tells them apart"
     )
     assert workbench.compare(executable("given"), executable("honest"), 0.01).comparison.failure is None
+
+
+def launched(*came_of_it: FailureKind | None) -> Callable[[], float]:
+    """A launch that fails so, one time after another, and then takes 2 ms."""
+    left = list(came_of_it)
+
+    def launch() -> float:
+        kind = left.pop(0) if left else None
+        if kind is not None:
+            raise DeviceFault(kind, "it failed")
+        return 2.0
+
+    return launch
+
+
+def test_a_launch_during_which_the_machine_stood_still_is_made_again_and_no_other() -> None:
+    stood_still = FailureKind.IMPLAUSIBLE
+    assert undisturbed(launched(*[stood_still] * STALLS)) == 2.0
+    for faults in ([stood_still] * (STALLS + 1), [FailureKind.ILLEGAL_ACCESS]):
+        with pytest.raises(DeviceFault):
+            undisturbed(launched(*faults))

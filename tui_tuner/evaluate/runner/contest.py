@@ -19,7 +19,7 @@ from tui_tuner.evaluate.runner.checked_launches import DATA_LIMIT_S, CheckedLaun
 from tui_tuner.evaluate.runner.protocol import INCUMBENT, Executable, SayPhase
 from tui_tuner.evaluate.verify import LaunchData
 from tui_tuner.evaluate.verify.drafts import BESIDE
-from tui_tuner.evaluate.verify.unseen import AGAIN, MOST_TURNS, Beside, Seen, Unseen
+from tui_tuner.evaluate.verify.unseen import AGAIN, MOST_TURNS, Beside, Seen, Unseen, undisturbed
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.textures import Texture
 
@@ -171,8 +171,11 @@ class Contest:
 
         @_of_best()
         def before(there: Buffers) -> float:
-            self._taken.append(1)
-            return self._device.time_first(behind, there, self._incumbent.shapes[-1].geometry, limit_s)
+            def launch() -> float:
+                self._taken.append(1)
+                return self._device.time_first(behind, there, self._incumbent.shapes[-1].geometry, limit_s)
+
+            return undisturbed(launch)
 
         unseen = Unseen(self._device, self._problem, before, geometry, limit_s)
         load = partial(self._launches.loaded, self._challenger)
