@@ -272,10 +272,8 @@ class HostMemory:
         function = self._program.function_at(place)
         if function is None or name not in function.parameters:
             return False
-        return (
-            "__global__"
-            in self._code[max(self._code.rfind(mark, 0, function.start) for mark in ";}") + 1 : function.start]
-        )
+        head = self._code[max(self._code.rfind(mark, 0, function.start) for mark in ";}") + 1 : function.start]
+        return "__global__" in head
 
     def _distributed(self, begun: str) -> Drawn | None:
         """Numbers that a distribution of the standard library gives, by what stands before them."""

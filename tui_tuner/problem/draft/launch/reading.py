@@ -26,9 +26,9 @@ from tui_tuner.problem.draft.host.dimensions import axes
 from tui_tuner.problem.draft.host.launches import HostLaunch
 from tui_tuner.problem.draft.host.statements import halfway
 from tui_tuner.problem.draft.kernel.block_rows import rows_of_block
-from tui_tuner.problem.draft.kernel.cases import numbers_of_cases
 from tui_tuner.problem.draft.kernel.device_words import is_warp
 from tui_tuner.problem.draft.kernel.guesses import AXES, is_counted_to, is_numbered_through, marks_of, usual_block
+from tui_tuner.problem.draft.kernel.usual_numbers import numbers_of_cases
 from tui_tuner.problem.draft.launch.names import HostedKernel, LaunchNames
 
 _COUNTS_GROUPS = re.compile(r"\bget_(?:group_id|num_groups|global_size)\b")
