@@ -148,7 +148,7 @@ def _lines(
     is_slow = outcome.is_right and step.state in (StepState.REJECTED, StepState.NEUTRAL)
     if known is not None and is_slow and outcome.candidate is not None:
         yield from _others(outcome.best, known(outcome.candidate))
-    if to_build_on and outcome.is_right and step.state in (StepState.REJECTED, StepState.NEUTRAL):
+    if to_build_on and is_slow:
         yield f"its kernel is right and can be built on (builds_on {step.id})"
     yield from code.get(step.id, ())
     yield "</step>"

@@ -245,11 +245,12 @@ class HostObjects:
         function = self._program.function_at(place)
         if function is None or name not in function.parameters:
             return None
-        sized = {one: extents for one in function.parameters if (extents := _sizes_asked(one, self._body(function)))}
+        body = self._body(function)
+        sized = {one: extents for one in function.parameters if (extents := _sizes_asked(one, body))}
         if name not in sized and (made := self._extents_made(name, place)) is not None:
             return Taken(" * ".join([*(f"({one})" for one in made[0]), ELEMENT]), made[1])
-        if name in sized or len(sized) != 1 or re.search(rf"\b{plain}\s*\.\s*(?:size|numel)", self._body(function)):
-            extents = sized.get(name, [])
+        if name in sized or len(sized) != 1 or re.search(rf"\b{plain}\s*\.\s*(?:size|numel)", body):
+            extents = sized.get(name, ())
         else:  # nothing is asked of it: supposed to be as large as the one tensor that is
             (extents,) = sized.values()
         kind = Taken if name in sized else Supposed
@@ -295,14 +296,14 @@ class HostObjects:
 
 
 @lru_cache(maxsize=4096)
-def _sizes_asked(tensor: str, body: str) -> list[str]:
+def _sizes_asked(tensor: str, body: str) -> tuple[str, ...]:
     """What the body of a function calls the extents of a tensor, where it asks for all of them; else nothing."""
     asked = re.compile(rf"\b{re.escape(tensor)}\s*\.\s*size\s*\(\s*(\d)\s*\)")
     called = re.findall(rf"\b(\w+)\s*=\s*{asked.pattern}\s*[,;]", body)
     found = {int(number): "" for number in asked.findall(body)} | {int(number): name for name, number in called}
     if len(found) < 2 or sorted(found) != list(range(len(found))):
-        return []
-    return [found[at] or f"{tensor}.size({at})" for at in sorted(found)]
+        return ()
+    return tuple(found[at] or f"{tensor}.size({at})" for at in sorted(found))
 
 
 def _asserted_extents(program: HostProgram) -> dict[tuple[HostFunction | None, str], Taken]:
