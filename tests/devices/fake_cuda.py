@@ -13,7 +13,7 @@ import numpy as np
 
 from tui_tuner.evaluate.devices.cuda import CudaError
 from tui_tuner.evaluate.devices.cuda.backends import EventPair, LoadedFunction
-from tui_tuner.evaluate.devices.cuda.driver import Driver
+from tui_tuner.evaluate.devices.cuda.driver import SIGNATURES, Driver
 from tui_tuner.evaluate.results import Resources
 
 GRANULARITY = 4096
@@ -34,6 +34,7 @@ class FakeDriver(Driver):
         self.uuids = ["gpu-a", "gpu-b"]
 
     def call(self, name: str, *arguments: Any) -> None:
+        assert len(arguments) == len(SIGNATURES[name])
         self.calls.append(name)
         code = self.fails.get(name, 0)
         if code:
@@ -111,9 +112,17 @@ class FakeDriver(Driver):
     def _cu_mem_unmap(self, address: int, size: int) -> None:
         self._mapped.remove(address)
 
+    def _cu_memset_d8_v2(self, address: int, value: int, count: int) -> None:
+        self._fill(address, np.full(count, value, np.uint8))
+
     def _cu_memset_d16_v2(self, address: int, value: int, count: int) -> None:
-        filled = np.full(count, value, np.uint16)
-        ctypes.memmove(address, filled.ctypes.data, filled.nbytes)
+        self._fill(address, np.full(count, value, np.uint16))
+
+    def _cu_memset_d32_v2(self, address: int, value: int, count: int) -> None:
+        self._fill(address, np.full(count, value, np.uint32))
+
+    def _fill(self, address: int, values: np.ndarray) -> None:
+        ctypes.memmove(address, values.ctypes.data, values.nbytes)
 
     def _cu_memcpy_dto_dasync_v2(self, target: int, source: int, nbytes: int, stream: int) -> None:
         ctypes.memmove(target, source, nbytes)

@@ -9,6 +9,7 @@ import json
 import os
 import statistics
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -199,6 +200,18 @@ class Scenarios:
             "event_gap": self.device.info.event_gap,
         }
 
+    def late_host(self) -> dict[str, Any]:
+        run = self.device._prepare(self.device.load(self.cubin, "nothing"), self.device.allocate([], frozenset()), ONE)
+
+        def launch() -> None:
+            end = time.perf_counter() + 2e-4
+            while time.perf_counter() < end:
+                pass
+            run()
+
+        times = [self.device._timer.time(1, lambda: None, launch)[0] for _ in range(50)]
+        return {"median_ms": statistics.median(times)}
+
     def ceilings_measured(self) -> dict[str, Any]:
         info = measure_ceilings(self.device, self.ceilings, 512 * 2**20)
         return {
@@ -259,9 +272,9 @@ class Scenarios:
     def _damaged(self) -> dict[str, Any]:
         buffers = self.device.allocate([np.zeros(1003, np.uint8)], frozenset(), guard_end=False)
         array = buffers.handle.arrays[0]
-        self.device._driver.fill8(array.address + 1003 + 5, 1, 3)
+        self.device._driver.fill(array.address + 1003 + 5, 1, 3)
         behind = self._violation(buffers)
-        self.device._driver.fill8(array.address + 500, 1, 1)
+        self.device._driver.fill(array.address + 500, 1, 1)
         return {"behind": behind, "changed": self.device.changed(buffers, [0])}
 
     def many_allocations(self) -> dict[str, Any]:

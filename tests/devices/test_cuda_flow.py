@@ -15,7 +15,7 @@ from tui_tuner.evaluate.devices.cuda import device as cuda
 from tui_tuner.evaluate.devices.cuda.ceilings import CEILING_SOURCE, LEAST_BYTES, computed_ceilings, measure_ceilings
 from tui_tuner.evaluate.devices.cuda.checks import checks_candidate, kernel_for
 from tui_tuner.evaluate.devices.cuda.driver import Driver
-from tui_tuner.evaluate.devices.cuda.timing import ClockSampler
+from tui_tuner.evaluate.devices.cuda.timing import AHEAD, ClockSampler
 from tui_tuner.evaluate.devices.cuda.transfers import PIECE, Transfers
 from tui_tuner.evaluate.devices.faults import DeviceFault
 from tui_tuner.evaluate.devices.kind import DeviceChoice
@@ -229,7 +229,8 @@ def test_with_warm_caches_each_launch_follows_another_on_arrays_that_are_restore
     driver.calls.clear()
     assert device.time_warm(kernel, buffers, ONE, 2, 1.0) == [0.25, 0.25]
     restore = "cuMemcpyDtoDAsync_v2"
-    assert driver.calls[:-1] == [restore, "cuMemsetD32Async", "launch", restore, "start", "launch", "stop"] * 2
+    queued = [restore, "cuMemsetD32Async", "launch", restore, "start", "launch", "stop"]
+    assert driver.calls[:-1] == ["cuMemsetD32Async"] * AHEAD + queued * 2
     assert device.download(buffers, 0).tolist() == [1, 2, 3, 4, 5]
 
 
@@ -350,6 +351,7 @@ def test_memory_that_does_not_suffice_is_a_launch_failure_and_is_given_back(devi
     with pytest.raises(DeviceFault) as caught:
         device.allocate([np.zeros(3, np.float32)], frozenset({0}))
     assert (caught.value.kind, caught.value.fatal) == (FailureKind.LAUNCH, False)
+    device._memory.trim()
     assert set(driver.blocks) == before
 
 
@@ -363,14 +365,20 @@ def test_arrays_of_any_shape_come_back_as_they_went(device, shape):
     device.free(buffers)
 
 
-def test_an_array_of_one_number_is_written_by_the_device_and_not_uploaded(device, monkeypatch):
-    ones = np.broadcast_to(np.uint16(0x3F80), (6, 1000))
+@pytest.mark.parametrize("number", [True, np.uint8(200), np.uint16(0x3F80), np.int32(-3), np.float32(np.nan)])
+def test_an_array_of_one_number_is_written_by_the_device_and_not_uploaded(device, monkeypatch, number):
+    ones = np.broadcast_to(number, (6, 1000))
     monkeypatch.setattr(Transfers, "upload", lambda *_: pytest.fail("uploaded"))
     buffers = device.allocate([ones], frozenset({0}))
-    assert np.array_equal(device.download(buffers, 0), ones)
+    assert device.download(buffers, 0).tobytes() == ones.tobytes()
     monkeypatch.undo()
     device.free(buffers)
-    assert np.array_equal(device.download(device.allocate([ones[0, :1]], frozenset()), 0), ones[0, :1])
+    assert device.download(device.allocate([ones[0, :1]], frozenset()), 0).tobytes() == ones[0, :1].tobytes()
+
+
+def test_a_number_that_the_driver_cannot_repeat_is_uploaded(device):
+    for ones in (np.broadcast_to(np.float64(0.1), (7,)), np.broadcast_to(np.float32(1), (0, 3))):
+        assert np.array_equal(device.download(device.allocate([ones], frozenset({0})), 0), ones)
 
 
 def test_ceilings_are_bytes_and_operations_over_the_measured_time(device, driver, backend, tmp_path):
@@ -385,6 +393,7 @@ def test_ceilings_are_bytes_and_operations_over_the_measured_time(device, driver
         assert info.bandwidths[name].rate == pytest.approx(LEAST_BYTES / 0.25e-3 / 1e9)
     measured = {name: peak.rate / info.flops_gflops for name, peak in info.peaks.items() if peak.measured}
     assert measured == pytest.approx({"float32": 1, "float64": 1, "float16": 2, "bfloat16": 2, "int32": 1, "int8": 4})
+    device._memory.trim()
     assert set(driver.blocks) == before
 
 
@@ -506,14 +515,19 @@ def test_a_large_array_goes_to_the_device_and_back_by_pieces(monkeypatch: pytest
     assert ("cuMemHostRegister_v2" in driver.calls) == (nbytes >= 4096)
 
 
-def test_nothing_stays_in_pinned_memory_that_went_through_it() -> None:
-    driver = FakeDriver()
-    transfers = Transfers(driver)
-    secret = np.full(3 * PIECE, 7, np.uint8)
-    address = driver.allocate(secret.nbytes)
-    for copy in (lambda: transfers.upload(address, secret), lambda: transfers.download(secret, address)):
-        copy()
-        assert not np.any(transfers._halves)
+def test_nothing_stays_in_pinned_memory_that_went_through_it_while_a_kernel_runs(device, backend, tmp_path):
+    secret, found = np.full(PIECE, 7, np.uint8), []
+    backend.kernels["run"] = lambda *_: found.append(np.any(device._transfers._halves))
+    buffers = device.allocate([secret, np.zeros(8, np.float32)], frozenset({1}))
+    kernel = device.load(cubin(tmp_path), "run")
+    look = Inspection(lambda: device.download(buffers, 0))
+    for _ in range(2):
+        assert np.any(device._transfers._halves)
+        device.launch(kernel, buffers, ONE, 1.0)
+        device.time(kernel, buffers, ONE, 3, 1.0, look)
+        device.time_warm(kernel, buffers, ONE, 3, 1.0)
+        device.download(buffers, 0)
+    assert found == [False] * 20
 
 
 def test_what_is_pinned_itself_goes_at_once() -> None:

@@ -161,6 +161,10 @@ def test_an_empty_kernel_takes_microseconds_however_many_are_timed(run):
     assert outcome["one_by_one_ms"] < 0.03
 
 
+def test_a_host_that_queues_a_launch_late_is_not_counted(run):
+    assert run("late_host")["median_ms"] < 0.03
+
+
 def test_ceilings_are_plausible(run):
     outcome = run("ceilings_measured")
     assert 50 < outcome["memory_gbs"] < 20_000

@@ -83,6 +83,7 @@ def test_a_fresh_array_is_undamaged_and_gives_all_its_memory_back(virtual_memory
     array = memory.allocate(nbytes, guard_end=True)
     assert memory.violation({3: array}) is None
     array.release()
+    memory.trim()
     assert driver.blocks == {}
 
 
@@ -116,6 +117,7 @@ def test_a_list_of_the_addresses_of_an_arrays_parts_is_guarded_and_only_read(vir
     assert (found.message, found.stray) == (words, None)
     plain.release()
     array.release()
+    memory.trim()
     assert driver.blocks == {}
 
 
@@ -127,6 +129,42 @@ def test_pages_are_mapped_between_addresses_that_are_not():
     assert driver._mapped == {array.base}
 
 
+def test_what_is_given_back_serves_again_and_holds_nothing_of_before():
+    driver = FakeDriver()
+    memory = GuardedMemory(driver, 0)
+    first = memory.allocate(1000, guard_end=True)
+    ctypes.memset(first.address, 7, 1000)
+    first.release()
+    left = np.ctypeslib.as_array((ctypes.c_uint16 * (GRANULARITY // 2)).from_address(first.base))
+    assert (left == PATTERN).all()
+    assert memory.allocate(1000, guard_end=False).base != first.base, "it lies elsewhere in its page"
+    again = memory.allocate(1000, guard_end=True)
+    assert again.base == first.base
+    assert memory.violation({0: again}) is None
+    assert memory.allocate(1000, guard_end=True).base != first.base, "it is in use"
+
+
+def test_what_is_kept_gives_way_where_there_is_no_room(monkeypatch):
+    monkeypatch.setattr("tui_tuner.evaluate.devices.cuda.guarded_memory.SPARE_BYTES", 2 * GRANULARITY)
+    driver = FakeDriver()
+    memory = GuardedMemory(driver, 0)
+    for array in [memory.allocate(GRANULARITY, guard_end=True) for _ in range(5)]:
+        array.release()
+    assert len(driver._mapped) == 2
+    unlimited = driver.call
+
+    def full(name, *arguments):
+        if name == "cuMemCreate" and driver._mapped:
+            raise CudaError(2, name)
+        unlimited(name, *arguments)
+
+    monkeypatch.setattr(driver, "call", full)
+    larger = memory.allocate(3 * GRANULARITY, guard_end=True)
+    assert driver._mapped == {larger.base}
+    with pytest.raises(CudaError, match="out of memory"):
+        memory.allocate(GRANULARITY, guard_end=True)
+
+
 def test_a_list_that_cannot_be_written_leaves_nothing_behind(monkeypatch):
     driver = FakeDriver()
 
@@ -134,8 +172,10 @@ def test_a_list_that_cannot_be_written_leaves_nothing_behind(monkeypatch):
         raise CudaError(2, "cuMemcpyHtoD_v2")
 
     monkeypatch.setattr(driver, "upload", lost)
+    memory = GuardedMemory(driver, 0)
     with pytest.raises(CudaError, match="out of memory"):
-        GuardedMemory(driver, 0).allocate(100, guard_end=True, parts=2)
+        memory.allocate(100, guard_end=True, parts=2)
+    memory.trim()
     assert driver.blocks == {}
 
 

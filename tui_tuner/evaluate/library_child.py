@@ -130,6 +130,7 @@ class TorchLibrary:
 
     def _tensor(self, array: np.ndarray) -> object:
         """An array on the device, of the type of the same name: torch takes no narrow ones but as their bits."""
+        array = np.require(array, requirements=["C", "W"])
         if not is_narrow(array.dtype):
             return self._torch.from_numpy(array).cuda()
         bits = self._torch.from_numpy(array.view(f"i{array.itemsize}"))

@@ -11,7 +11,7 @@ import numpy as np
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.argument import POINTER
-from tui_tuner.problem.blocks import BLOCK, filled, in_threads
+from tui_tuner.problem.blocks import BLOCK, in_threads
 from tui_tuner.problem.by_value import layout
 from tui_tuner.problem.compared import is_neutral, neutral_number
 from tui_tuner.problem.dtypes import dtype_named, is_floating, is_narrow, kept_below, largest
@@ -254,11 +254,11 @@ def filled_member(member: Member) -> Argument:
 
 
 def _poison(dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
-    if is_floating(dtype):
-        return filled(shape, np.nan, dtype)
+    """An array to be read; where it is one number throughout, that is kept once."""
     if dtype.kind == "b":
         return np.resize(np.array([True, False]), shape)
-    return np.full(math.prod(shape) * dtype.itemsize, POISON_BYTE, np.uint8).view(dtype).reshape(shape)
+    poison = np.asarray(np.nan, dtype) if is_floating(dtype) else np.full(dtype.itemsize, POISON_BYTE, np.uint8)
+    return np.broadcast_to(poison.view(dtype), shape)
 
 
 def _filled(argument: Argument, sizes: Mapping[str, int], shape: tuple[int, ...], seed: list[int]) -> np.ndarray:

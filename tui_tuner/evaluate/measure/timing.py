@@ -169,17 +169,20 @@ class TimePairs:
 
 _MOST_LAUNCHES = 96
 """Launches of a turn: a short kernel's turn is mostly what restores arrays and cache."""
+_BRIEF_MS = 1.0
+"""Of such a kernel one launch says little of what many take."""
 
 
 class _Turns:
     """One kernel's turns, of equal time whatever a launch takes."""
 
     def __init__(self, launches: TimeLaunches, patience: Patience, clock: Clock) -> None:
-        launches(1)
+        (first,) = launches(1)
         start = clock()
-        (ms,) = launches(1)
-        count = max(1, min(_MOST_LAUNCHES, int(patience.turn_s / max(clock() - start, 1e-6))))
-        self.is_short = ms < SHORT_MS
+        times = launches(FEWEST if first < _BRIEF_MS else 1)
+        each_s = (clock() - start) / len(times)
+        count = max(1, min(_MOST_LAUNCHES, int(patience.turn_s / max(each_s, 1e-6))))
+        self.is_short = median(times) < SHORT_MS
         self.count = count - (count % WHOLE_TURN if self.is_short and count > WHOLE_TURN else 0)
         self._launches, self._patience, self._clock = launches, patience, clock
 
@@ -224,7 +227,8 @@ def interleaved(
     """Turns of each in random order, so that drift hits both alike; each is timed in the state that it makes itself.
 
     How long a kernel must run in its turn until that state is reached is learnt first, unless the first turns show
-    that each takes what it takes alone, or the challenger far longer; where both are short, restoring makes it.
+    that each takes what it takes alone, or the challenger far longer, which is enough; where both are short, restoring
+    makes it.
 
     Ends after `patience.pairs` once the interval of the ratio is clear of 1 + delta on either side, earlier where every
     pair is and the interval is narrow, earlier still where every pair is by more than the pairs differ, or when it is
@@ -238,7 +242,10 @@ def interleaved(
     settling_s = patience.settle_s if settles else 0.0
     first = FIRST_PAIRS if settling_s and all(alone_ms) else 0
     times = [(old_turns.take(settling_s), new_turns.take(settling_s)) for _ in range(first)]
-    if settles and not (_are_undisturbed(times, alone_ms, patience) or _is_slower_anyway(times, alone_ms)):
+    counts = old_turns.count, new_turns.count
+    if _is_slower_anyway(times, alone_ms):
+        return TimePairs(times, counts)
+    if settles and not _are_undisturbed(times, alone_ms, patience):
         settling_s, times = max(old_turns.settling_s(), new_turns.settling_s()), []
     order = np.random.default_rng()
     start = clock()
@@ -250,7 +257,7 @@ def interleaved(
         times.append((old, new))
         if _decided(times, patience, delta) or (len(times) >= 8 and clock() - start > patience.pair_limit_s):
             break
-    return TimePairs(times, (old_turns.count, new_turns.count))
+    return TimePairs(times, counts)
 
 
 def _are_undisturbed(times: Sequence[tuple[float, float]], alone_ms: Sequence[float], patience: Patience) -> bool:

@@ -115,7 +115,7 @@ class Checks:
             bounds = ctypes.c_double(allowed.absolute), ctypes.c_double(allowed.relative)
             (numbers,) = self._seen([_Look(kernel, BEGIN, host.size, (*places, *bounds))])
         finally:
-            self._driver.fill8(scratch, 0, host.nbytes)
+            self._driver.fill(scratch, 0, host.nbytes)
         return tally_of(numbers)
 
     def digest_each(self, arrays: Sequence[tuple[int, int]]) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import statistics
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -25,7 +26,7 @@ from tui_tuner.evaluate.devices.base import (
 from tui_tuner.evaluate.devices.cuda import CudaError
 from tui_tuner.evaluate.devices.cuda.backends import LoadedFunction, Opaque, by_value, open_backend
 from tui_tuner.evaluate.devices.cuda.checks import Checks, kernel_for
-from tui_tuner.evaluate.devices.cuda.driver import Driver, device_info
+from tui_tuner.evaluate.devices.cuda.driver import FILLS, Driver, device_info
 from tui_tuner.evaluate.devices.cuda.errors import fault_of, fell_off, not_taken
 from tui_tuner.evaluate.devices.cuda.guarded_memory import DeviceArrays, GuardedMemory
 from tui_tuner.evaluate.devices.cuda.sanitizer import Watchers
@@ -120,8 +121,9 @@ class CudaDevice(Device):
     ) -> None:
         parts = len(values) if index in self.placement.lists else 0
         array = record.arrays[index] = self._memory.allocate(values.nbytes, guard_end=guard_end, parts=parts)
-        if values.dtype == np.uint16 and not any(values.strides):  # one number throughout: there is nothing to upload
-            self._driver.fill16(array.address, int(values.flat[0]), values.nbytes)
+        if values.size and not any(values.strides) and values.itemsize in FILLS:  # one number throughout
+            number = int.from_bytes(values.flat[0].tobytes(), sys.byteorder)
+            self._driver.fill(array.address, number, values.nbytes, values.itemsize)
         elif values.nbytes:
             self._transfers.upload(array.address, np.ascontiguousarray(values))  # not before there is room for it
         if index in restored and values.nbytes:
@@ -310,6 +312,8 @@ class CudaDevice(Device):
             self._driver.copy_async(address, array.address, nbytes, self._backend.stream_handle)
 
     def _restore(self, buffers: Buffers) -> None:
+        """Before each launch: what it may change, and nothing that the host copied lies about."""
+        self._transfers.wipe()
         record: DeviceArrays = buffers.handle
         for index, source in record.pristine.items():
             array = record.arrays[index]

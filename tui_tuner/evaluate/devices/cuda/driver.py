@@ -36,6 +36,8 @@ _LIMITS = {
 _NEWER_LIMITS = {"max_threads_per_multiprocessor": 39, "max_blocks_per_multiprocessor": 106}
 """Those that an older driver does not tell."""
 _MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
+FILLS = {1: "cuMemsetD8_v2", 2: "cuMemsetD16_v2", 4: "cuMemsetD32_v2"}
+"""Bytes of a number that an array can be filled with, and by what call."""
 
 
 def architecture(driver: Driver, device: int) -> str:
@@ -116,6 +118,7 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
     "cuMemHostRegister_v2": (c_void_p, c_size_t, c_uint),
     "cuMemsetD8_v2": (c_uint64, c_ubyte, c_size_t),
     "cuMemsetD16_v2": (c_uint64, c_ushort, c_size_t),
+    "cuMemsetD32_v2": (c_uint64, c_uint, c_size_t),
     "cuMemsetD32Async": (c_uint64, c_uint, c_size_t, c_void_p),
     "cuMemGetAllocationGranularity": (POINTER(c_size_t), POINTER(AllocationProperties), c_int),
     "cuMemAddressReserve": (POINTER(c_uint64), c_size_t, c_size_t, c_uint64, c_uint64),
@@ -305,13 +308,9 @@ class Driver:
         """Queue writing zeros; `nbytes` is a multiple of 4."""
         self.call("cuMemsetD32Async", address, 0, nbytes // 4, stream)
 
-    def fill8(self, address: int, value: int, nbytes: int) -> None:
-        """Write a byte over and over."""
-        self.call("cuMemsetD8_v2", address, value, nbytes)
-
-    def fill16(self, address: int, value: int, nbytes: int) -> None:
-        """Write a 16-bit value over and over; `nbytes` is a multiple of 2."""
-        self.call("cuMemsetD16_v2", address, value, nbytes // 2)
+    def fill(self, address: int, value: int, nbytes: int, width: int = 1) -> None:
+        """Write a number of so many bytes, a key of `FILLS`, over and over; `nbytes` is a multiple of it."""
+        self.call(FILLS[width], address, value, nbytes // width)
 
     def load_module(self, image: bytes) -> int:
         """A module (a CUmodule) of the current context, from a cubin."""

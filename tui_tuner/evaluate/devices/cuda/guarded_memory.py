@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tui_tuner.evaluate.devices.cuda import CudaError
 from tui_tuner.evaluate.devices.cuda.backends import Opaque
 from tui_tuner.evaluate.devices.cuda.driver import AccessDescription, AllocationProperties, Driver, Location
 from tui_tuner.evaluate.devices.faults import DeviceFault, illegal
@@ -36,6 +37,8 @@ _PINNED = 1
 _DEVICE = 1
 _READ_WRITE = 3
 _MINIMUM = 0
+SPARE_BYTES = 2**28
+"""Of arrays that were given back and stay mapped: to map one takes longer than most launches."""
 
 
 def page_layout(nbytes: int, granularity: int, *, guard_end: bool) -> Layout:
@@ -113,13 +116,15 @@ class DeviceArrays:
 
 
 class GuardedMemory:
-    """Allocates guarded arrays on one device."""
+    """Allocates guarded arrays on one device; some of those that are given back serve again, with nothing left in them."""
 
     def __init__(self, driver: Driver, device: int) -> None:
         self._driver = driver
         self._location = Location(_DEVICE, device)
         self._properties = AllocationProperties(type=_PINNED, location=self._location)
         self._granularity = self._find_granularity(device)
+        self._spare: dict[Layout, list[GuardedDeviceArray]] = {}
+        self._spare_bytes = 0
 
     @property
     def faults(self) -> bool:
@@ -147,8 +152,8 @@ class GuardedMemory:
             base = self._driver.allocate(layout.mapped)
             array = GuardedDeviceArray(base, layout, lambda: self._driver.free(base))
         else:
-            array = self._map(page_layout(nbytes, self._granularity, guard_end=guard_end), self._granularity)
-        self._driver.fill16(array.base, PATTERN, array.layout.mapped)
+            array = self._taken(page_layout(nbytes, self._granularity, guard_end=guard_end), self._granularity)
+        self._driver.fill(array.base, PATTERN, array.layout.mapped, width=2)
         return self._with_list(array, parts) if parts else array
 
     def _with_list(self, array: GuardedDeviceArray, parts: int) -> GuardedDeviceArray:
@@ -161,6 +166,36 @@ class GuardedMemory:
             self._driver.upload(listed.address, held.addresses)
             release = undo.pop_all()
         return replace(held, release=release.close)
+
+    def _taken(self, layout: Layout, margin: int) -> GuardedDeviceArray:
+        if spare := self._spare.get(layout):
+            array = spare.pop()
+            self._spare_bytes -= layout.mapped
+        else:
+            try:
+                array = self._map(layout, margin)
+            except CudaError:
+                if not self._spare_bytes:
+                    raise
+                self.trim()
+                array = self._map(layout, margin)
+        return replace(array, release=lambda: self._put_by(array))
+
+    def _put_by(self, array: GuardedDeviceArray) -> None:
+        if self._spare_bytes + array.layout.mapped > SPARE_BYTES:
+            array.release()
+            return
+        self._driver.fill(array.base, PATTERN, array.layout.mapped, width=2)  # the next kernel might look there
+        self._spare.setdefault(array.layout, []).append(array)
+        self._spare_bytes += array.layout.mapped
+
+    def trim(self) -> None:
+        """Give back what no array is in."""
+        for spare in self._spare.values():
+            for array in spare:
+                array.release()
+        self._spare.clear()
+        self._spare_bytes = 0
 
     def _map(self, layout: Layout, margin: int) -> GuardedDeviceArray:
         call, reserved, handle = self._driver.call, c_uint64(), c_uint64()

@@ -2,8 +2,8 @@
 
 The driver copies pages that are not pinned at a fraction of the bus's speed, and into pages that nothing was written to
 at a fiftieth: one thread brings each of them in. Here all processors move a piece between the array and pinned memory
-while the bus moves the piece before it. A kernel could read pinned memory if it knew where it lies, so nothing stays in
-it that went through it.
+while the bus moves the piece before it. A kernel could read pinned memory if it knew where it lies, so what went
+through it is wiped before one is launched.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ class Transfers:
         self._driver = driver
         self._pinned: dict[int, np.ndarray] = {}
         self._halves: tuple[np.ndarray, ...] | None = None
+        self._is_wiped = True
 
     def pin(self, array: np.ndarray) -> None:
         """Lock the pages of a contiguous array until the process ends, and keep it: no copy may begin in memory that is
@@ -50,7 +51,6 @@ class Transfers:
             self._driver.synchronize()  # the piece before has arrived: its half is free for the next
             self._driver.upload_async(address + number * PIECE, half)
         self._driver.synchronize()
-        _wipe(halves)
 
     def download(self, array: np.ndarray, address: int) -> None:
         """Fill a contiguous array from the device."""
@@ -66,7 +66,13 @@ class Transfers:
                 following = halves[(number + 1) % 2][: pieces[number + 1].size]
                 self._driver.download_async(following, address + (number + 1) * PIECE)
             _copy(piece, halves[number % 2][: piece.size])
-        _wipe(halves)
+
+    def wipe(self) -> None:
+        """Leave nothing of what was copied where a kernel could find it; no copy is under way."""
+        if not self._is_wiped:
+            for half in self._halves or ():
+                _copy(half, np.broadcast_to(np.uint8(0), half.shape))
+        self._is_wiped = True
 
     def _halves_for(self, array: np.ndarray) -> tuple[np.ndarray, ...]:
         """The pinned halves that an array goes through; none where it is small or pinned itself, or nothing can be."""
@@ -74,6 +80,7 @@ class Transfers:
             return ()
         if self._halves is None:
             self._halves = self._pinned_halves()
+        self._is_wiped = False
         return self._halves
 
     def _pinned_halves(self) -> tuple[np.ndarray, ...]:
@@ -95,8 +102,3 @@ def _copy(target: np.ndarray, source: np.ndarray) -> None:
         target[part] = source[part]
 
     in_blocks(target.size, copy, _SLICE)
-
-
-def _wipe(halves: tuple[np.ndarray, ...]) -> None:
-    for half in halves:
-        _copy(half, np.broadcast_to(np.uint8(0), half.shape))
