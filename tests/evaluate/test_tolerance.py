@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tui_tuner.evaluate.in_pieces import PIECE, are_equal, magnitude
 from tui_tuner.evaluate.tolerance import (
     TIMED_MARGIN,
     Bound,
     OwnError,
     bound,
     compare,
-    magnitude,
     own_error,
     wrong_elements,
 )
@@ -189,3 +189,27 @@ def test_a_large_output_with_one_wrong_element_in_its_last_piece_fails() -> None
 def test_no_number_of_operations_makes_zeros_pass(operations: float) -> None:
     expected = RNG.standard_normal(1000)
     assert compare(np.zeros(1000, np.float32), expected, own(expected, operations))[1] is not None
+
+
+@pytest.mark.parametrize("place", [0, PIECE - 1, PIECE, 2 * PIECE + 5])
+def test_equal_arrays_are_told_from_such_as_differ_anywhere(place: int) -> None:
+    one = RNG.random(2 * PIECE + 6, np.float32)
+    other = one.copy()
+    assert are_equal(one, other)
+    assert own_error(one, other) == OwnError(0.0, 0.0, is_whole=True)
+    other[place] += 1
+    assert not are_equal(one, other)
+    error = own_error(other, one)
+    assert error.absolute == pytest.approx(1, rel=1e-6)
+    assert error.is_within(Bound(1.001, 0.0))
+    assert not error.is_within(Bound(0.999, 1.0))
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+@pytest.mark.parametrize("is_on_both", [True, False])
+def test_of_what_is_not_finite_no_error_says_that_all_is_well(number: float, is_on_both: bool) -> None:
+    one = np.ones(5, np.float32)
+    one[3] = number
+    error = own_error(one, one if is_on_both else np.ones(5))
+    assert error.absolute == 0
+    assert not error.is_within(Bound(1.0, 1.0))

@@ -159,6 +159,7 @@ def test_the_c_function_compiles_without_warnings_and_agrees_with_its_reference(
     subprocess.run(["gcc", *options, SAMPLES / "matvec.c", "-o", library], check=True)
     problem = sample("matvec")
     arguments = make_arguments(problem, {"rows": 37, "columns": 21}, seed=1)
+    arguments[2] = np.array(arguments[2])
     pointers = [a.ctypes.data_as(ctypes.c_void_p) if isinstance(a, np.ndarray) else int(a) for a in arguments]
     ctypes.CDLL(str(library)).matvec(*pointers)
 

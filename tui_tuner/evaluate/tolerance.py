@@ -9,17 +9,15 @@ Integers match exactly, unless the user says by how much they may differ; boolea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 import numpy as np
 
-from tui_tuner.problem.blocks import in_threads
+from tui_tuner.evaluate.in_pieces import all_finite, are_equal, magnitude, of_pieces, root_mean_square, squares
 from tui_tuner.problem.dtypes import is_floating, is_narrow, spacing
 from tui_tuner.problem.model import Tolerance
-
-Found = TypeVar("Found")
 
 MARGIN = 4.0
 TIMED_MARGIN = 16.0
@@ -36,8 +34,6 @@ TINY = float(np.finfo(np.float32).tiny)
 """Added to what is allowed: less than the smallest normal number of single precision is no deviation."""
 RARELY = 0.01
 """Of noise no more than this share of whole numbers is off where they may be: rounding does that to few."""
-PIECE = 2**18
-"""Elements compared at a time."""
 
 
 @dataclass(frozen=True)
@@ -139,65 +135,12 @@ def _least_share(expected: np.ndarray, dtype: np.dtype) -> float:
     return spacing(dtype) * (BESIDE_ROUNDED if is_rounded else BESIDE_EXACT)
 
 
-def magnitude(values: np.ndarray) -> float:
-    """Root mean square of the finite elements, 0 where there is none."""
-    flat = values.reshape(-1)
-    return _root_mean_square(_of_pieces(flat, lambda piece: _squares(flat[piece].astype(np.float64))))
-
-
-def _of_pieces(flat: np.ndarray, work: Callable[[slice], Found]) -> list[Found]:
-    """What comes of each part, in their order, in threads; NumPy's own warnings are off.
-
-    The parts fit the caches: whole passes over hundreds of megabytes would take longer than all launches.
-    """
-    found: dict[int, Found] = {}
-
-    def at(number: int) -> None:
-        with np.errstate(all="ignore"):
-            found[number] = work(slice(number * PIECE, (number + 1) * PIECE))
-
-    in_threads(at, -(-flat.size // PIECE))
-    return [found[number] for number in sorted(found)]
-
-
-def _squares(piece: np.ndarray) -> tuple[float, int]:
-    """The sum of the squares of what is finite and whose squares are, and their number; the piece is written over."""
-    squared = np.square(piece, out=piece)
-    total = float(squared.sum())
-    if not np.isfinite(total):
-        squared = squared[np.isfinite(squared)]
-        total = float(squared.sum())
-    return total, squared.size
-
-
-def _root_mean_square(squares: Sequence[tuple[float, int]]) -> float:
-    count = sum(number for _, number in squares)
-    return (sum(total for total, _ in squares) / count) ** 0.5 if count else 0.0
-
-
-def peak(values: np.ndarray) -> float:
-    """The largest absolute value among finite elements, all of which must be."""
-    flat = values.reshape(-1)
-
-    def largest(piece: slice) -> float:
-        part = flat[piece]
-        return max(abs(float(part.max())), abs(float(part.min())))
-
-    return max(_of_pieces(flat, largest), default=0.0)
-
-
-def all_finite(values: np.ndarray) -> bool:
-    """Whether no element is infinite or not a number."""
-    flat = values.reshape(-1)
-    return all(_of_pieces(flat, lambda piece: bool(np.isfinite(flat[piece]).all())))
-
-
 def own_error(got: np.ndarray, expected: np.ndarray) -> OwnError:
     """The error of the kernel as given, where both its result and the reference are finite."""
     flat = got.reshape(-1), expected.reshape(-1)
-    if _are_equal(*flat):
+    if are_equal(*flat):
         return OwnError(0.0, 0.0, is_whole=all_finite(expected))
-    size = _root_mean_square(_of_pieces(flat[0], lambda piece: _squares(_finite_pair(*flat, piece)[1]))) or 1.0
+    size = root_mean_square(of_pieces(flat[0], lambda piece: squares(_finite_pair(*flat, piece)[1]))) or 1.0
 
     def largest(piece: slice) -> tuple[float, float, int]:
         one, right = _finite_pair(*flat, piece)
@@ -205,15 +148,8 @@ def own_error(got: np.ndarray, expected: np.ndarray) -> OwnError:
         shares = error / np.maximum(np.abs(right), size)
         return float(error.max(initial=0.0)), float(shares.max(initial=0.0)), error.size
 
-    absolute, relative, counts = zip((0.0, 0.0, 0), *_of_pieces(flat[0], largest), strict=True)
+    absolute, relative, counts = zip((0.0, 0.0, 0), *of_pieces(flat[0], largest), strict=True)
     return OwnError(max(absolute), max(relative), is_whole=sum(counts) == got.size)
-
-
-def _are_equal(got: np.ndarray, expected: np.ndarray) -> bool:
-    """Whether flat arrays hold the same numbers and no NaN; of most that do not the first piece says so."""
-    if not np.array_equal(got[:PIECE], expected[:PIECE]):
-        return False
-    return all(_of_pieces(got, lambda piece: np.array_equal(got[piece], expected[piece])))
 
 
 def _finite_pair(got: np.ndarray, expected: np.ndarray, piece: slice) -> tuple[np.ndarray, np.ndarray]:
@@ -288,7 +224,7 @@ def verdict(found: Tally, got: Callable[[int], np.generic], expected: np.ndarray
 
 def tally(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> Tally:
     """Compare two flat arrays on the host."""
-    if _are_equal(got, expected):
+    if are_equal(got, expected):
         return Tally()
     if not is_floating(got.dtype):
         return Tally(off=_wrong(_differing(got, expected, allowed)))
@@ -325,7 +261,7 @@ def _quick_share(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> float
         found = float(share.max())
         return found if np.isfinite(found) else float("inf")
 
-    return max(_of_pieces(got, largest), default=0.0)
+    return max(of_pieces(got, largest), default=0.0)
 
 
 def _exact(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -355,7 +291,7 @@ def wrong_elements(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> np.
         share, not_a_number, infinite = _exact(one[piece], right[piece], allowed)
         wrong[piece] = (share > 1) | not_a_number | infinite
 
-    _of_pieces(wrong, mark)
+    of_pieces(wrong, mark)
     return wrong.reshape(expected.shape)
 
 

@@ -195,6 +195,8 @@ POISON_BYTE = 0xA5
 def make_arguments(problem: Problem, sizes: Mapping[str, int], seed: int) -> list[np.ndarray | np.generic]:
     """The arguments of one launch in the kernel's order: arrays, and scalars in their dtype.
 
+    An output that starts poisoned can only be read: it may be one number that is kept once.
+
     Args:
         sizes: replace the problem's own where they are named.
         seed: determines every random number.

@@ -10,6 +10,7 @@ import numpy as np
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.devices.base import KernelArgument
 from tui_tuner.evaluate.devices.faults import DeviceFault, of_another
+from tui_tuner.evaluate.in_pieces import magnitude
 from tui_tuner.evaluate.tolerance import (
     FLOOR_CAP,
     MARGIN,
@@ -20,12 +21,11 @@ from tui_tuner.evaluate.tolerance import (
     bound,
     compare,
     loosest,
-    magnitude,
     own_error,
-    peak,
 )
 from tui_tuner.evaluate.verify import LaunchData
 from tui_tuner.evaluate.verify.drafts import Draft, Drafts
+from tui_tuner.evaluate.verify.output_sizes import OutputSizes, SizeOf
 from tui_tuner.evaluate.verify.rounding import is_coarse, nudged_arguments
 from tui_tuner.evaluate.verify.soundness import (
     ConstantByChance,
@@ -37,7 +37,7 @@ from tui_tuner.evaluate.verify.soundness import (
 from tui_tuner.problem.dtypes import dtype_named, is_floating
 from tui_tuner.problem.expressions import evaluate
 from tui_tuner.problem.inputs import label_of
-from tui_tuner.problem.textures import MOVED, SCALES, STRUCTURED, Texture
+from tui_tuner.problem.textures import MOVED, SCALES, Texture
 
 REDRAWS = 20
 """How often the data of a test are drawn at most whose small output is constant: chance must not end a session."""
@@ -89,6 +89,7 @@ class DataSets:
         self._run_baseline = run_baseline
         self._draws = draws
         self._own = _OwnErrors()
+        self._sizes = OutputSizes()
         self._known: set[int] = set()
         self.left_out: list[str] = []
 
@@ -137,7 +138,7 @@ class DataSets:
         by_name = None if data.is_certain else self._drafts.asked(data.index, data.arguments)
         if by_name is None:
             return None
-        sizes_of = {i: _size(data.texture, noise.expected[i]) for i in data.expected}
+        sizes_of = self._sizes.of(data.texture, noise)
         asked = self._judged(data, by_name, self._drafts.at(data.index).sizes, sizes_of, is_doubted=True)
         try:
             if data.texture is not Texture.NOISE:
@@ -161,7 +162,10 @@ class DataSets:
             self._problem, label, arguments, outputs, lambda again: self._run_baseline(again, index, label)
         )
         drawn = LaunchData(index, label, arguments, outputs, {})
-        data = self._judged(drawn, draft.expected(), at.sizes, dict.fromkeys(outputs))
+        data = self._judged(drawn, draft.expected(), at.sizes, self._sizes.of_noise(index, outputs))
+        if not (self._sizes.knows(index, outputs) or self._problem.tolerance.is_declared or self._own.is_exact):
+            data = self._widened(data, data)
+        self._sizes.note(index, data.expected)
         refuse_weak(self._problem, data.label, data.arguments, data.expected, data.bounds)
         return data
 
@@ -194,7 +198,7 @@ class DataSets:
         try:
             outputs = self._run_baseline(arguments, noise.index, label)
             drawn = LaunchData(noise.index, label, arguments, outputs, {}, texture)
-            data = self._judged(drawn, draft.expected(), sizes, {i: _size(texture, noise.expected[i]) for i in outputs})
+            data = self._judged(drawn, draft.expected(), sizes, self._sizes.of(texture, noise))
             for _ in range(_AGAIN if texture is Texture.NAN else 0):  # what becomes of it may be chance
                 self._leave_out_wrong(self._run_baseline(arguments, noise.index, label), data)
             if texture in _ROUNDED and not (self._problem.tolerance.is_declared or self._own.is_exact):
@@ -214,8 +218,9 @@ class DataSets:
     def _widened(self, data: LaunchData, noise: LaunchData) -> LaunchData:
         """Allowing as much as outputs move where inputs are off by a unit in the last place, as far as 1 %.
 
-        What is left of equal numbers is rounding. Raises `LeftOut` where it makes another result. A unit of few bits
-        moves right results as far: a reference is given one of single precision, else it tells what moves much further.
+        What is left of equal numbers is rounding, and of noise in a sum by chance. Raises `LeftOut` where it makes
+        another result, but of noise. A unit of few bits moves right results as far: a reference is given one of single
+        precision, else it tells what moves much further.
         """
         arguments, unit = nudged_arguments(data.arguments, refined=data.is_certain)
         by_name = self._drafts.asked(data.index, arguments) if data.is_certain else None
@@ -227,6 +232,8 @@ class DataSets:
                 size = max(magnitude(expected), magnitude(noise.expected[i]))
                 allowed = MARGIN * float(away.max(initial=0.0, where=np.isfinite(away)))
                 if allowed > size * (MARGIN**2 * unit if is_coarse(unit) else FLOOR_CAP):
+                    if data is noise:
+                        continue
                     raise LeftOut(f"{self._problem.arguments[i].name} is made of rounding")
                 if not is_coarse(unit):
                     bounds[i] = replace(bounds[i], absolute=max(bounds[i].absolute, allowed))
@@ -316,22 +323,3 @@ class DataSets:
         if work is None or not work.flops:
             return 1024.0
         return float(evaluate(work.flops, sizes)) / max(1, expected.size)
-
-
-SizeOf = Callable[[np.ndarray], float]
-"""The size of an output, of which a share is allowed of all of its elements alike."""
-
-
-def _size(texture: Texture, noise: np.ndarray) -> SizeOf | None:
-    """How large an output counts whose inputs have a texture; None for its magnitude.
-
-    Where most of it is silent, as where all places that numbers go to are two, its magnitude says little of the numbers
-    that were added up, and where inputs are equal or zero it may be what is left when they cancel, or where they are
-    large the end of a curve.
-    """
-    if texture in (*STRUCTURED, Texture.CHANGED, Texture.LONE, Texture.LARGE, Texture.SCALARS):
-        return peak
-    if texture in (Texture.EQUAL, Texture.ZEROS, Texture.MOSTLY_EQUAL, Texture.LARGER):
-        measure = peak if texture in (Texture.EQUAL, Texture.ZEROS) else magnitude
-        return lambda expected: max(measure(expected), magnitude(noise))
-    return None

@@ -9,7 +9,8 @@ import numpy as np
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.devices.base import KernelArgument
 from tui_tuner.evaluate.given_fault import GivenFault, GivenFaultKind
-from tui_tuner.evaluate.tolerance import Bound, all_finite, compare, peak
+from tui_tuner.evaluate.in_pieces import all_finite, peak
+from tui_tuner.evaluate.tolerance import Bound, compare
 from tui_tuner.evaluate.verify import LaunchData
 from tui_tuner.problem.compared import compared
 from tui_tuner.problem.dtypes import is_floating

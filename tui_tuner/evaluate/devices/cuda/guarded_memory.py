@@ -116,7 +116,7 @@ class DeviceArrays:
 
 
 class GuardedMemory:
-    """Allocates guarded arrays on one device; some of those that are given back serve again, with nothing left in them."""
+    """Allocates guarded arrays on one device; some that are given back serve again, with nothing left in them."""
 
     def __init__(self, driver: Driver, device: int) -> None:
         self._driver = driver

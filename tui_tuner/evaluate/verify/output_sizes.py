@@ -1,0 +1,65 @@
+"""How large an output counts, of which a share is allowed of all of its elements alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from tui_tuner.evaluate.in_pieces import magnitude, peak
+from tui_tuner.evaluate.verify import LaunchData
+from tui_tuner.problem.dtypes import is_floating
+from tui_tuner.problem.textures import STRUCTURED, Texture
+
+FEW_ELEMENTS = 4
+"""Fewer may all be next to nothing by chance, as the sum of many numbers of either sign is once in fifty times."""
+
+SizeOf = Callable[[np.ndarray], float]
+
+
+class OutputSizes:
+    """The size of each output; one of few elements counts no less than it did at other noise of the same launch."""
+
+    def __init__(self) -> None:
+        self._largest: dict[tuple[int, int], float] = {}
+
+    def of_noise(self, index: int, outputs: Mapping[int, np.ndarray]) -> dict[int, SizeOf | None]:
+        """For each output of a launch with noise how its size is told; None for its magnitude."""
+        return {i: self._at_least(index, i) if is_few(output) else None for i, output in outputs.items()}
+
+    def of(self, texture: Texture, noise: LaunchData) -> dict[int, SizeOf | None]:
+        """The same of a launch whose inputs have a texture, beside what noise gave."""
+        return {i: _size(texture, one) or self.of_noise(noise.index, {i: one})[i] for i, one in noise.expected.items()}
+
+    def knows(self, index: int, outputs: Mapping[int, np.ndarray]) -> bool:
+        """Whether there was other noise for each output of few elements."""
+        return all((index, i) in self._largest for i, output in outputs.items() if is_few(output))
+
+    def note(self, index: int, outputs: Mapping[int, np.ndarray]) -> None:
+        """What came of noise."""
+        for i, output in outputs.items():
+            if is_few(output):
+                self._largest[index, i] = max(self._largest.get((index, i), 0.0), magnitude(output))
+
+    def _at_least(self, index: int, i: int) -> SizeOf:
+        return lambda output: max(magnitude(output), self._largest.get((index, i), 0.0))
+
+
+def is_few(output: np.ndarray) -> bool:
+    """Whether its magnitude says little of what its elements were made of."""
+    return is_floating(output.dtype) and output.size < FEW_ELEMENTS
+
+
+def _size(texture: Texture, noise: np.ndarray) -> SizeOf | None:
+    """None for its magnitude.
+
+    Where most of it is silent, as where all places that numbers go to are two, its magnitude says little of the numbers
+    that were added up, and where inputs are equal or zero it may be what is left when they cancel, or where they are
+    large the end of a curve.
+    """
+    if texture in (*STRUCTURED, Texture.CHANGED, Texture.LONE, Texture.LARGE, Texture.SCALARS):
+        return peak
+    if texture in (Texture.EQUAL, Texture.ZEROS, Texture.MOSTLY_EQUAL, Texture.LARGER):
+        measure = peak if texture in (Texture.EQUAL, Texture.ZEROS) else magnitude
+        return lambda expected: max(measure(expected), magnitude(noise))
+    return None
