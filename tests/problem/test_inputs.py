@@ -117,7 +117,7 @@ def test_outputs_start_poisoned_unless_they_have_a_fill():
 def test_elements_that_no_kernel_wrote_are_told_from_written_ones():
     for dtype in ("float32", "int64"):
         argument = Argument(name="a", dtype=dtype, shape=[2, 3], output=True)
-        array = make_arguments(problem_of(argument.model_dump()), {}, 1)[0]
+        array = np.array(make_arguments(problem_of(argument.model_dump()), {}, 1)[0])
         array[1, 2] = 7
         assert untouched(argument, array).tolist() == [[True] * 3, [True, True, False]]
 

@@ -103,7 +103,7 @@ def test_tests_without_inputs_are_written_as_before_there_were_any():
 def test_an_element_that_keeps_both_poisons_was_not_written(dtype):
     argument = Argument(name="y", dtype=dtype, shape=[2, 4], output=True)
     problem = Problem.model_validate({"kernel": {"source": "k.cu", "name": "k"}, "launch": {}, "arguments": [argument]})
-    first = make_arguments(problem, {}, 1)[0]
+    first = np.array(make_arguments(problem, {}, 1)[0])
     second = repoisoned(argument, first)
     start = second.copy()
     first[0, 1:] = second[0, 1:] = first[1, 2] if dtype != "bool" else True
