@@ -10,7 +10,7 @@ Integers match exactly, unless the user says by how much they may differ; boolea
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -140,23 +140,28 @@ def own_error(got: np.ndarray, expected: np.ndarray) -> OwnError:
     flat = got.reshape(-1), expected.reshape(-1)
     if are_equal(*flat):
         return OwnError(0.0, 0.0, is_whole=all_finite(expected))
-    size = root_mean_square(of_pieces(flat[0], lambda piece: squares(_finite_pair(*flat, piece)[1]))) or 1.0
-
-    def largest(piece: slice) -> tuple[float, float, int]:
-        one, right = _finite_pair(*flat, piece)
-        error = np.abs(one - right)
-        shares = error / np.maximum(np.abs(right), size)
-        return float(error.max(initial=0.0)), float(shares.max(initial=0.0)), error.size
-
-    absolute, relative, counts = zip((0.0, 0.0, 0), *of_pieces(flat[0], largest), strict=True)
-    return OwnError(max(absolute), max(relative), is_whole=sum(counts) == got.size)
+    error = _largest_error(*flat)
+    if error.is_whole:
+        return error
+    both = np.isfinite(flat[0]) & np.isfinite(flat[1])
+    return replace(_largest_error(flat[0][both], flat[1][both]), is_whole=False)
 
 
-def _finite_pair(got: np.ndarray, expected: np.ndarray, piece: slice) -> tuple[np.ndarray, np.ndarray]:
-    """A piece of both in double precision, without elements that are not finite on either side."""
-    one, right = got[piece].astype(np.float64), expected[piece].astype(np.float64)
-    both = np.isfinite(one) & np.isfinite(right)
-    return (one, right) if both.all() else (one[both], right[both])
+def _largest_error(got: np.ndarray, expected: np.ndarray) -> OwnError:
+    """Of flat arrays, which are not whole where that cannot be told of what is not finite."""
+    sums = of_pieces(expected, lambda piece: squares(expected[piece].astype(np.float64)))
+    size = root_mean_square(sums) or 1.0
+
+    def largest(piece: slice) -> tuple[float, float]:
+        error, right = got[piece].astype(np.float64), expected[piece].astype(np.float64)
+        error -= right
+        absolute = float(np.abs(error, out=error).max())
+        error /= np.maximum(np.abs(right, out=right), size, out=right)
+        return absolute, float(error.max())
+
+    absolute, relative = zip((0.0, 0.0), *of_pieces(got, largest), strict=True)
+    is_whole = bool(np.isfinite(absolute).all()) and sum(count for _, count in sums) == expected.size
+    return OwnError(max(absolute), max(relative), is_whole)
 
 
 @dataclass(frozen=True)
@@ -256,8 +261,11 @@ def _quick_share(got: np.ndarray, expected: np.ndarray, allowed: Bound) -> float
         right, one = expected[piece], got[piece]
         if is_narrow(one.dtype):  # fewer bits round a small deviation to nothing
             right, one = right.astype(np.float32), one.astype(np.float32)
-        share = np.abs(one - right)
-        share /= np.abs(right) * allowed.relative + (allowed.absolute + TINY)
+        limit = np.abs(right)
+        limit *= allowed.relative
+        limit += allowed.absolute + TINY
+        share = one - right
+        share = np.divide(np.abs(share, out=share), limit, out=share)
         found = float(share.max())
         return found if np.isfinite(found) else float("inf")
 
