@@ -72,7 +72,7 @@ class KeptBuilds:
     def __init__(self, directory: Path, limit: int) -> None:
         self._directory = directory
         self._limit = limit
-        self._toolchains: dict[tuple[Path, ...], list[_Stamp]] = {}
+        self._toolchains: dict[tuple[Path, ...], str] = {}
         self._lock = Lock()
 
     def key(self, build: str, recipe: Recipe, options: Sequence[str]) -> str | None:
@@ -95,12 +95,12 @@ class KeptBuilds:
             return None
         toolchain = self._toolchain((Path(recipe.command[0]), *recipe.made_with))
         content = [__version__, build, _machine(), toolchain, sorted(headers)]
-        return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+        return _digest(content)
 
-    def _toolchain(self, paths: tuple[Path, ...]) -> list[_Stamp]:
+    def _toolchain(self, paths: tuple[Path, ...]) -> str:
         with self._lock:
             if paths not in self._toolchains:
-                self._toolchains[paths] = sorted(_installed((*paths, _SYSTEM_HEADERS)))
+                self._toolchains[paths] = _digest(sorted(_installed((*paths, _SYSTEM_HEADERS))))
             return self._toolchains[paths]
 
     def take(self, key: str) -> Kept | None:
@@ -161,6 +161,10 @@ _OWN_HEADERS = Path("/usr/local/include")
 """Compilers look there unasked, and people write there."""
 
 _Stamp = tuple[str, *tuple[int, ...]]
+
+
+def _digest(content: Sequence[object]) -> str:
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
 def _is_understood(option: str, paths: Sequence[Path]) -> bool:
