@@ -15,6 +15,7 @@ FEW_ELEMENTS = 4
 """Fewer may all be next to nothing by chance, as the sum of many numbers of either sign is once in fifty times."""
 
 SizeOf = Callable[[np.ndarray], float]
+"""Tells the size of an output."""
 
 
 class OutputSizes:
@@ -25,27 +26,29 @@ class OutputSizes:
 
     def of_noise(self, index: int, outputs: Mapping[int, np.ndarray]) -> dict[int, SizeOf | None]:
         """For each output of a launch with noise how its size is told; None for its magnitude."""
-        return {i: self._at_least(index, i) if is_few(output) else None for i, output in outputs.items()}
+        return {i: self._usual(index, i, output) for i, output in outputs.items()}
 
     def of(self, texture: Texture, noise: LaunchData) -> dict[int, SizeOf | None]:
         """The same of a launch whose inputs have a texture, beside what noise gave."""
-        return {i: _size(texture, one) or self.of_noise(noise.index, {i: one})[i] for i, one in noise.expected.items()}
+        return {i: _size(texture, one) or self._usual(noise.index, i, one) for i, one in noise.expected.items()}
 
     def knows(self, index: int, outputs: Mapping[int, np.ndarray]) -> bool:
         """Whether there was other noise for each output of few elements."""
-        return all((index, i) in self._largest for i, output in outputs.items() if is_few(output))
+        return all((index, i) in self._largest for i, output in outputs.items() if _is_few(output))
 
     def note(self, index: int, outputs: Mapping[int, np.ndarray]) -> None:
         """What came of noise."""
         for i, output in outputs.items():
-            if is_few(output):
+            if _is_few(output):
                 self._largest[index, i] = max(self._largest.get((index, i), 0.0), magnitude(output))
 
-    def _at_least(self, index: int, i: int) -> SizeOf:
-        return lambda output: max(magnitude(output), self._largest.get((index, i), 0.0))
+    def _usual(self, index: int, i: int, output: np.ndarray) -> SizeOf | None:
+        if not _is_few(output):
+            return None
+        return lambda other: max(magnitude(other), self._largest.get((index, i), 0.0))
 
 
-def is_few(output: np.ndarray) -> bool:
+def _is_few(output: np.ndarray) -> bool:
     """Whether its magnitude says little of what its elements were made of."""
     return is_floating(output.dtype) and output.size < FEW_ELEMENTS
 

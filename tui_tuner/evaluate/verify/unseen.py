@@ -160,7 +160,7 @@ class Unseen:
         for _ in range(MOST_TURNS):
             first, again = Beside(), Beside()
             for _ in range(self._loads):
-                # made before: code that ran once is forgotten while a device waits for the host
+                # made before the load, whose launches then follow each other
                 others = make_arguments(self._problem, {}, secrets.randbits(63))
                 changed = textured(self._problem, seen.data.arguments, Texture.CHANGED, secrets.randbits(63))
                 with load() as fresh:
