@@ -22,7 +22,7 @@ _INDEX = r"\[(?:[^][;=]|\[[^][;=]*\])*\]"
 _SUM = re.compile(rf"(?<![\w>\])])\(\s*(\w+)\s*\+((?:[^;=()]|\([^;=()]*\))*)\)\s*(?={_INDEX})")
 _ADDRESSED = re.compile(rf"\*\s*(?:\(\s*&\s*(\w+\s*{_INDEX})\s*\)|&\s*(\w+\s*{_INDEX}))")
 _FIRST = re.compile(rf"\(\s*&\s*(?:\(\s*(\w+\s*{_INDEX})\s*\)|(\w+\s*{_INDEX}))\s*\)\s*\[\s*0\s*\]")
-_ALONE = re.compile(rf"(?<![\w>\])])\(\s*(\w+\s*{_INDEX})\s*\)(?=\s*=(?!=))")
+_SET_IN_BRACKETS = re.compile(rf"(?<![\w>\])])\(\s*(\w+\s*{_INDEX})\s*\)(?=\s*(?:[-+*/%|&^]|<<|>>)?=(?!=))")
 _STORED = re.compile(rf"\b__st(?:cs|cg|wb|wt)\s*\(\s*(?:&\s*(\w+\s*{_INDEX})|(\w+)(?:\s*\+([^,;=]*))?)\s*,")
 
 
@@ -38,8 +38,13 @@ def without_casts(body: str) -> str:
         plain = shorter
     plain = _SUM.sub(r"\1[\2]", _NAME_ALONE.sub(r"\1", plain))
     plain = _ADDRESSED.sub(lambda found: found[1] or found[2], plain)
-    plain = _ALONE.sub(r"\1", _FIRST.sub(lambda found: found[1] or found[2], plain))
+    plain = without_brackets(_FIRST.sub(lambda found: found[1] or found[2], plain))
     return _STORED.sub(lambda found: f"{found[1] or f'{found[2]}[{found[3] or 0}]'} = (", plain)
+
+
+def without_brackets(body: str) -> str:
+    """A kernel's text in which elements that are set stand in no brackets, as those of a macro do: `(x[i]) += v`."""
+    return _SET_IN_BRACKETS.sub(r"\1", body)
 
 
 @lru_cache(maxsize=32)

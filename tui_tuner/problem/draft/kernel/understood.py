@@ -14,6 +14,7 @@ from tui_tuner.problem.by_value import fields_of
 from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words
 from tui_tuner.problem.draft.host.program import HostProgram
 from tui_tuner.problem.draft.host.templates import OPEN_TYPE
+from tui_tuner.problem.draft.kernel.casts import without_brackets
 from tui_tuner.problem.draft.kernel.guesses import outputs
 from tui_tuner.problem.draft.kernel.moves import with_moves
 from tui_tuner.problem.model import Language
@@ -24,10 +25,6 @@ from tui_tuner.problem.syntax import POINTER_TO_FUNCTION, code_only, list_at, na
 _MOST_CALLS = 4
 _TEMPLATE_ARGUMENTS = {"typename": OPEN_TYPE, "class": OPEN_TYPE, "bool": "true"}
 _POINTED = r"(?:const\s+)?([A-Za-z_](?:[\w ]*\w)?)\s*\*\s*(?:__restrict(?:__)?\s*)?"
-_SET_IN_BRACKETS = re.compile(
-    r"(?<![\w>\])])\(\s*(\w+\s*\[(?:[^][;=]|\[[^][;=]*\])*\])\s*\)(?=\s*(?:[-+*/%|&^]|<<|>>)?=(?!=))"
-)
-"""An element in brackets that is set, as what a macro stands for: `(x[i * n + j]) = v`."""
 
 
 def understood(
@@ -99,7 +96,7 @@ def with_called(signature: KernelSignature, source: str) -> KernelSignature:
     """The kernel with its macros put in, and behind that the bodies of functions that it calls, in the calls' words."""
     code = code_only(source)
     program = HostProgram(code)
-    body = _SET_IN_BRACKETS.sub(r"\1", program.without_macros(signature.body))
+    body = without_brackets(program.without_macros(signature.body))
     for function in reversed(program.functions):  # who is called stands before who calls
         for call in list(re.finditer(rf"\b{function.name}\s*(?:<[^<>;]*>)?\s*\(", body))[:_MOST_CALLS]:
             given = list_at(body, call.end() - 1)
