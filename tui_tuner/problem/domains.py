@@ -246,12 +246,21 @@ def _one_value(domain: Domain, random: np.random.Generator) -> float:
     return int(random.integers(int(domain.low), int(domain.high)))
 
 
-def nudged(values: np.ndarray, is_mirrored: bool = False) -> np.ndarray:
-    """The same, off by a unit in the last place, up and down in turns, or down and up; zeros stay zeros."""
-    found, most = values.copy(), (-1 if is_mirrored else 1) * largest(values.dtype)
-    for first, towards in enumerate((most, -most)):
-        part = found.reshape(-1)[first::2]
-        np.nextafter(part, values.dtype.type(towards), out=part, where=part != 0)
+def nudged(values: np.ndarray, *seed: int) -> np.ndarray:
+    """The same, each element off by a unit in the last place, up or down at random; zeros stay zeros.
+
+    By any regular pattern some two elements move alike, and what depends on their difference stays where it was.
+    """
+    found = values.copy()
+    flat, most = found.reshape(-1), largest(values.dtype)
+
+    def move(block: slice) -> None:
+        part = flat[block]
+        is_up = np.random.Generator(np.random.SFC64([*seed, block.start])).integers(0, 2, part.size, dtype=bool)
+        for there, towards in ((is_up, most), (~is_up, -most)):
+            np.nextafter(part, values.dtype.type(towards), out=part, where=there & (part != 0))
+
+    in_blocks(flat.size, move)
     return found
 
 

@@ -222,7 +222,7 @@ class DataSets:
         another result, but of noise. A unit of few bits moves right results as far: a reference is given one of single
         precision, else it tells what moves much further.
         """
-        arguments, unit = nudged_arguments(data.arguments, refined=data.is_certain)
+        arguments, unit = nudged_arguments(data.arguments, 0, refined=data.is_certain)
         by_name = self._drafts.asked(data.index, arguments) if data.is_certain else None
         moved = self._run_baseline(arguments, data.index, data.label) if by_name is None else self._numbered(by_name)
         bounds = dict(data.bounds)

@@ -19,17 +19,17 @@ def is_coarse(unit: float) -> bool:
 
 
 def nudged_arguments(
-    arguments: Sequence[KernelArgument], *, refined: bool = False, is_mirrored: bool = False
+    arguments: Sequence[KernelArgument], way: int, *, refined: bool = False
 ) -> tuple[list[KernelArgument], float]:
     """The arguments, floating-point arrays off by a unit in the last place, and the largest unit.
 
     Args:
+        way: which of many ways, each of which has every element off up or down at random.
         refined: whether those of few bits are off by one of single precision.
-        is_mirrored: whether they are off the other way.
     """
     changed, unit = list(arguments), 0.0
     for i, one in enumerate(arguments):
         if isinstance(one, np.ndarray) and is_floating(one.dtype):
             held = copied(one, np.dtype(np.float32)) if refined and is_coarse(spacing(one.dtype)) else one
-            changed[i], unit = nudged(held, is_mirrored), max(unit, spacing(held.dtype))
+            changed[i], unit = nudged(held, way, i), max(unit, spacing(held.dtype))
     return changed, unit
