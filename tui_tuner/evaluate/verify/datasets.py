@@ -163,7 +163,7 @@ class DataSets:
         )
         drawn = LaunchData(index, label, arguments, outputs, {})
         data = self._judged(drawn, draft.expected(), at.sizes, self._sizes.of_noise(index, outputs))
-        if not (self._sizes.knows(index, outputs) or self._problem.tolerance.is_declared or self._own.is_exact):
+        if not self._sizes.knows(index, outputs):
             data = self._widened(data, data)
         self._sizes.note(index, data.expected)
         refuse_weak(self._problem, data.label, data.arguments, data.expected, data.bounds)
@@ -201,7 +201,7 @@ class DataSets:
             data = self._judged(drawn, draft.expected(), sizes, self._sizes.of(texture, noise))
             for _ in range(_AGAIN if texture is Texture.NAN else 0):  # what becomes of it may be chance
                 self._leave_out_wrong(self._run_baseline(arguments, noise.index, label), data)
-            if texture in _ROUNDED and not (self._problem.tolerance.is_declared or self._own.is_exact):
+            if texture in _ROUNDED or self._sizes.may_cancel(data.expected, noise):
                 data = self._widened(data, noise)
         except ProblemError as error:
             raise LeftOut(error.message) from None
@@ -218,10 +218,12 @@ class DataSets:
     def _widened(self, data: LaunchData, noise: LaunchData) -> LaunchData:
         """Allowing as much as outputs move where inputs are off by a unit in the last place, as far as 1 %.
 
-        What is left of equal numbers is rounding, and of noise in a sum by chance. Raises `LeftOut` where it makes
-        another result, but of noise. A unit of few bits moves right results as far: a reference is given one of single
-        precision, else it tells what moves much further.
+        What is left of equal numbers is rounding, and of others in a sum by chance. Raises `LeftOut` where it makes
+        another result, but not by chance. A unit of few bits moves right results as far: a reference is given one of
+        single precision, else it tells what moves much further.
         """
+        if self._problem.tolerance.is_declared or self._own.is_exact:
+            return data
         arguments, unit = nudged_arguments(data.arguments, 0, refined=data.is_certain)
         by_name = self._drafts.asked(data.index, arguments) if data.is_certain else None
         moved = self._run_baseline(arguments, data.index, data.label) if by_name is None else self._numbered(by_name)
@@ -232,7 +234,7 @@ class DataSets:
                 size = max(magnitude(expected), magnitude(noise.expected[i]))
                 allowed = MARGIN * float(away.max(initial=0.0, where=np.isfinite(away)))
                 if allowed > size * (MARGIN**2 * unit if is_coarse(unit) else FLOOR_CAP):
-                    if data is noise:
+                    if data.texture not in _ROUNDED:
                         continue
                     raise LeftOut(f"{self._problem.arguments[i].name} is made of rounding")
                 if not is_coarse(unit):

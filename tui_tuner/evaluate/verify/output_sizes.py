@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from tui_tuner.evaluate.devices.base import KernelArgument
 from tui_tuner.evaluate.in_pieces import magnitude, peak
 from tui_tuner.evaluate.verify import LaunchData
 from tui_tuner.problem.dtypes import is_floating
@@ -13,6 +14,8 @@ from tui_tuner.problem.textures import STRUCTURED, Texture
 
 FEW_ELEMENTS = 4
 """Fewer may all be next to nothing by chance, as the sum of many numbers of either sign is once in fifty times."""
+
+FIRST = 64
 
 SizeOf = Callable[[np.ndarray], float]
 """Tells the size of an output."""
@@ -36,6 +39,11 @@ class OutputSizes:
         """Whether there was other noise for each output of few elements."""
         return all((index, i) in self._largest for i, output in outputs.items() if _is_few(output))
 
+    def may_cancel(self, outputs: Mapping[int, np.ndarray], noise: LaunchData) -> bool:
+        """Whether an output of few elements is less than of noise that has both signs: it may be what is left."""
+        is_less = any(_is_few(one) and magnitude(one) < magnitude(noise.expected[i]) for i, one in outputs.items())
+        return is_less and any(map(_has_signs, noise.arguments))
+
     def note(self, index: int, outputs: Mapping[int, np.ndarray]) -> None:
         """What came of noise."""
         for i, output in outputs.items():
@@ -51,6 +59,11 @@ class OutputSizes:
 def _is_few(output: np.ndarray) -> bool:
     """Whether its magnitude says little of what its elements were made of."""
     return is_floating(output.dtype) and output.size < FEW_ELEMENTS
+
+
+def _has_signs(noise: KernelArgument) -> bool:
+    """Whether numbers below zero are there, as the first of them tell."""
+    return isinstance(noise, np.ndarray) and is_floating(noise.dtype) and bool((noise.flat[:FIRST] < 0).any())
 
 
 def _size(texture: Texture, noise: np.ndarray) -> SizeOf | None:
