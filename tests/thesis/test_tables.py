@@ -137,5 +137,6 @@ async def test_the_document_is_what_the_shipped_runs_say() -> None:
     found, unread = await read_all([samples_directory().parent / "benchmarks" / "thesis" / "recorded"])
     assert len(found) == 129
     assert unread == []
+    assert [one.name for one in found if not one.is_finished] == [], "their replays end before they do"
     made = as_markdown("Results", [*blocks(found, unread)]).partition("\n")[2]
     assert (samples_directory().parent / "docs" / "results.md").read_text("utf-8").endswith(made)

@@ -81,12 +81,18 @@ class SessionClock:
 
 
 class Recall:
-    """The journal and the clock of a session, as its effects use them."""
+    """The journal and the clock of a session, as its effects use them.
 
-    def __init__(self, journal: Journal, clock: SessionClock) -> None:
+    Args:
+        is_reworded: whether this version of the program may put a question in other words than the session did.
+    """
+
+    def __init__(self, journal: Journal, clock: SessionClock, *, is_reworded: bool = False) -> None:
         self._journal = journal
         self._clock = clock
+        self._is_reworded = is_reworded
         self._asked: Counter[str] = Counter()
+        self._told_keys: set[str] = set()
         self._may_go_on = asyncio.Event()
         self._may_go_on.set()
         self._told = 0
@@ -156,7 +162,25 @@ class Recall:
             return None
         self._clock.show(record.elapsed)
         self._told += 1
+        self._told_keys.add(record.key)
         return record.result
+
+    def in_other_words(
+        self, kind: str, content: Mapping[str, Any], likeness: Callable[[Mapping[str, Any], Mapping[str, Any]], float]
+    ) -> Mapping[str, Any] | None:
+        """The recorded question that stands for one that is not known: the likest that was not told yet.
+
+        In a replay nothing else can be meant; a session that goes on has it so only where words have changed.
+
+        Args:
+            likeness: of two questions; 0 where one cannot stand for the other.
+        """
+        if self._journal.writable and not self._is_reworded:
+            return None
+        records = [one for one in self._journal.records if one.kind == kind and one.key not in self._told_keys]
+        left = [(likeness(content, one.content), one.content) for one in records if one.content is not None]
+        like, found = max(left, key=lambda one: one[0], default=(0.0, None))
+        return found if like > 0 else None
 
     async def _others_told(self) -> None:
         """In a replay that is at its end, let what else is on record be told, as what ran while a model was asked."""

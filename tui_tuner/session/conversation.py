@@ -212,7 +212,7 @@ class Conversation:
                 raise InVain
             result = await self._recall.once("ask", content, lambda: self._skippable(asked))
         elif was_sent(result):
-            self._calls.tell_sent(asked)
+            self._calls.tell_sent(asked, content)
         self._settle(call, result)
         if "stopped" in result:
             if "pauses" in result and not self._was_of_use:

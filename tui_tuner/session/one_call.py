@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from pydantic import BaseModel
 
 from tui_tuner.errors import ModelError
 from tui_tuner.journal.recall import Recall
-from tui_tuner.llm import Backend, Chunk, Reply, Request, Stop, prompt_text
+from tui_tuner.llm import Backend, Chunk, Message, Reply, Request, Stop, prompt_text
 from tui_tuner.llm.errors import TransportError
 from tui_tuner.llm.lacking import lacking, way_out
 from tui_tuner.llm.prices import estimate_messages
@@ -60,14 +61,19 @@ class Calls:
     def recorded(self, request: Request) -> tuple[dict[str, Any], dict[str, Any] | None]:
         """A request as the journal names it, and what became of it; None where that is not known.
 
-        A reply stays what it is where replies may be longer by now, or shorter.
+        A reply stays what it is where replies may be longer by now, or shorter, and where prompts are worded otherwise.
         """
         content = self._recall.nth("ask", asdict(request), limit="max_tokens")
-        return content, self._recall.known("ask", content)
+        result = self._recall.known("ask", content)
+        if result is None and (found := self._recall.in_other_words("ask", content, _likeness)) is not None:
+            content, result = {**found}, self._recall.known("ask", found)
+        return content, result
 
-    def tell_sent(self, asked: Asked) -> None:
-        """Tell what is asked."""
+    def tell_sent(self, asked: Asked, content: Mapping[str, Any] | None = None) -> None:
+        """Tell what is asked, or what was, as the journal has it."""
         request = asked.request
+        if content is not None:
+            request = replace(request, messages=tuple(Message(**one) for one in content["messages"]))
         text = prompt_text(request.messages)
         tokens = estimate_messages(request.messages)
         self._emit(events.PromptSent(call=asked.number, purpose=request.purpose, text=text, tokens=tokens))
@@ -140,6 +146,18 @@ class Calls:
         if self.way_out not in self._told:
             self._told.add(self.way_out)
             self._emit(events.Note(level="warning", text=f"reply {call} {lacking(reply)}: {self.way_out}"))
+
+
+def _likeness(asked: Mapping[str, Any], recorded: Mapping[str, Any]) -> float:
+    """The share of lines that two requests have in common; 0 where they are for something else, or of another try."""
+    if asked["purpose"] != recorded["purpose"] or len(asked["messages"]) != len(recorded["messages"]):
+        return 0.0
+    lines, others = _lines(asked), _lines(recorded)
+    return 2 * (lines & others).total() / (lines.total() + others.total())
+
+
+def _lines(content: Mapping[str, Any]) -> Counter[str]:
+    return Counter(line for message in content["messages"] for line in message["content"].splitlines())
 
 
 def is_of_use(wanted: type[BaseModel], partial: str) -> bool:

@@ -16,6 +16,7 @@ from tui_tuner.journal import Journal
 from tui_tuner.journal.recall import Recall, RecordEnds, SessionClock
 from tui_tuner.llm import Backend
 from tui_tuner.log import fields
+from tui_tuner.prompts import WORDING
 from tui_tuner.session.beside import Pairs, Questions, SideRequests
 from tui_tuner.session.budget import Budget, limits_of
 from tui_tuner.session.controls import AtOnce, Controls, RaiseBudget
@@ -89,7 +90,8 @@ class EventStream(ABC):
         self._kept = kept
         journal = kept.journal
         self._resumed = journal.writable and bool(journal.records)
-        self._recall = Recall(journal, SessionClock(journal.last_elapsed))
+        is_reworded = journal.header.get("wording", WORDING) != WORDING
+        self._recall = Recall(journal, SessionClock(journal.last_elapsed), is_reworded=is_reworded)
         self._budget = Budget(kept.options)
         self._controls = Controls(self._recall, self._budget, self._emit)
         self._conversation = Conversation(
