@@ -81,16 +81,6 @@ def test_the_bottleneck_is_named_with_its_figures(
     assert (found.bottleneck, bool(re.search(said, found.cause))) == (bottleneck, True), found.cause
 
 
-def test_runs_that_began_before_are_told_that_a_ceiling_holds_what_is_beyond_it() -> None:
-    now, before = (
-        diagnosis(PRODUCT, H200, kernel(256, "n * n // 64"), measured(1.3), wording=wording) for wording in (15, 14)
-    )
-    assert now is not None
-    assert before is not None
-    assert (now.bottleneck, before.bottleneck) == ("latency", "compute")
-    assert "need 176% of the time" in before.cause
-
-
 def test_the_facts_say_how_the_device_is_filled_and_what_is_achieved() -> None:
     found = diagnosis(PRODUCT, H200, kernel(256, "n * n"), measured(26.4))
     assert found is not None

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import pytest
-
 from docs.prompting.replies import answers_for
 from docs.prompting.session import H200, Scene, requests_of, sample
-from tui_tuner.prompts import WORDING
-from tui_tuner.session.run_directory import create
 from tui_tuner.strategies.single_step import OnePromptStrategy
 
 WAIT = "those on one word wait for each other"
@@ -23,12 +17,8 @@ async def asked(name: str) -> str:
     return next(request for request in requests if request.purpose == "one_prompt").messages[-1].content
 
 
-@pytest.mark.parametrize(("name", "wording", "is_told"), [("histogram", WORDING, True), ("histogram", 15, False)])
-async def test_what_no_ceiling_counts_is_told_behind_the_ceilings_but_in_sessions_of_before(
-    monkeypatch, name, wording, is_told
-):
-    monkeypatch.setattr("docs.prompting.session.create", lambda *given: replace(create(*given), wording=wording))
-    assert (WAIT in (await asked(name)).partition("<measurements>")[2].partition("</measurements>")[0]) == is_told
+async def test_what_no_ceiling_counts_is_told_behind_the_ceilings():
+    assert WAIT in (await asked("histogram")).partition("<measurements>")[2].partition("</measurements>")[0]
 
 
 async def test_of_a_kernel_of_which_the_ceilings_count_all_nothing_more_is_told():

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 
 from tests.session.fakes import DEVICE
 from tests.strategies.branch import APPROVE, YES, apply, edited, planned
 from tests.strategies.branches_planning import ONCE
-from tests.strategies.world import FIXED, Script, User, World, kernel, new_run, played, tell_all
+from tests.strategies.world import FIXED, kernel, played
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.results import Evaluation, Timing
-from tui_tuner.journal.reading import FILE
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Launch
-from tui_tuner.prompts import WORDING, means_facts
-from tui_tuner.session.run_directory import open_run
-from tui_tuner.session.session import Session
-from tui_tuner.strategies import rewriting
 from tui_tuner.strategies.history import CODE_LINES, Attempt, Outcome, changed_lines, history_facts
 from tui_tuner.strategies.steps import Step, StepState
 
@@ -103,38 +96,18 @@ def test_of_a_kernel_that_was_not_faster_its_other_configurations_are_told_too()
 TWO = [planned("one", "two"), YES, apply(fail="crash"), apply(0.9), YES, apply(3)]
 
 
-@pytest.mark.parametrize("wording", [None, 2, WORDING])
-async def test_a_step_is_told_what_was_written_before_and_what_is_to_come(tmp_path, wording):
-    run = new_run(tmp_path, ONCE, problem=FIXED, search="brute_force")
-    run.journal.close()
-    if wording != WORDING:  # as runs have it that began before
-        header = json.loads((run.path / FILE).read_text()) | {"wording": wording}
-        header = {name: value for name, value in header.items() if value is not None and name != "digest"}
-        (run.path / FILE).write_text(json.dumps(header) + "\n")
-    run = open_run(run.path, resume=True)
-    script = Script(TWO)
-    await tell_all(Session(run, ONCE, World(run.problem), script), User())
+async def test_a_step_is_told_what_was_written_before_and_what_is_to_come(tmp_path):
+    _, script = await played(tmp_path, ONCE, TWO, problem=FIXED, search="brute_force")
     first, last = script.prompt(3), script.prompt(6)
-    told = [
-        "<to_come>\n- two\n</to_come>" in first,
-        "<inputs>\nx: float32 array, filled" in first,
-        "mma.sync" in first,
-        "+// fail crash" in last,
-        "came of it: crash: told by crash" in last,
-        "+// speed 0.9" in last,
-    ]
-    assert told == [wording is not None] * 6
-    assert ("infinities" in first) == (wording == 2)
+    assert "<to_come>\n- two\n</to_come>" in first, "and not the step itself"
+    assert "<inputs>\nx: float32 array, filled" in first
+    assert "infinities" not in first
+    assert "mma.sync" in first
+    assert "mma.sync" in script.prompt(1)
+    assert "+// fail crash" in last
+    assert "came of it: crash: told by crash" in last
+    assert "+// speed 0.9" in last
     assert "<to_come>" not in last
-    assert ("mma.sync" in script.prompt(1)) == (wording == WORDING)
-
-
-@pytest.mark.parametrize(("wording", "listed"), [(WORDING, ["two"]), (14, ["one", "two"])])
-def test_a_step_is_not_among_those_that_come_after_it(wording, listed):
-    steps = [Step(id=3, title="one"), Step(id=4, title="two")]
-    session = SimpleNamespace(wording=wording, proposed_steps=lambda: steps)
-    lines = "".join(f"- {title}\n" for title in listed)
-    assert f"<to_come>\n{lines}</to_come>" in rewriting._to_come(session, steps[0])
 
 
 async def test_what_the_user_wrote_is_the_code_that_is_told(tmp_path):
@@ -164,7 +137,6 @@ def test_the_means_of_a_cuda_device_are_those_of_its_architecture(capability, va
     assert ("tensormap.replace" in said) == (variant == "sm_90a")
     assert "tensormap.replace" not in kind_named("cuda").means(device, tensor_maps=False)
     assert ("through volatile they are a race" in said) == (capability >= 90)
-    assert [("volatile" in means_facts(device, wording)) for wording in (13, 14)] == [False, capability >= 90]
 
 
 @pytest.mark.parametrize("kind", ["emulator", "opencl", "c"])

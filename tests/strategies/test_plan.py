@@ -103,17 +103,12 @@ async def test_at_the_roofline_of_its_memory_no_step_of_a_list_is_judged_but_one
     assert script.answers == []
 
 
-async def test_a_plan_is_told_from_which_gain_on_a_kernel_is_kept_and_what_a_step_has_but_in_sessions_of_before(
-    tmp_path,
-):
+async def test_a_plan_is_told_from_which_gain_on_a_kernel_is_kept_and_what_a_step_has(tmp_path):
     strategy = AutonomousStrategy(validate_steps=True, with_replanning=False)
-    for wording in (WORDING, 15):
-        run = replace(new_run(tmp_path / str(wording), strategy, problem=FIXED), wording=wording)
-        script = Script([planned("one"), NO])
-        await tell_all(Session(run, strategy, World(run.problem), script), User())
-        prompt = next(request for request in script.requests if request.purpose == "plan").messages[-1].content
-        assert ("the interval of a speed-up must lie above 1.01" in prompt) == (wording == WORDING)
-        assert ("\n  - `title`" in prompt) == (wording == WORDING)
+    _, script = await played(tmp_path, strategy, [planned("one"), NO], problem=FIXED)
+    prompt = next(request for request in script.requests if request.purpose == "plan").messages[-1].content
+    assert "the interval of a speed-up must lie above 1.01" in prompt
+    assert "\n  - `title`" in prompt
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 import re
 from collections.abc import AsyncIterator, Sequence
@@ -16,7 +15,6 @@ from tests.session.fakes import DEVICE
 from tests.strategies.configurations import ANOTHER, BEST, MIDDLING, first, more, proposal, reply, rounds
 from tests.strategies.world import Script, Told, World, assert_replay_tells_the_same, new_run, played, tell_all
 from tui_tuner.evaluate.results import Evaluation, FailureKind, Timing
-from tui_tuner.journal.reading import FILE
 from tui_tuner.llm import Chunk, Request, Stop, Usage
 from tui_tuner.llm.errors import Service, TransportError
 from tui_tuner.llm.prices import estimate_messages
@@ -26,7 +24,6 @@ from tui_tuner.problem.nearby import pattern_batch, random_batch
 from tui_tuner.problem.space import SearchSpace
 from tui_tuner.prompts import WORDING
 from tui_tuner.session.events import EvaluationFinished, Note
-from tui_tuner.session.run_directory import open_run
 from tui_tuner.session.session import Session
 from tui_tuner.session_options import RoundOptions
 from tui_tuner.strategies.round_question import reply_type
@@ -290,21 +287,6 @@ async def test_the_last_question_is_said_to_be_the_last_whether_rounds_or_calls_
     _, script = await played(tmp_path, LlmSearchStrategy(), answers, **options)
     assert "This is round 2 of at most 2." in script.prompt(2)
     assert "You will not be asked again" in script.prompt(2)
-
-
-async def test_a_session_that_began_with_older_prompts_goes_on_with_them(tmp_path):
-    run = new_run(tmp_path, LlmSearchStrategy(), **{**rounds(max_rounds=3, seeds=0), "max_calls": 2})
-    run.journal.close()
-    header = json.loads((run.path / FILE).read_text()) | {"wording": 4}
-    del header["digest"]
-    (run.path / FILE).write_text(json.dumps(header) + "\n")
-    script = Script([("first_configurations", reply(proposal(32, 2), proposal(64, 2))), more(BEST)])
-    await tell_all(Session(open_run(run.path, resume=True), LlmSearchStrategy(), World(run.problem), script))
-    assert "This is round 2 of at most 3." in script.prompt(2)
-    assert "- One step from the best and not measured: " in script.prompt(2)
-    assert "About one third: regions that are not tried yet" in script.prompt(2)
-    assert "You will not be asked again" not in script.prompt(2)
-    assert "A slow row does not condemn" not in script.prompt(2)
 
 
 async def test_rounds_do_not_end_before_the_neighbours_of_the_best_are_measured_and_the_evaluations_spent(tmp_path):

@@ -22,35 +22,17 @@ from tui_tuner.problem.compared import in_words
 from tui_tuner.problem.dtypes import dtype_named, is_floating
 from tui_tuner.problem.inputs import fill_in_words, fill_of, is_blank, label_of
 from tui_tuner.problem.model import Argument, Problem, Value
-from tui_tuner.problem.textures import ALL_BUT_NOISE, Texture, occurring
+from tui_tuner.problem.textures import occurring
 
 WORDING = 17
-"""Counts what prompts for rewriting tell. A session keeps the wording that it began with, since replies are found by
-their prompts: 1 had no code in the history, no inputs, no means of the device, no techniques and no steps to come; 2
-told of inputs that no array may hold and of tolerances where results are whole numbers, and of no compiler options; up
-to 3 `autonomous` asked on when the best was at the roofline; up to 4 prompts that choose configurations did not tell
-how far effects disagree, of which products a tunable is a multiple, and which question is the last; up to 5 it was
-said that a kernel can have no tensor maps, and what had arrived of a reply that broke off was lost where the call
+"""Counts what sessions tell models and when they ask. One that is resumed or replayed finds the replies to prompts that
+are worded otherwise by now, and goes on as it began where what is asked, or when, is another: up to 3 `autonomous`
+asked on when the best was at the roofline; up to 5 what had arrived of a reply that broke off was lost where the call
 before had failed as well; up to 6 a model began with half of each batch that it shares with the surrogate; up to 7 the
 model was asked to mend what the user had edited and could not be built before the user was; up to 8 `autonomous` had
-each step judged before it was carried out, and a strategy of the user's own was given such an edit as it was; up to 9
-nothing was told of the traffic where no work is declared; up to 10 `explicit` asked of each step by itself, also
-when the best was at the roofline; up to 11 a round of configurations took all evaluations that were left; up to 12 the
-techniques were default steps, by the bottleneck alone, and no step came with one; up to 13 it was not told how threads
-wait for each other's words; up to 14 arithmetic held back what is beyond the ceiling of the declared
-operations, a step was listed among those to come, and plans were made without knowing what code may use; up to 15 any
-words of a step named a technique, which said nothing of devices, plans were not told from which gain on a kernel is
-kept, and nothing was told of whole numbers that may be off, of what no ceiling counts, and of how few configurations
-were left for a kernel that was asked for again; up to 16 all kernels were told how tensor maps are made, of a step
-that names two techniques one, of a kernel that was not faster its best configuration alone, and not that other inputs
-keep to their ranges, that outputs are read too, what `grid` may hold, which accesses do not coalesce, and which
-counters mean nothing for tensor cores."""
-TOLD_LESS_UP_TO = 14
-"""Sessions that began with a wording up to this have these three as `WORDING` tells them."""
-TOLD_VAGUELY_UP_TO = 15
-"""As `TOLD_LESS_UP_TO`, of what `WORDING` tells of 15."""
-TOLD_ALIKE_UP_TO = 16
-"""As `TOLD_LESS_UP_TO`, of what `WORDING` tells of 16."""
+each step judged before it was carried out, and a strategy of the user's own was given such an edit as it was; up to 10
+`explicit` asked of each step by itself, also when the best was at the roofline; up to 11 a round of configurations took
+all evaluations that were left."""
 ROOM = "tui_tuner.prompts"
 """The package of the templates that ask about kernels."""
 
@@ -112,9 +94,9 @@ def size_facts(problem: Problem) -> str:
     return "\n".join(lines)
 
 
-def launch_facts(problem: Problem, candidate: Candidate, wording: int = WORDING) -> str:
+def launch_facts(problem: Problem, candidate: Candidate) -> str:
     """Arguments and launch of a kernel; a tunable with one value is frozen there."""
-    lines = argument_facts(problem, wording)
+    lines = argument_facts(problem)
     launch = candidate.launch.model_dump(exclude_none=True, exclude_defaults=True)
     lines.append("every array starts at a multiple of 16 bytes; nothing before or behind it may be read or written")
     lines += [f"{key}: {value}" for key, value in launch.items()]
@@ -123,10 +105,10 @@ def launch_facts(problem: Problem, candidate: Candidate, wording: int = WORDING)
     return "\n".join(lines)
 
 
-def argument_facts(problem: Problem, wording: int = WORDING) -> list[str]:
+def argument_facts(problem: Problem) -> list[str]:
     """The arguments of a kernel, a line each."""
     pointers = {one.array: f"{one.path} points to" for one in problem.pointed}
-    return [_argument(one, pointers.get(one.name, "argument"), wording) for one in problem.arguments]
+    return [_argument(one, pointers.get(one.name, "argument")) for one in problem.arguments]
 
 
 def bound_facts(problem: Problem, device: DeviceInfo) -> list[str]:
@@ -153,17 +135,16 @@ def build_facts(problem: Problem) -> str:
     return f"compiled with {' '.join(problem.kernel.compiler_options)}" if problem.kernel.compiler_options else ""
 
 
-def check_facts(problem: Problem, wording: int = WORDING) -> str:
+def check_facts(problem: Problem) -> str:
     """What the arrays hold, and how far a result may be off."""
     are_floating = [is_floating(dtype_named(argument.dtype)) for argument in problem.arguments if argument.output]
     lines = [fill_facts(problem)]
-    if any(are_floating) or wording < 3:
+    if any(are_floating):
         lines.append(_tolerance(problem))
-    if not all(are_floating) and wording > 2:
-        lines.append(_of_whole_numbers(problem.tolerance.integers if wording > TOLD_VAGUELY_UP_TO else 0))
-    if textures := occurring(problem) if wording > 2 else [one for one in ALL_BUT_NOISE if one is not Texture.NAN]:
-        within = ", within the same ranges" if wording > TOLD_ALIKE_UP_TO else ""
-        lines.append(f"verified with other inputs as well{within}: {', '.join(textures)}")
+    if not all(are_floating):
+        lines.append(_of_whole_numbers(problem.tolerance.integers))
+    if textures := occurring(problem):
+        lines.append(f"verified with other inputs as well, within the same ranges: {', '.join(textures)}")
     return "\n".join(lines)
 
 
@@ -185,13 +166,13 @@ def _of_whole_numbers(most: int) -> str:
     return f"a whole number of a result may be off by at most {most}, of noise in one of {1 / RARELY:.0f}"
 
 
-def means_facts(device: DeviceInfo, wording: int, *, tensor_maps: bool = True) -> str:
+def means_facts(device: DeviceInfo, *, tensor_maps: bool = True) -> str:
     """What the code may use on a device beside the plain language; empty where nothing is to be said.
 
     Args:
         tensor_maps: whether how a kernel makes them is worth its words.
     """
-    return kind_named(device.kind).means(device, tensor_maps=tensor_maps and wording > 5, cluster_words=wording > 13)
+    return kind_named(device.kind).means(device, tensor_maps=tensor_maps)
 
 
 def fill_facts(problem: Problem) -> str:
@@ -203,7 +184,7 @@ def fill_facts(problem: Problem) -> str:
     )
 
 
-def _argument(argument: Argument, what: str, wording: int) -> str:
+def _argument(argument: Argument, what: str) -> str:
     """An argument in words.
 
     Args:
@@ -222,7 +203,7 @@ def _argument(argument: Argument, what: str, wording: int) -> str:
         return f"argument {argument.name}: __local memory of {argument.local} elements of {argument.dtype}: keep it"
     if argument.shape is None:
         return f"argument {argument.name}: {argument.dtype} = {argument.value}"
-    is_read = argument.output and not is_blank(argument) and wording > TOLD_ALIKE_UP_TO
+    is_read = argument.output and not is_blank(argument)
     role = "input and output, set anew before each launch" if is_read else "output" if argument.output else "input"
     shape = ", ".join(str(extent) for extent in argument.shape)
     if argument.constant:

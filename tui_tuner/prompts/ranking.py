@@ -28,17 +28,13 @@ _RANKED = 3
 """So many tunables that matter most are looked at for good values that never met, besides the switches."""
 
 
-def effect_facts(
-    evaluations: Sequence[Evaluation], tunables: Mapping[str, Sequence[Value]], *, ranges: bool = True
-) -> str:
+def effect_facts(evaluations: Sequence[Evaluation], tunables: Mapping[str, Sequence[Value]]) -> str:
     """For each tunable what it did alone: times over those of the same configurations with the value before.
 
-    The best time of each value would mix its effect with that of everything else that differs between the two.
-
-    Args:
-        ranges: whether it is told how far pairs disagree, which a mean hides.
+    The best time of each value would mix its effect with that of everything else that differs between the two. How far
+    pairs disagree, which a mean hides, is told beside it.
     """
-    return "\n".join(_effects(name, values, evaluations, ranges=ranges) for name, values in tunables.items())
+    return "\n".join(_effects(name, values, evaluations) for name, values in tunables.items())
 
 
 def effect_elsewhere(best: Configuration, other: Configuration, evaluations: Sequence[Evaluation]) -> float | None:
@@ -109,11 +105,10 @@ def _compared_with(name: str, other: str, evaluations: Sequence[Evaluation]) -> 
     }
 
 
-def _effects(name: str, values: Sequence[Value], evaluations: Sequence[Evaluation], *, ranges: bool) -> str:
+def _effects(name: str, values: Sequence[Value], evaluations: Sequence[Evaluation]) -> str:
     ratios = _paired(name, values, evaluations)
     known = [
-        f"{one} to {other}: {_geometric_mean(found):.3g} ({_of_pairs(found) if ranges else len(found)})"
-        for (one, other), found in ratios.items()
+        f"{one} to {other}: {_geometric_mean(found):.3g} ({_of_pairs(found)})" for (one, other), found in ratios.items()
     ]
     timed = _best_by_value(name, evaluations)
     untried = [str(value) for value in values if value not in timed]

@@ -29,19 +29,16 @@ _AXIS = re.compile(r"_?[xyz]$")
 
 
 @lru_cache(maxsize=4)
-def bounds_facts(space: SearchSpace, *, of_products: bool = True) -> tuple[str, ...]:
+def bounds_facts(space: SearchSpace) -> tuple[str, ...]:
     """What the valid configurations have in common beyond the lists of values: products, multiples, needs of switches.
 
     Listing them takes up to a second; prompts of one search ask again and again.
-
-    Args:
-        of_products: whether multiples of the product of two tunables are told.
     """
     if space.size_up_to(LISTED + 1) > LISTED:
         return ()
     members = list(space.configurations())
     free = {name: values for name, values in space.tunables.items() if len(values) > 1}
-    multiples = _multiples(members, free, of_products=of_products)
+    multiples = _multiples(members, free)
     return tuple([*_products(members, free), *multiples, *_needs(members, free)][:MOST_BOUNDS])
 
 
@@ -78,9 +75,7 @@ def _products(members: Sequence[Configuration], free: Mapping[str, Sequence[Valu
             yield f"{' * '.join(names)}: {min(products)} to {max(products)}"
 
 
-def _multiples(
-    members: Sequence[Configuration], free: Mapping[str, Sequence[Value]], *, of_products: bool
-) -> Iterator[str]:
+def _multiples(members: Sequence[Configuration], free: Mapping[str, Sequence[Value]]) -> Iterator[str]:
     """The tunables that are always multiples of others, or of products of two, where their lists would allow else."""
     numbers = {name: values for name, values in free.items() if all(type(v) is int and v > 0 for v in values)}
     columns = {name: [int(one[name]) for one in members] for name in numbers}
@@ -95,9 +90,7 @@ def _multiples(
 
     for name in numbers:
         single = [(other,) for other in numbers if other != name and divides(name, [other])]
-        together = [
-            (*one, *other) for one, other in combinations(single, 2) if of_products and divides(name, [*one, *other])
-        ]
+        together = [(*one, *other) for one, other in combinations(single, 2) if divides(name, [*one, *other])]
         implied = {(factor,) for pair in together for factor in pair}
         told = [factors for factors in [*single, *together] if could_fail(name, factors) and factors not in implied]
         if told:

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pydantic import BaseModel, ConfigDict
 
 from tui_tuner.problem.candidate import Candidate
-from tui_tuner.prompts import TOLD_ALIKE_UP_TO, TOLD_LESS_UP_TO, TOLD_VAGUELY_UP_TO, means_facts, question, render
+from tui_tuner.prompts import means_facts, question, render
 from tui_tuner.strategies.base import Effects
 from tui_tuner.strategies.history import Outcome, facts_from_memory, history_facts
-from tui_tuner.strategies.rewriting import known_evaluations, situation
-from tui_tuner.strategies.step_lists import BY_BOTTLENECK_UP_TO, ToldTechniques
+from tui_tuner.strategies.rewriting import situation
+from tui_tuner.strategies.step_lists import ToldTechniques
 from tui_tuner.strategies.steps import Step
 
 _LINES = "\n"
@@ -74,23 +74,20 @@ async def ask_for_plan(
     """
     purpose = "plan" if first else "replan"
     best = session.incumbent.candidate
-    history = history_facts(outcomes, to_build_on=True, known=known_evaluations(session))
+    history = history_facts(outcomes, to_build_on=True, known=session.bench.evaluations_of)
     if first:
         history += await facts_from_memory(session)
-    more = [render("named_technique")] if told.ids and session.wording > BY_BOTTLENECK_UP_TO else []
-    of_step = render("planned_step")
-    if session.wording > TOLD_VAGUELY_UP_TO:
-        more.append(render("kept_from", factor=f"{1 + session.bench.least_gain:g}"))
-        of_step = f"  {of_step}"  # the first field of a step stands below `steps` as the others do
+    more = [render("named_technique")] if told.ids else []
+    more.append(render("kept_from", factor=f"{1 + session.bench.least_gain:g}"))
     prompt = render(
         purpose,
         situation=await situation(session, best, history),
         techniques=told.text,
         most_steps=MOST_STEPS,
         evaluations=session.budget.evaluations_left,
-        fields="\n".join([of_step, *more]),
+        fields="\n".join([f"  {render('planned_step')}", *more]),  # its first line stands below `steps` as all do
     )
-    if session.wording > TOLD_LESS_UP_TO and (means := _means(session)):
+    if means := _means(session):
         prompt = f"{prompt}\n{render('plan_means', means=means)}"
     if remarks:
         prompt = f"{prompt}\n\n{render('plan_rejected', remarks=_LINES.join(remarks))}"
@@ -100,9 +97,8 @@ async def ask_for_plan(
 
 def _means(session: Effects) -> str:
     """What the code of a step may use; how tensor maps are made is told the step that wants them."""
-    device, wording = session.bench.device, session.wording
-    whole = means_facts(device, wording)
-    means = whole if wording <= TOLD_ALIKE_UP_TO else means_facts(device, wording, tensor_maps=False)
+    device = session.bench.device
+    whole, means = means_facts(device), means_facts(device, tensor_maps=False)
     return means if means == whole else f"{means} {_MAPS_BY_NAME}"
 
 

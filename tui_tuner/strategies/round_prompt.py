@@ -13,7 +13,7 @@ from tui_tuner.llm.prices import estimate_messages
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.inputs import label_of
 from tui_tuner.problem.model import Configuration
-from tui_tuner.problem.nearby import around, neighbours, new_ones
+from tui_tuner.problem.nearby import around, new_ones
 from tui_tuner.problem.space import SearchSpace
 from tui_tuner.prompts import argument_facts, bound_facts, device_facts, question, render
 from tui_tuner.prompts.ranking import (
@@ -62,17 +62,10 @@ class SearchKnowledge:
         """The tunables that have several values."""
         return {name: values for name, values in self.space.tunables.items() if len(values) > 1}
 
-    @property
-    def is_told_more(self) -> bool:
-        """Whether the session began when prompts told how effects disagree and which question is the last."""
-        return self.session.wording > 4
-
     def near(self, best: Configuration) -> list[Configuration]:
         """What differs from a configuration in one tunable and is not measured, the most promising first."""
         evaluations = [one.evaluation for one in self.measured]
         measured = [evaluation.configuration for evaluation in evaluations]
-        if not self.is_told_more:
-            return new_ones(neighbours(self.space, best), measured)
         return promising(best, new_ones(around(self.space, best), measured), evaluations)
 
 
@@ -137,7 +130,7 @@ def next_prompt(known: SearchKnowledge, wanted: Round, tokens: int | None) -> tu
                 measurements=_measurements(known),
                 ranking=ranking(known.measured, names, rows),
                 failures=failures(known.measured, names) or "none",
-                effects=effect_facts(evaluations, known.free, ranges=known.is_told_more),
+                effects=effect_facts(evaluations, known.free),
                 round=wanted.number,
                 rounds=last,
                 count=wanted.count,
@@ -149,8 +142,8 @@ def next_prompt(known: SearchKnowledge, wanted: Round, tokens: int | None) -> tu
                 columns=column_facts(known.measured),
                 facts="\n".join(_facts(known, best)),
                 remarks=render("remarks", remarks=remarks) if remarks else "",
-                advice=f"\n{render('reading_results')}" if known.is_told_more else "",
-                last=f"\n{render('last_round', left=left)}" if known.is_told_more and wanted.number >= last else "",
+                advice=f"\n{render('reading_results')}",
+                last=f"\n{render('last_round', left=left)}" if wanted.number >= last else "",
                 answer=render("search_answer", count=wanted.count, names=", ".join(names)),
             ),
             SYSTEM,
@@ -162,8 +155,8 @@ def next_prompt(known: SearchKnowledge, wanted: Round, tokens: int | None) -> tu
 
 def _last_round(known: SearchKnowledge, wanted: Round) -> int:
     """The number of the last round that there can be."""
-    rounds, session = known.session.options.rounds.max_rounds, known.session
-    return min(rounds, wanted.number - 1 + session.budget.calls_left) if known.is_told_more else rounds
+    session = known.session
+    return min(session.options.rounds.max_rounds, wanted.number - 1 + session.budget.calls_left)
 
 
 def _facts(known: SearchKnowledge, best: RankedEvaluation) -> Iterator[str]:
@@ -173,7 +166,7 @@ def _facts(known: SearchKnowledge, best: RankedEvaluation) -> Iterator[str]:
         yield f"- All of the best {BEST} share: {shared}."
     if untried := untried_facts(evaluations, known.space):
         yield f"- Good values that were never measured together, and can be: {untried}."
-    if known.is_told_more and (uncompared := uncompared_facts(evaluations, known.space)):
+    if uncompared := uncompared_facts(evaluations, known.space):
         yield f"- The effect of these switches is not known there, only where the other one is opposite: {uncompared}."
     if best.evaluation.timing is not None:
         yield from _near(known, best.evaluation.configuration)
@@ -181,11 +174,8 @@ def _facts(known: SearchKnowledge, best: RankedEvaluation) -> Iterator[str]:
 
 def _near(known: SearchKnowledge, best: Configuration) -> Iterator[str]:
     if near := known.near(best):
-        if known.is_told_more:
-            told = neighbour_facts(best, near, [one.evaluation for one in known.measured])
-            yield f"- Close to the best and not measured (in brackets what the same change did elsewhere): {told}."
-        else:
-            yield f"- One step from the best and not measured: {neighbour_facts(best, near)}."
+        told = neighbour_facts(best, near, [one.evaluation for one in known.measured])
+        yield f"- Close to the best and not measured (in brackets what the same change did elsewhere): {told}."
 
 
 def measured_in(session: Effects, candidate: Candidate, evaluation: Evaluation, number: int) -> RankedEvaluation:
@@ -226,7 +216,7 @@ def _situation(known: SearchKnowledge, *, source: bool) -> str:
 
 
 def _bounds(known: SearchKnowledge) -> str:
-    lines = bounds_facts(known.space, of_products=known.is_told_more)
+    lines = bounds_facts(known.space)
     return "\n".join(["", "<bounds>", *lines, "</bounds>"]) if lines else ""
 
 
@@ -239,7 +229,7 @@ def _kernel(known: SearchKnowledge, *, shown: bool) -> str:
 def _launch(known: SearchKnowledge) -> str:
     problem = known.session.problem
     launched = known.candidate.launch.model_dump(exclude_none=True, exclude_defaults=True)
-    lines = [*argument_facts(problem, known.session.wording), *(f"{key}: {value}" for key, value in launched.items())]
+    lines = [*argument_facts(problem), *(f"{key}: {value}" for key, value in launched.items())]
     frozen = [f"{name}={values[0]}" for name, values in known.space.tunables.items() if len(values) == 1]
     lines += [f"fixed: {', '.join(frozen)}"] if frozen else []
     return "\n".join(lines) or "not known"

@@ -23,17 +23,15 @@ from tui_tuner.problem.load import validated_as
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.toml_file import read_text, read_toml
 from tui_tuner.problem.tuning_step import Bottleneck, Sign, TuningStep
-from tui_tuner.prompts import TOLD_ALIKE_UP_TO, TOLD_VAGUELY_UP_TO, render
+from tui_tuner.prompts import render
 from tui_tuner.strategies.base import Effects
-from tui_tuner.strategies.rewriting import held_back, is_told_all, profiled
+from tui_tuner.strategies.rewriting import held_back, profiled
 from tui_tuner.strategies.steps import Step
 
 MOST_TECHNIQUES = 3
 """Techniques that a prompt tells of."""
 _MOST_NAMED = 2
 """And that of a step, where its title names several."""
-BY_BOTTLENECK_UP_TO = 12
-"""Sessions that began with a wording up to this are told default steps alone, and none in the prompt for a step."""
 
 
 def unfit(tuning: TuningStep, problem: Problem, device: DeviceInfo) -> str | None:
@@ -164,13 +162,12 @@ async def techniques(session: Effects, candidate: Candidate, own: Sequence[Tunin
         own: the user's techniques, which go first.
     """
     best, profile = await profiled(session, candidate)
-    if best is None or not is_told_all(session):
+    if best is None:
         return ToldTechniques()
     problem, found = session.problem, held_back(session, candidate, best, profile)
     if found is None:
         return ToldTechniques()
-    is_seen = session.wording > BY_BOTTLENECK_UP_TO
-    seen = signs(problem, candidate, best.configuration, found, profile) if is_seen else []
+    seen = signs(problem, candidate, best.configuration, found, profile)
     if found.bottleneck == "unknown" and not seen:
         return ToldTechniques()
     told = _best_fitting(session, candidate, own, found.bottleneck, seen)
@@ -190,10 +187,10 @@ def _best_fitting(
     about = session.problem, session.bench.device, candidate
     users, by_signs = fitting(own, [bottleneck, *seen], *about), fitting(default_techniques(), seen, *about)
     steps = default_steps()
-    general = fitting(steps, [bottleneck], *about)
-    if session.wording > BY_BOTTLENECK_UP_TO:
-        said = {name for technique in by_signs for name in technique.instead_of}
-        general = [step for step in general if step.id not in said and not _only_prepares(step, steps)]
+    said = {name for technique in by_signs for name in technique.instead_of}
+    general = [
+        step for step in fitting(steps, [bottleneck], *about) if step.id not in said and not _only_prepares(step, steps)
+    ]
     return [*users, *by_signs, *general][:MOST_TECHNIQUES]
 
 
@@ -208,18 +205,11 @@ def with_named_technique(
         told: ids of those that the plans so far were told of, since they fit the kernel: that a model's title has the
             words of another, as "scan", is chance. The user means what the user writes.
     """
-    if session.wording <= BY_BOTTLENECK_UP_TO:
-        return step.detail
     known = [*own, *default_techniques(), *(each for each in default_steps() if each.when)]
-    if session.wording <= TOLD_VAGUELY_UP_TO:
-        said = f"{step.title} {step.detail}".lower()
-        named = [each for each in known if _words(each).lower() in said or each.id.lower() in said]
-    else:
-        meant = {*told, *(each.id for each in (known if step.by_user else own))}
-        named = [each for each in known if each.id in meant and _is_named(each, step.title)]
+    meant = {*told, *(each.id for each in (known if step.by_user else own))}
+    named = [each for each in known if each.id in meant and _is_named(each, step.title)]
     fit = (each for each in named if unfit(each, session.problem, session.bench.device) is None)
-    most = 1 if session.wording <= TOLD_ALIKE_UP_TO else _MOST_NAMED
-    return "\n\n".join([step.detail, *(_text(session, each, candidate) for each in islice(fit, most))])
+    return "\n\n".join([step.detail, *(_text(session, each, candidate) for each in islice(fit, _MOST_NAMED))])
 
 
 def _is_named(step: TuningStep, title: str) -> bool:
@@ -274,7 +264,7 @@ def _lines(session: Effects, step: TuningStep, candidate: Candidate) -> Iterator
     yield from (f"tunable {name}: {values}" for name, values in step.tune_params.items())
     if step.watch:
         yield f"watch: {step.watch}"
-    if isinstance(step, Technique) and session.wording > TOLD_VAGUELY_UP_TO:
+    if isinstance(step, Technique):
         yield from (facts.text.strip() for facts in step.facts if facts.fit(session.bench.device))
     yield "</technique>"
 

@@ -169,12 +169,11 @@ class DeviceKind:
         """A device and its limits, in words for a model."""
         return "\n".join(self._limits(device))
 
-    def means(self, device: DeviceInfo, *, tensor_maps: bool = True, cluster_words: bool = True) -> str:
+    def means(self, device: DeviceInfo, *, tensor_maps: bool = True) -> str:
         """What the code of a kernel may use beside its plain language, and what has no place there; may be empty.
 
         Args:
             tensor_maps: whether to tell how a kernel makes a tensor map, where the device has them.
-            cluster_words: whether to tell how blocks of a cluster wait for each other's words, where it has clusters.
         """
         return ""
 

@@ -61,7 +61,7 @@ class CudaKind(DeviceKind):
         architecture = next(iter(re.findall(r"\((sm_\w+)\)", " ".join(report.cuda_devices))), "sm_80")
         return _cuda_compiler(architecture, None).toolchain.rpartition(" ")[0]  # without the architecture
 
-    def means(self, device: DeviceInfo, *, tensor_maps: bool = True, cluster_words: bool = True) -> str:
+    def means(self, device: DeviceInfo, *, tensor_maps: bool = True) -> str:
         """What nvcc and NVRTC build and a launch through the driver API can do."""
         means = [words for least, words in _CUDA_MEANS if device.capability >= least]
         has_own = device.toolchain.endswith(f"sm_{device.capability}a")
@@ -74,7 +74,7 @@ class CudaKind(DeviceKind):
             "no tensor maps (descriptors of TMA), no cooperative launch or barrier of the whole grid, no launch from "
             "the device, nothing that a host would have to fill or set."
         )
-        said += f" {_CLUSTER_WORDS}" if cluster_words and device.capability >= _HOPPER else ""
+        said += f" {_CLUSTER_WORDS}" if device.capability >= _HOPPER else ""
         return f"{said} {_TENSOR_MAPS}" if tensor_maps and has_own and device.capability == _HOPPER else said
 
     def open(self, choice: DeviceChoice, *, allow_unconfined: bool) -> Device:

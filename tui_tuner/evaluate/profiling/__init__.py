@@ -270,15 +270,14 @@ class Diagnosis:
     leaves_idle: bool = False
 
 
-def profile_facts(profile: Profile, declared: float, *, is_old: bool = False) -> Iterator[str]:
+def profile_facts(profile: Profile, declared: float) -> Iterator[str]:
     """A profile in words, a line each.
 
     Args:
         declared: bytes that a launch must move, as the problem says; 0 where it does not.
-        is_old: whether counters are told that mean nothing for such code, as prompts up to wording 16 did.
     """
     if profile.counters is not None:
-        code = None if is_old else profile.code
+        code = profile.code
         told = (
             profile.counters if code is None else profile.counters.of(tensor=code.has_tensor_cores, copies=code.copies)
         )

@@ -35,10 +35,6 @@ _BEYOND = 1.05
 _LOW_OCCUPANCY = 0.25
 _SCATTERED = 0.3
 """Share of the sectors of accesses to global memory that is data, up to which they are what holds a launch back."""
-_NEWEST = 2**31
-_HELD_BEYOND_UP_TO, _BY_BUSY_UNITS_UP_TO = 14, 16
-"""Wordings of prompts up to which a ceiling held also what is beyond it; and up to which accesses that do not coalesce,
-and what code of tensor cores makes of its warps and of counters, were not told apart."""
 _SPILLED = 32
 """Bytes of registers that a thread keeps in memory, from which on they may cost something."""
 
@@ -62,14 +58,11 @@ def diagnosis(
     candidate: Candidate,
     evaluation: Evaluation,
     profile: Profile = NO_PROFILE,
-    *,
-    wording: int = _NEWEST,
 ) -> Diagnosis | None:
     """What holds a measured launch back.
 
     Args:
         profile: of the launch.
-        wording: of the prompts that tell it.
 
     Returns:
         None where nothing was measured, or the device has no ceilings.
@@ -82,11 +75,10 @@ def diagnosis(
     held, filled = _filling(device, launch, evaluation)
     limits = roofline(problem, device)
     time = evaluation.timing.median
-    measured = _Measured(device, limits, evaluation, launch, held, filled, time, profile, wording)
+    measured = _Measured(device, limits, evaluation, launch, held, filled, time, profile)
     name, cause = next(measured.causes())
-    idle = name in ("grid", "tail") if wording <= _BY_BUSY_UNITS_UP_TO else any(measured.of_the_grid())
-    of_profile = profile_facts(profile, _declared_bytes(problem), is_old=wording <= _BY_BUSY_UNITS_UP_TO)
-    return Diagnosis(name, cause, (*_facts(measured, problem), *of_profile), leaves_idle=idle)
+    facts = (*_facts(measured, problem), *profile_facts(profile, _declared_bytes(problem)))
+    return Diagnosis(name, cause, facts, leaves_idle=any(measured.of_the_grid()))
 
 
 def _launch(problem: Problem, candidate: Candidate, evaluation: Evaluation) -> Geometry | None:
@@ -110,7 +102,6 @@ class _Measured:
     filled: Waves | None
     time: float
     profile: Profile
-    wording: int
 
     @property
     def counters(self) -> Counters | None:
@@ -120,7 +111,7 @@ class _Measured:
     def is_fed_by_copies(self) -> bool:
         """Whether tensor cores are given work by few warps, while others copy for them: more warps help none."""
         code = self.profile.code
-        return code is not None and code.has_tensor_cores and code.copies and self.wording > _BY_BUSY_UNITS_UP_TO
+        return code is not None and code.has_tensor_cores and code.copies
 
     @property
     def blocks(self) -> int:
@@ -159,8 +150,7 @@ class _Measured:
         elif self.filled is not None and self.filled.count <= _FEW_ROUNDS:
             idle = 1 - self.filled.blocks / (self.filled.resident * self.filled.count)
             if idle >= _IDLE:
-                is_old = self.wording <= _HELD_BEYOND_UP_TO
-                rounds = f"{self.filled.count} rounds" if is_old else counted(self.filled.count, "round")
+                rounds = counted(self.filled.count, "round")
                 yield (
                     "tail",
                     f"{self.filled.blocks} blocks run in {rounds} of {self.filled.resident}: over all of them "
@@ -172,7 +162,7 @@ class _Measured:
         code = self.profile.code
         copies = code is not None and code.copies
         for share, how in ((None if copies else counters.loaded, "loaded from"), (counters.stored, "stored to")):
-            if share is not None and 0 < share <= _SCATTERED and self.wording > _BY_BUSY_UNITS_UP_TO:
+            if share is not None and 0 < share <= _SCATTERED:
                 yield (
                     "l2",
                     f"Accesses that do not coalesce: of the sectors {how} global memory only {share:.0%} is data that "
@@ -190,7 +180,7 @@ class _Measured:
 
     def _of_a_ceiling(self, limits: Roofline) -> Iterator[tuple[Bottleneck, str]]:
         memory, compute = limits.memory_ms / self.time, limits.compute_ms / self.time
-        compute = 0.0 if self._is_beyond(compute) else compute
+        compute = 0.0 if compute > _BEYOND else compute
         if memory >= max(NEAR, compute):
             yield (
                 "memory",
@@ -205,13 +195,9 @@ class _Measured:
                 f"{ways} much.",
             )
 
-    def _is_beyond(self, compute: float) -> bool:
-        """Whether it is faster than the units allow which the declared operations are for: others do them, or fewer."""
-        return compute > _BEYOND and self.wording > _HELD_BEYOND_UP_TO
-
     def _waiting(self, limits: Roofline) -> str:
         share = limits.share(self.time)
-        if limits.limiter == "compute" and self._is_beyond(share):
+        if limits.limiter == "compute" and share > _BEYOND:
             return (
                 f"It does what is declared faster than {limits.compute} allows, by other units or fewer operations, "
                 "which wait: for operands (barriers, copies, conflicts of banks) or for other instructions."

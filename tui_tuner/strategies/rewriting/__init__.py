@@ -6,7 +6,7 @@ Here: what a step is carried out with, the kernel that it starts from and the pr
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tui_tuner.evaluate.measure import fastest_first
@@ -18,9 +18,6 @@ from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Value
 from tui_tuner.prompts import (
-    TOLD_ALIKE_UP_TO,
-    TOLD_LESS_UP_TO,
-    TOLD_VAGUELY_UP_TO,
     build_facts,
     check_facts,
     device_facts,
@@ -95,8 +92,7 @@ class StepBrief:
 async def step_prompt(session: Effects, step: Step, brief: StepBrief) -> str:
     """What asks for the kernel of a step."""
     base = brief.start.candidate
-    beside = base if is_told_all(session) else None
-    history = history_facts(brief.outcomes, code_beside=beside, known=known_evaluations(session))
+    history = history_facts(brief.outcomes, code_beside=base, known=session.bench.evaluations_of)
     description = step.detail if brief.description is None else brief.description
     return render(
         "apply_step",
@@ -108,15 +104,9 @@ async def step_prompt(session: Effects, step: Step, brief: StepBrief) -> str:
     )
 
 
-def is_told_all(session: Effects) -> bool:
-    """Whether prompts hold more than those of sessions that began before they did."""
-    return session.wording > 1
-
-
 def _to_come(session: Effects, asked: Step) -> str:
     """The steps that other prompts will ask for."""
-    steps = session.proposed_steps() if is_told_all(session) else []
-    steps = [step for step in steps if step.id != asked.id or session.wording <= TOLD_LESS_UP_TO]
+    steps = [step for step in session.proposed_steps() if step.id != asked.id]
     return render("to_come", steps="\n".join(f"- {step.title}" for step in steps)) if steps else ""
 
 
@@ -132,8 +122,8 @@ async def profiled(session: Effects, candidate: Candidate) -> tuple[Evaluation |
 
 
 def held_back(session: Effects, candidate: Candidate, evaluation: Evaluation, profile: Profile) -> Diagnosis | None:
-    """What holds a configuration of a candidate back, as the prompts of the session tell it; None if not known."""
-    return diagnosis(session.problem, session.bench.device, candidate, evaluation, profile, wording=session.wording)
+    """What holds a configuration of a candidate back; None if not known."""
+    return diagnosis(session.problem, session.bench.device, candidate, evaluation, profile)
 
 
 async def situation(session: Effects, candidate: Candidate, history: str = "") -> str:
@@ -149,25 +139,22 @@ def known_situation(session: Effects, candidate: Candidate, history: str, profil
         profile: of the best configuration that is known of the candidate.
     """
     problem = session.problem
-    build = build_facts(problem) if session.wording > 2 else ""
     device, best = session.bench.device, session.incumbent.evaluation
     known = session.bench.evaluations_of(candidate)
     fastest = next(iter(fastest_first(known)), None)
     held_by = None if fastest is None else held_back(session, candidate, fastest, profile)
     measured = measurement_facts(problem, device, session.bench.given, best, known, held_by, session.bench.library)
-    traffic = traffic_facts(problem, device, best) if session.wording > 9 else ""
-    has_ceilings = session.wording > TOLD_VAGUELY_UP_TO and device.memory_gbs is not None
-    more = uncounted(problem, candidate.source) if has_ceilings else ()
+    more = () if device.memory_gbs is None else uncounted(problem, candidate.source)
     return render(
         "situation",
         device=device_facts(device),
         language=problem.language,
         kernel=candidate.kernel,
         source=candidate.source.strip(),
-        launch="\n".join(filter(None, [launch_facts(problem, narrowed(session, candidate), session.wording), build])),
+        launch="\n".join(filter(None, [launch_facts(problem, narrowed(session, candidate)), build_facts(problem)])),
         sizes=size_facts(problem),
-        inputs=f"\n<inputs>\n{check_facts(problem, session.wording)}\n</inputs>\n" if is_told_all(session) else "",
-        measurements="\n".join(filter(None, [measured, traffic, *more])),
+        inputs=f"\n<inputs>\n{check_facts(problem)}\n</inputs>\n",
+        measurements="\n".join(filter(None, [measured, traffic_facts(problem, device, best), *more])),
         history=history,
     )
 
@@ -179,19 +166,10 @@ def rewrite_answer(session: Effects, evaluations: int, said: str) -> str:
         evaluations: how many configurations of it can be measured.
         said: what is asked for, and the kernel.
     """
-    tells_maps = _wants_tensor_maps(session, said)
-    means = means_facts(session.bench.device, session.wording, tensor_maps=tells_maps) if is_told_all(session) else ""
-    grid = _GRID_OF_BEFORE if session.wording <= TOLD_ALIKE_UP_TO else _GRID
-    return render("rewrite_answer", evaluations=max(1, evaluations), means=f" {means}" if means else "", grid=grid)
+    means = means_facts(session.bench.device, tensor_maps=_wants_tensor_maps(session, said))
+    return render("rewrite_answer", evaluations=max(1, evaluations), means=f" {means}" if means else "")
 
 
-_GRID_OF_BEFORE = (
-    "blocks along x, y, z as expressions, where divisors of the problem size cannot express them; else an empty list."
-)
-_GRID = (
-    'blocks along x, y, z as expressions over tunables and sizes, as in ["min(ceil_div(n, 4 * block_size_x), 264)"], '
-    "where divisors of the problem size cannot express them: it stands in their place; else an empty list."
-)
 _NEEDS_MAPS = re.compile(r"\b(?:TMA|tensor[ -]?maps?|wgmma|tcgen05|multicast|cp\.async\.bulk\.tensor)\b", re.IGNORECASE)
 
 
@@ -199,9 +177,4 @@ def _wants_tensor_maps(session: Effects, said: str) -> bool:
     """Whether how a kernel makes tensor maps is told: where operations hold it back, or something asks for them."""
     limits = roofline(session.problem, session.bench.device)
     is_of_memory = limits is not None and limits.limiter == "memory"
-    return session.wording <= TOLD_ALIKE_UP_TO or not is_of_memory or _NEEDS_MAPS.search(said) is not None
-
-
-def known_evaluations(session: Effects) -> Callable[[Candidate], Sequence[Evaluation]] | None:
-    """What was measured of a kernel, where the history of prompts tells more of it than its best."""
-    return session.bench.evaluations_of if session.wording > TOLD_ALIKE_UP_TO else None
+    return not is_of_memory or _NEEDS_MAPS.search(said) is not None

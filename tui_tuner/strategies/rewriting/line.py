@@ -13,7 +13,6 @@ from tui_tuner.evaluate.results import Comparison, Evaluation, Failure
 from tui_tuner.llm import Message
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Value
-from tui_tuner.prompts import TOLD_VAGUELY_UP_TO
 from tui_tuner.strategies.base import Effects, ModelFailed, ask_and_read
 from tui_tuner.strategies.history import UNANSWERED, Attempt, Outcome, best_of, fate_of
 from tui_tuner.strategies.parameters import narrowed, search_parameters, space_of, unfreeze
@@ -68,9 +67,8 @@ async def challenge_incumbent(
 
 
 def _too_small(session: Effects) -> str:
-    reason = "the gain is too small to count"
-    is_old = session.wording <= TOLD_VAGUELY_UP_TO
-    return reason if is_old else f"{reason}: its whole interval must lie above {1 + session.bench.least_gain:g}"
+    least = 1 + session.bench.least_gain
+    return f"the gain is too small to count: its whole interval must lie above {least:g}"
 
 
 async def challenge_or_reject(
@@ -313,7 +311,7 @@ class Line:
     def _fewer_left(self) -> str:
         """How many configurations can be measured, where these are fewer than the model was told; else empty."""
         left = self._session.budget.evaluations_left
-        if left >= self._job.evaluations or self._session.wording <= TOLD_VAGUELY_UP_TO:
+        if left >= self._job.evaluations:
             return ""
         return f"Configurations of the new kernel that can still be measured: {left}."
 
