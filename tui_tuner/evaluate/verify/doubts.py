@@ -20,8 +20,7 @@ MOST_EXCUSES = 4
 UNSTEADY = 0.05
 """Where more of the elements move as far, a unit in the last place is too coarse to tell anything."""
 IN_VAIN = 8
-"""Ways in succession in which inputs are off and that explain nothing more: two that lead move apart in every second
-way."""
+"""Ways of being off, one after the other, that may explain nothing more: two that lead move apart in every second."""
 
 _OF_GIVEN = of_another("the kernel as given")
 

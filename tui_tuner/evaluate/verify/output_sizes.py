@@ -16,6 +16,7 @@ FEW_ELEMENTS = 4
 """Fewer may all be next to nothing by chance, as the sum of many numbers of either sign is once in fifty times."""
 
 FIRST = 64
+"""Elements of noise that tell whether it has both signs."""
 
 SizeOf = Callable[[np.ndarray], float]
 """Tells the size of an output."""
