@@ -114,15 +114,7 @@ def argument_facts(problem: Problem) -> list[str]:
 def bound_facts(problem: Problem, device: DeviceInfo) -> list[str]:
     """What its bytes and its operations take at the device's ceilings."""
     limits = roofline(problem, device)
-    if limits is None:
-        return []
-    if device.peaks:
-        return [_roofline(limits)]
-    # From here on as journals have it that began before devices told the ceilings of each data type.
-    return [
-        f"at the measured bandwidth of a copy its bytes take {time_words(limits.memory_ms)}, at the measured peak its "
-        f"float32 operations {time_words(limits.compute_ms)}: {limits.limiter} limits it"
-    ]
+    return [] if limits is None else [_roofline(limits)]
 
 
 def _tunable(name: str, values: Sequence[Value]) -> str:
@@ -237,7 +229,7 @@ def measurement_facts(
         lines.append(f"the best so far, {configuration_words(best.configuration)}: {evaluation_facts(best)}")
     limits = roofline(problem, device)
     if limits is not None:
-        lines.append(_roofline(limits) if device.peaks else _roofline_as_recorded(limits))
+        lines.append(_roofline(limits))
     if library is not None:
         lines.append(f"a library computes the same: {library.in_words}")
     timed, failed = fastest_first(known), [e for e in known if e.failure is not None]
@@ -298,13 +290,4 @@ def _roofline(limits: Roofline) -> str:
         f"roofline: the declared bytes take {memory} at {limits.memory}, the declared operations in {limits.dtype} "
         f"take {compute} at {limits.compute}; so {limits.limiter} limits it. This is an estimate and not a bound: "
         "a kernel that does with fewer bytes or operations, or does them in faster units, takes less"
-    )
-
-
-def _roofline_as_recorded(limits: Roofline) -> str:
-    """The words of journals whose device has no ceilings for each data type: their replies are found by the prompt."""
-    bound, memory, compute = map(time_words, (limits.bound_ms, limits.memory_ms, limits.compute_ms))
-    return (
-        f"no launch can take less than {bound} on this device: {memory} for the bytes that must move, {compute} for "
-        f"the float32 operations; the limit is {limits.limiter}"
     )
