@@ -49,3 +49,11 @@ def test_of_a_race_where_lanes_shuffle_it_is_said_what_orders_memory() -> None:
     assert "shuffle" not in quoted(race("a race in line 4"), KERNEL + "// __shfl_xor_sync(x)").detail
     fault = Failure(kind=FailureKind.ILLEGAL_ACCESS, message="a read in line 4")
     assert "shuffle" not in quoted(fault, SHUFFLED).detail
+
+
+def test_of_a_race_where_threads_arrive_on_a_barrier_it_is_said_which_of_them_have_to() -> None:
+    arriving = KERNEL.replace("out[", """asm("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(0)); out[""")
+    assert "let each thread arrive that stored" in quoted(race("a race in line 4"), arriving).detail
+    assert "let each thread arrive" in quoted(race("a race in line 4"), KERNEL + "// bar.arrive()").detail
+    assert "arrive" not in quoted(race("a race in line 4"), KERNEL).detail
+    assert "arrive" not in quoted(Failure(kind=FailureKind.TIMEOUT, message="line 4"), arriving).detail
