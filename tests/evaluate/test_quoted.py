@@ -59,9 +59,9 @@ def test_of_a_race_where_threads_arrive_on_a_barrier_it_is_said_which_of_them_ha
     assert "arrive" not in quoted(Failure(kind=FailureKind.TIMEOUT, message="line 4"), arriving).detail
 
 
-def test_where_warps_meet_at_a_barrier_from_different_branches_it_is_said_to_name_its_threads() -> None:
+def test_where_warps_meet_at_a_barrier_from_different_branches_it_is_said_which_one_to_write() -> None:
     said = "synccheck: barrier error detected. Divergent thread(s) in block. in line 4"
-    bare, counted = (KERNEL.replace("out[", f"""asm("{text}"); out[""") for text in ("bar.sync 0;", "bar.sync 1, 384;"))
-    assert "`bar.sync 1, 384;`" in quoted(race(said), bare).detail
-    assert "bar.sync" not in quoted(race(said), counted).detail
-    assert "bar.sync" not in quoted(race("racecheck: a race in line 4"), bare).detail.partition("\n")[2]
+    of = {text: KERNEL.replace("out[", f"""asm("{text} 1, 384;"); out[""") for text in ("bar.sync", "barrier.sync")}
+    assert "`barrier.sync 1, 384;`" in quoted(race(said), of["bar.sync"]).detail
+    assert "aligned" not in quoted(race(said), of["barrier.sync"]).detail
+    assert "aligned" not in quoted(race("racecheck: a race in line 4"), of["bar.sync"]).detail

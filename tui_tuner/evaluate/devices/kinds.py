@@ -108,7 +108,8 @@ _CLUSTER_WORDS = (
 _ARRIVALS = (
     "Where threads store to shared memory or load from it themselves, each arrives on the mbarrier that orders that: "
     "the tool that looks for races does not follow one lane that arrives for its warp. What bulk copies write and "
-    "tensor cores read by descriptors it does not see."
+    "tensor cores read by descriptors it does not see. Warps that meet from different branches do so by barrier.sync "
+    "with number and threads: of bar.sync it expects all threads at one place."
 )
 _TENSOR_MAPS = (
     "But a kernel can make a tensor map for cp.async.bulk.tensor itself: one thread sets 128 aligned bytes of shared "
