@@ -243,7 +243,10 @@ def test_an_array_that_is_not_restored_keeps_what_was_written(device, backend, t
     assert device.download(buffers, 0).tolist() == [2, 2, 2]
 
 
-def test_timing_queues_restore_flush_start_launch_stop_and_waits_once_a_batch(device, driver, backend, tmp_path):
+def test_timing_queues_restore_flush_start_launch_stop_and_waits_once_a_batch(
+    device, driver, backend, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(device._timer, "_now", lambda: device._timer._queued)  # the host never rests
     backend.kernels["add"] = add_one
     kernel = device.load(cubin(tmp_path), "add")
     buffers = device.allocate([np.zeros(3, np.float32), np.int32(3)], frozenset({0}))
@@ -255,6 +258,18 @@ def test_timing_queues_restore_flush_start_launch_stop_and_waits_once_a_batch(de
     batches = [[*itertools.chain(*each[first : first + 20]), "cuCtxSynchronize"] for first in (0, 20, 40)]
     assert driver.calls == [*itertools.chain(*batches)]
     assert backend.launched[-1] == ((32, 1, 1), (2, 1, 1), 0)
+
+
+def test_more_fills_stand_before_a_batch_of_a_host_that_rested(device, driver, monkeypatch):
+    times = iter([100.0, 100.001, 100.002, 100.003, 100.006, 100.006])
+    monkeypatch.setattr(device._timer, "_now", lambda: next(times))
+    monkeypatch.setattr(device._timer, "_queued", 0.0)
+    fills = []
+    for _ in range(3):
+        driver.calls.clear()
+        device._timer.time(20, lambda: None, lambda: None)
+        fills.append(driver.calls.count("cuMemsetD32Async") - 20)
+    assert fills == [AHEAD, 0, AHEAD], "the device's waiting for it would count"
 
 
 @pytest.mark.parametrize("about_each", range(1, 5))
