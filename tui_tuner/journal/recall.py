@@ -92,10 +92,9 @@ class Recall:
         self._clock = clock
         self._is_reworded = is_reworded
         self._asked: Counter[str] = Counter()
-        self._told_keys: set[str] = set()
+        self._told: set[str] = set()
         self._may_go_on = asyncio.Event()
         self._may_go_on.set()
-        self._told = 0
 
     def hold(self, held: bool) -> None:
         """Begin nothing new and let the clock stand still, or go on."""
@@ -161,8 +160,7 @@ class Recall:
         if record is None:
             return None
         self._clock.show(record.elapsed)
-        self._told += 1
-        self._told_keys.add(record.key)
+        self._told.add(record.key)
         return record.result
 
     def in_other_words(
@@ -177,7 +175,7 @@ class Recall:
         """
         if self._journal.writable and not self._is_reworded:
             return None
-        records = [one for one in self._journal.records if one.kind == kind and one.key not in self._told_keys]
+        records = [one for one in self._journal.records if one.kind == kind and one.key not in self._told]
         left = [(likeness(content, one.content), one.content) for one in records if one.content is not None]
         like, found = max(left, key=lambda one: one[0], default=(0.0, None))
         return found if like > 0 else None
@@ -185,8 +183,8 @@ class Recall:
     async def _others_told(self) -> None:
         """In a replay that is at its end, let what else is on record be told, as what ran while a model was asked."""
         told = -1
-        while not self._journal.writable and told != self._told:
-            told = self._told
+        while not self._journal.writable and told != len(self._told):
+            told = len(self._told)
             for _ in range(_TURNS):
                 await asyncio.sleep(0)
 

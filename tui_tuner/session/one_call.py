@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from pydantic import BaseModel
 
 from tui_tuner.errors import ModelError
 from tui_tuner.journal.recall import Recall
-from tui_tuner.llm import Backend, Chunk, Message, Reply, Request, Stop, prompt_text
+from tui_tuner.llm import Backend, Chunk, Reply, Request, Stop, prompt_text
 from tui_tuner.llm.errors import TransportError
 from tui_tuner.llm.lacking import lacking, way_out
 from tui_tuner.llm.prices import estimate_messages
-from tui_tuner.llm.replay import was_sent
+from tui_tuner.llm.replay import RecordedRequest, was_sent
 from tui_tuner.llm.streams import complete, fault_of
 from tui_tuner.llm.structured import CutReply
 from tui_tuner.session import events
@@ -72,10 +72,8 @@ class Calls:
     def tell_sent(self, asked: Asked, content: Mapping[str, Any] | None = None) -> None:
         """Tell what is asked, or what was, as the journal has it."""
         request = asked.request
-        if content is not None:
-            request = replace(request, messages=tuple(Message(**one) for one in content["messages"]))
-        text = prompt_text(request.messages)
-        tokens = estimate_messages(request.messages)
+        messages = request.messages if content is None else RecordedRequest.model_validate(content).messages
+        text, tokens = prompt_text(messages), estimate_messages(messages)
         self._emit(events.PromptSent(call=asked.number, purpose=request.purpose, text=text, tokens=tokens))
 
     async def made(self, backend: Backend, asked: Asked) -> dict[str, Any]:

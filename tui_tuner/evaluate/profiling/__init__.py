@@ -276,11 +276,9 @@ def profile_facts(profile: Profile, declared: float) -> Iterator[str]:
     Args:
         declared: bytes that a launch must move, as the problem says; 0 where it does not.
     """
-    if profile.counters is not None:
-        code = profile.code
-        told = (
-            profile.counters if code is None else profile.counters.of(tensor=code.has_tensor_cores, copies=code.copies)
-        )
+    counters, code = profile.counters, profile.code
+    if counters is not None:
+        told = counters if code is None else counters.of(tensor=code.has_tensor_cores, copies=code.copies)
         yield from counter_facts(told, declared or None)
-    if profile.code is not None:
-        yield from machine_code_facts(profile.code)
+    if code is not None:
+        yield from machine_code_facts(code)
