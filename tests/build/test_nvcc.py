@@ -1,4 +1,4 @@
-"""Building with the real nvcc: names, resources and failures; the kernel among the symbols; what is made late."""
+"""Building with the real nvcc: names, resources and failures; the kernel among the symbols."""
 
 import asyncio
 import os
@@ -10,10 +10,9 @@ import pytest
 
 from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.build.builder import Builder
-from tui_tuner.evaluate.build.compilers.cuda import Nvcc, with_late_warps, with_macros_in_unrolls
+from tui_tuner.evaluate.build.compilers.cuda import Nvcc, with_macros_in_unrolls
 from tui_tuner.evaluate.build.compilers.symbols import find_kernel, symbol_name
 from tui_tuner.evaluate.results import FailureKind
-from tui_tuner.evaluate.toolkit import LATE_WARPS
 
 SEVERAL = """
 namespace a {
@@ -73,48 +72,6 @@ async def test_the_right_kernel_of_several_is_found_with_its_resources(builder, 
     assert build.resources.registers is not None
     assert 4 <= build.resources.registers <= 64
     assert symbol.encode() in Path(build.artifact).read_bytes()
-
-
-LATE = """#include <cooperative_groups.h>
-#include <cuda/barrier>
-template <int N> __global__ void __launch_bounds__(N, 2) __cluster_dims__(2, 1, 1) t(int* x, const int* y) {
-    namespace groups = cooperative_groups;
-    extern __shared__ int s[];
-    uint3 at = blockIdx;
-    if (threadIdx.x < N) s[threadIdx.x] = y[at.x]; else return;
-    asm volatile("bar.sync %0, %1;" :: "r"(1), "r"(N) : "memory");
-    if (N > 1) asm("barrier.sync 2;\\n" ::: "memory"); else __syncthreads();
-    int some = __syncthreads_count(s[0]) + __syncthreads_and(s[1]) + __syncthreads_or(s[2]);
-    groups::this_thread_block().sync(), groups::this_cluster().sync(), __syncwarp();
-    x[groups::this_grid().size()] = some + s[threadIdx.x ^ 1] + gridDim.x;
-}
-"""
-
-
-INLINED = f"{LATE}// wgmma"
-
-
-async def test_warps_are_late_where_they_are_asked_to_and_lines_stay(builder, candidate):
-    (build, late), wrong = await asyncio.gather(
-        asyncio.gather(*(builder.build(candidate(INLINED, "t<128>"), {}, options) for options in ([], ["late-warps"]))),
-        builder.build(candidate(f"{LATE}error\n", "t<128>"), {}, ["late-warps"]),
-    )
-
-    assert (build.failure, late.failure) == (None, None)
-    assert (late.symbol, late.key != build.key) == (build.symbol, True)
-    plain, more = (Path(one.artifact).stat().st_size for one in (build, late))
-    assert more - plain > 9 * 512, "bytes: each of the nine places waits in a loop of its own"
-    assert wrong.failure.message.startswith("kernel.cu:14: error: ")
-    called = await builder.build(candidate(LATE, "t<128>"), {}, ["late-warps"])
-    assert (called.failure, called.symbol) == (None, build.symbol)
-
-
-def test_each_place_where_a_warp_may_be_late_calls_what_waits(nvcc, candidate, tmp_path):
-    late, _ = with_late_warps(candidate(LATE + "template __global__ void t<128>(int*, const int*);\n"), [LATE_WARPS])
-    (tmp_path / "kernel.cu").write_text(late.source)
-    command = [nvcc.program, "-ptx", "-arch=sm_90", "-std=c++17", "kernel.cu", "-o", "kernel.ptx"]
-    subprocess.run(command, cwd=tmp_path, check=True)
-    assert (tmp_path / "kernel.ptx").read_text().count("tuner_lateEv, ") >= 9
 
 
 UNROLLED = """#define HALF (COUNT / 2)
@@ -346,59 +303,3 @@ def test_a_symbol_is_read_as_namespaces_name_and_template_arguments(symbol, path
 )
 def test_a_written_name_finds_the_symbols_that_answer_to_it(name, symbols, found):
     assert find_kernel(name, symbols) == found
-
-
-ONCE_AND_LATE = "for (bool tuner_once = true; tuner_once; tuner_once = false, tuner_late()) "
-WAIT = """asm volatile("{\\n.reg .pred p;\\nW:\\nmbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\\n"
-    "@!p bra W;\\n}" :: "r"(b));"""
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        'asm volatile("bar.sync 0;");',
-        'asm volatile("bar.sync %0, %1;" :: "r"(at(name)), "r"(128) : "memory");',
-        '__asm__ __volatile__ ("barrier.cta.sync 3;\\n" ::: "memory");',
-        'asm("barrier.cluster.wait.acquire;");',
-        'asm volatile("\\tbar.red.popc.u32 %0, 1, p;" : "=r"(n));',
-        WAIT,
-    ],
-)
-def test_whoever_comes_from_a_barrier_in_assembler_is_late(candidate, statement):
-    source = f"{LINE}if (x) {statement} else return;\n"
-    late, options = with_late_warps(candidate(source), ["-O3", LATE_WARPS])
-    assert late.source.endswith(f"{LINE}if (x) {ONCE_AND_LATE}{statement} else return;\n")
-    assert options == ["-O3"]
-    assert with_late_warps(candidate(source), ["-O3"]) == (candidate(source), ["-O3"])
-
-
-@pytest.mark.parametrize(
-    ("statement", "function"),
-    [
-        ("tile[threadIdx.x] = 1;", "__noinline__"),
-        ('asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0}, {%1};");', "__noinline__"),
-        ('asm volatile("wgmma.fence.sync.aligned;");', "__forceinline__"),
-        ("using namespace cute;", "__forceinline__"),
-    ],
-)
-def test_being_late_is_a_call_that_builds_fast_but_among_warp_group_products(candidate, statement, function):
-    late, _ = with_late_warps(candidate(statement), [LATE_WARPS])
-    assert f"static __device__ {function} void tuner_late()" in late.source
-
-
-LINE = 'asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));\n'
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        'asm volatile("bar.arrive 1, 128;");',
-        'asm volatile("{ mbarrier.arrive.shared::cta.b64 s, [%0]; }" :: "r"(b));',
-        'asm volatile("cp.async.wait_group 1;");',
-        'asm volatile("membar.gl;"); __syncwarp();',
-        "int asm_bar = barrier.sync;",
-    ],
-)
-def test_what_waits_for_no_other_warp_stays_as_it_is(candidate, statement):
-    late, _ = with_late_warps(candidate(statement), [LATE_WARPS])
-    assert late.source.endswith(f"\n{statement}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tui_tuner.evaluate.quoted import quoted
 from tui_tuner.evaluate.results import Failure, FailureKind
 
@@ -51,12 +53,14 @@ def test_of_a_race_where_lanes_shuffle_it_is_said_what_orders_memory() -> None:
     assert "shuffle" not in quoted(fault, SHUFFLED).detail
 
 
-def test_of_a_race_where_threads_arrive_on_a_barrier_it_is_said_which_of_them_have_to() -> None:
-    arriving = KERNEL.replace("out[", """asm("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(0)); out[""")
-    assert "let each thread arrive that stored" in quoted(race("a race in line 4"), arriving).detail
-    assert "let each thread arrive" in quoted(race("a race in line 4"), KERNEL + "// bar.arrive()").detail
-    assert "arrive" not in quoted(race("a race in line 4"), KERNEL).detail
-    assert "arrive" not in quoted(Failure(kind=FailureKind.TIMEOUT, message="line 4"), arriving).detail
+@pytest.mark.parametrize("arrival", ["mbarrier.arrive.shared::cta.b64 _, [%0];", "bar.arrive 1, 64;", "b.arrive()"])
+def test_of_a_race_where_threads_arrive_on_a_barrier_it_is_said_which_of_them_have_to(arrival: str) -> None:
+    arriving = KERNEL.replace("out[", f"""asm("{arrival}"); out[""")
+    found = race("racecheck: a race in line 4")
+    assert "let each thread arrive on an mbarrier that stored" in quoted(found, arriving).detail
+    assert "arrive" not in quoted(found, KERNEL).detail
+    assert "arrive" not in quoted(race("synccheck: a race in line 4"), arriving).detail
+    assert "arrive" not in quoted(Failure(kind=FailureKind.TIMEOUT, message="racecheck: line 4"), arriving).detail
 
 
 def test_where_warps_meet_at_a_barrier_from_different_branches_it_is_said_which_one_to_write() -> None:

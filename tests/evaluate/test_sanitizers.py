@@ -167,6 +167,57 @@ def test_a_source_that_does_not_build_where_ours_is_put_before_it_is_not_refused
     assert tools.told == []
 
 
+ARRIVES, MEETS = "asm(mbarrier.arrive)", "asm(bar.sync 1, 96)"
+DIVERGENT = Failure(kind=FailureKind.RACE, message="synccheck: barrier error detected. Divergent thread(s) in block.")
+
+
+def _with_late_warps(source: str, accused: ToolFinding, late: ToolFinding) -> tuple[Failure | None, list[str]]:
+    """What came of a source that one tool accuses and another launches with late warps."""
+    tools = Tools({})
+
+    async def ask(request: RunnerRequest) -> RunnerAnswer:
+        assert isinstance(request, SanitizeRequest)
+        watched = {"racecheck": accused, "ordercheck": late}
+        is_given = request.executable.artifact == "given"
+        return SanitizeAnswer(findings={tool: ToolFinding() if is_given else watched[tool] for tool in request.tools})
+
+    watching = tools.sanitizers("racecheck")
+    watching.tools["ordercheck"] = LATE_WARPS
+    watching.ask = ask
+    outcomes = [asyncio.run(watching.accusation(_named(source))) for _ in range(2)]
+    assert outcomes[0] == outcomes[1]
+    return outcomes[0], tools.told
+
+
+@pytest.mark.parametrize(("source", "failure"), [(ARRIVES, RACE), (MEETS, DIVERGENT)])
+def test_what_a_tool_does_not_follow_is_right_where_it_is_with_late_warps(source: str, failure: Failure) -> None:
+    accused = ToolFinding(failure=failure)
+    outcome, told = _with_late_warps(source, accused, ToolFinding())
+    assert outcome is None
+    assert told == [f"{failure.message}: racecheck does not follow such barriers, and with late warps all is right"]
+    plain, told = _with_late_warps("x", accused, ToolFinding())
+    assert (plain, told) == (failure, [])
+
+
+def test_what_a_tool_does_not_follow_is_refused_where_no_late_warp_was_seen_or_one_made_it_wrong() -> None:
+    wrong = Failure(kind=FailureKind.WRONG_RESULT, message="ordercheck: off")
+    unseen = [ToolFinding(has_seen=False), ToolFinding(unknown="busy"), ToolFinding(failure=wrong)]
+    for late in unseen:
+        outcome, _ = _with_late_warps(ARRIVES, ToolFinding(failure=RACE), late)
+        assert outcome is not None
+        assert outcome.message == RACE.message
+        assert "let each thread arrive" in outcome.detail
+
+
+def test_without_nvcc_nothing_is_judged_by_late_warps_which_is_told_once() -> None:
+    names = ("one", "other", "given")
+    tools = Tools({}, unbuilt=names, unbuilt_as=FailureKind.INVALID)
+    watching = tools.sanitizers()
+    watching.tools = {"ordercheck": LATE_WARPS}
+    assert [asyncio.run(watching.accusation(_named(name))) for name in names[:2]] == [None, None]
+    assert tools.told == ["kernels are accepted without ordercheck: no"]
+
+
 def test_a_source_whose_warps_cannot_be_made_late_in_time_is_judged_without_which_is_told() -> None:
     tools = Tools({}, unbuilt=("long",), unbuilt_as=FailureKind.BUILD_TIMEOUT)
     watching = tools.sanitizers()

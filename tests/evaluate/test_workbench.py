@@ -17,7 +17,15 @@ from tui_tuner.evaluate.devices.base import Buffers, ClockSample, Inspection, Ke
 from tui_tuner.evaluate.devices.faults import DeviceFault
 from tui_tuner.evaluate.results import DeviceInfo, FailureKind
 from tui_tuner.evaluate.runner import server
-from tui_tuner.evaluate.runner.protocol import Executable, LaunchShape, SanitizeAnswer, SanitizeRequest, receive, send
+from tui_tuner.evaluate.runner.protocol import (
+    Executable,
+    LaunchShape,
+    SanitizeAnswer,
+    SanitizeRequest,
+    ToolFinding,
+    receive,
+    send,
+)
 from tui_tuner.evaluate.runner.server import Runner
 from tui_tuner.evaluate.runner.workbench import DATA_LIMIT_S, SayPhase, Workbench
 from tui_tuner.evaluate.tolerance import Bound
@@ -273,18 +281,18 @@ def test_what_is_wrong_where_warps_are_late_is_told_at_tests_whose_blocks_run_at
     device.info = device.info.model_copy(update={"multiprocessors": 4})
     workbench = bench(tmp_path, device)
     workbench.prepare(executable("given"))
-    assert workbench.verify_late(executable("given")).failure is None
-    found = workbench.verify_late(executable("wrong")).failure
+    assert workbench.verify_late(executable("given")) == (ToolFinding(), False)
+    found = workbench.verify_late(executable("wrong"))[0].failure
     assert found is not None
     assert found.kind is FailureKind.WRONG_RESULT
     assert found.message.startswith("ordercheck: where blocks and warps are late, each by another time, at n=1000: y[")
     large, small, timed = (LaunchShape(grid=(blocks, 1, 1), block=(1, 1, 1)) for blocks in (5, 4, 9))
     some = executable("wrong").model_copy(update={"shapes": [large, small, timed]})
-    found = workbench.verify_late(some).failure
+    found = workbench.verify_late(some)[0].failure
     assert found is not None
     assert "at n=33: " in found.message
     none = some.model_copy(update={"shapes": [large, large, timed]})
-    assert workbench.verify_late(none).failure is None
+    assert workbench.verify_late(none) == (ToolFinding(has_seen=False), False)
 
     ours, theirs = socket.socketpair()
     with ours, theirs:

@@ -15,12 +15,13 @@ _SHUFFLE = re.compile(r"\b__(?:shfl|ballot|any|all|match|reduce)\w*_sync\b|\.(?:
 _NO_BARRIER = (
     "A shuffle or a vote is no memory barrier among lanes: only __syncwarp and __syncthreads order what they write."
 )
-_ARRIVES = re.compile(r"\bmbarrier\.arrive\b|\barrive(?:_and_wait)?\s*\(")
+_ARRIVES = re.compile(r"\b(?:mbarrier|barrier|bar)(?:\.cta)?\.arrive\b|\barrive(?:_and_wait)?\s*\(")
 _ONE_ARRIVES = (
-    "Of a barrier on which one lane arrives for its warp, the tool follows that lane alone, also behind a __syncwarp: "
-    "let each thread arrive that stored, or that loaded what will be overwritten."
+    "Of a barrier on which one lane arrives for its warp, the tool follows that lane alone, also behind a __syncwarp, "
+    "and bar.arrive it does not follow: let each thread arrive on an mbarrier that stored, or that loaded what will be "
+    "overwritten."
 )
-"""Measured: racecheck 2025.3 reports each of these, though by the memory model of PTX they are ordered."""
+"""Measured: racecheck 2025.3 reports each of these, though PTX orders them."""
 _ALIGNED = re.compile(r"\bbar(?:\.cta)?\.sync\b|\bbarrier(?:\.cta)?\.sync\.aligned\b")
 _NOT_ALIGNED = (
     "Where warps meet at a barrier from different branches, write `barrier.sync` with its number and its threads, as "
@@ -54,7 +55,14 @@ def _lines(failure: Failure, source: str) -> Iterator[str]:
 def _notes(failure: Failure, source: str) -> Iterator[str]:
     if failure.kind is FailureKind.RACE and _SHUFFLE.search(code_only(source)):
         yield _NO_BARRIER
-    if failure.kind is FailureKind.RACE and _ARRIVES.search(source):  # also in the assembler's text
+    yield from not_followed(failure, source)
+
+
+def not_followed(failure: Failure, source: str) -> Iterator[str]:
+    """What of this source the tool that accuses it does not follow, so that it may be right all the same."""
+    if failure.kind is not FailureKind.RACE:
+        return
+    if failure.message.startswith("racecheck") and _ARRIVES.search(source):  # also in the assembler's text
         yield _ONE_ARRIVES
     if "Divergent thread(s) in block" in failure.message and _ALIGNED.search(source):
         yield _NOT_ALIGNED

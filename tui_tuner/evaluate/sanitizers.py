@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tui_tuner.errors import UserError
-from tui_tuner.evaluate.quoted import quoted
+from tui_tuner.evaluate.quoted import not_followed, quoted
 from tui_tuner.evaluate.results import Build, Failure, FailureKind
 from tui_tuner.evaluate.runner.protocol import (
     Executable,
@@ -30,7 +30,7 @@ from tui_tuner.evaluate.runner.protocol import (
 from tui_tuner.evaluate.runner.supervisor import RunnerDied
 from tui_tuner.evaluate.sandbox.run import Policy, run_confined
 from tui_tuner.evaluate.site import expected
-from tui_tuner.evaluate.toolkit import LATE_WARPS, WARPCHECK
+from tui_tuner.evaluate.toolkit import LATE_WARPS, ORDERCHECK, WARPCHECK
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
 
@@ -60,21 +60,29 @@ class Sanitizers:
     ask: Callable[[RunnerRequest], Awaitable[RunnerAnswer]]
     policy: Policy
     tell: Callable[[str], None]
-    _known: dict[tuple[str, str], Failure | None] = field(default_factory=dict)
+    _known: dict[tuple[str, str], ToolFinding] = field(default_factory=dict)
     _located: set[str] = field(default_factory=set)
+    _told: set[str] = field(default_factory=set)
 
     async def accusation(self, kernel: Kernel) -> Failure | None:
-        """What the first tool finds that finds something in this kernel and nothing in the kernel as given."""
+        """What the first tool finds that finds something in this kernel and nothing in the kernel as given.
+
+        What a tool does not follow it may accuse wrongly: that is left to the results with late warps.
+        """
+        source = kernel[0].source
         async with self.building_for(kernel):  # for all tools at once
-            found = await self._found(kernel, [tool for tool in self.tools if _can_judge(tool, kernel[0].source)])
-        accusers = [tool for tool, failure in found.items() if failure is not None]
-        excuses = await self._found(self.given, accusers)
-        for tool in accusers:
-            excuse = excuses.get(tool)
-            if (failure := found[tool]) is not None and excuse is None and tool in self.tools:
-                return quoted(failure, kernel[0].source)
-            if excuse is not None and self.tools.pop(tool, ""):
-                self.tell(f"the kernel as given does not pass {excuse.message}: others are not judged by {tool}")
+            found = await self._found(kernel, [tool for tool in self.tools if _can_judge(tool, source)])
+        accused = {tool: finding.failure for tool, finding in found.items() if finding.failure is not None}
+        excuses = await self._found(self.given, [*accused])
+        for tool, failure in accused.items():
+            if excuse := excuses[tool].failure:
+                if self.tools.pop(tool, ""):
+                    self.tell(f"the kernel as given does not pass {excuse.message}: others are not judged by {tool}")
+            elif tool in self.tools:
+                if not any(not_followed(failure, source)) or not _is_right(found.get(ORDERCHECK)):
+                    return quoted(failure, source)
+                why = f"{tool} does not follow such barriers, and with late warps all is right"
+                self._tell_once(f"{failure.message}: {why}")
         return None
 
     async def located(self, kernel: Kernel, failure: Failure) -> Failure:
@@ -100,7 +108,7 @@ class Sanitizers:
                 build.cancel()
             await asyncio.gather(*building, return_exceptions=True)
 
-    async def _found(self, kernel: Kernel, tools: Sequence[str]) -> dict[str, Failure | None]:
+    async def _found(self, kernel: Kernel, tools: Sequence[str]) -> dict[str, ToolFinding]:
         """What each tool found that was not dropped; those that watch the same build look at once.
 
         One that cannot say anything of a kernel goes on with others, unless it cannot of the kernel as given either.
@@ -113,7 +121,7 @@ class Sanitizers:
             group = [tool for tool in new if self.tools.get(tool) == option]
             for tool, finding in (await self._looked(group, option, kernel)).items():
                 if not finding.unknown:
-                    self._known[tool, name] = finding.failure
+                    self._known[tool, name] = finding
                 elif kernel == self.given:
                     self._drop(tool, finding.unknown)
                 else:
@@ -122,9 +130,9 @@ class Sanitizers:
             await self._found(self.given, [*unknown])
         for tool, why in unknown.items():
             if tool in self.tools:
-                self._known[tool, name] = None
+                self._known[tool, name] = _UNSEEN
                 self.tell(f"a kernel is judged without {tool}: {why}")
-        return {tool: self._known.get((tool, name)) for tool in tools}
+        return {tool: self._known.get((tool, name), _UNSEEN) for tool in tools}
 
     async def _looked(self, tools: Sequence[str], option: str, kernel: Kernel) -> dict[str, ToolFinding]:
         built = await self.build(*kernel, [option])
@@ -133,10 +141,11 @@ class Sanitizers:
             return {tool: _fair(finding) for tool, finding in findings.items()} if option == LATE_WARPS else findings
         why = built if isinstance(built, Failure) else built[0].failure
         too_late = why if why is not None and why.kind is FailureKind.BUILD_TIMEOUT else None
-        if option == LATE_WARPS:  # the source is not the candidate's own: that it does not build is not its fault
+        if option == LATE_WARPS:  # what is built is not the candidate's own: that it does not build is not its fault
             if too_late is not None:
                 self.tell(f"a kernel is judged without {' and '.join(tools)}: no build for it in time")
-            return dict.fromkeys(tools, ToolFinding())
+            no_nvcc = why.message if why is not None and why.kind is FailureKind.INVALID else ""
+            return dict.fromkeys(tools, ToolFinding(unknown=no_nvcc, has_seen=False))
         if too_late is not None:
             return dict.fromkeys(tools, ToolFinding(unknown=f"no build for it in time: {too_late.message}"))
         return {
@@ -163,11 +172,17 @@ class Sanitizers:
             for tool, finding in answer.findings.items()
         }
 
+    def _tell_once(self, words: str) -> None:
+        if words not in self._told:
+            self._told.add(words)
+            self.tell(words)
+
     def _drop(self, tool: str, why: str) -> None:
         if self.tools.pop(tool, ""):
             self.tell(f"kernels are accepted without {tool}: {why}")
 
 
+_UNSEEN = ToolFinding(has_seen=False)
 _LANES_ORDERED_OTHERWISE = re.compile(
     r"\b(?:__)?asm\b|memcpy_async|__pipeline_|\bcuda(?:::|/)(?:barrier|pipeline|ptx)\b|\bw?mma\b|\bcute\b"
 )
@@ -181,7 +196,11 @@ def _can_judge(tool: str, source: str) -> bool:
 def _fair(finding: ToolFinding) -> ToolFinding:
     """What is found with late warps, without what waiting alone may do: take more time, and more registers."""
     is_fair = finding.failure is None or finding.failure.kind not in (FailureKind.TIMEOUT, FailureKind.LAUNCH)
-    return finding if is_fair else ToolFinding()
+    return finding if is_fair else _UNSEEN
+
+
+def _is_right(late: ToolFinding | None) -> bool:
+    return late is not None and late.has_seen and late.failure is None
 
 
 _PLACE = re.compile(r"\{([0-9a-f]{1,16})\}")

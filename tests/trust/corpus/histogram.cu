@@ -28,6 +28,18 @@ __global__ void not_cleared(unsigned *bins, const int *x, int n) {
     if (threadIdx.x < 64) atomicAdd(&bins[threadIdx.x], own[threadIdx.x]);
 }
 
+// expect on cuda: wrong result
+__global__ void waits_where_an_index_is_a_macro(unsigned *bins, const int *x, int n) {
+    __shared__ unsigned own[64];
+    if (threadIdx.x < 64) own[threadIdx.x] = 0;
+#ifdef threadIdx
+    __syncthreads();
+#endif
+    EACH(i) atomicAdd(&own[x[i]], 1u);
+    __syncthreads();
+    if (threadIdx.x < 64) atomicAdd(&bins[threadIdx.x], own[threadIdx.x]);
+}
+
 // expect: wrong result
 __global__ void lost_updates(unsigned *bins, const int *x, int n) {
     __shared__ unsigned own[64];

@@ -74,7 +74,7 @@ class CudaKind(DeviceKind):
             "no tensor maps (descriptors of TMA), no cooperative launch or barrier of the whole grid, no launch from "
             "the device, nothing that a host would have to fill or set."
         )
-        said += f" {_CLUSTER_WORDS} {_ARRIVALS}" if device.capability >= _HOPPER else ""
+        said += f" {_CLUSTER_WORDS}" if device.capability >= _HOPPER else ""
         return f"{said} {_TENSOR_MAPS}" if tensor_maps and has_own and device.capability == _HOPPER else said
 
     def open(self, choice: DeviceChoice, *, allow_unconfined: bool) -> Device:
@@ -104,12 +104,6 @@ _CLUSTER_WORDS = (
     "Words by which threads wait for each other without a barrier, as blocks of a cluster do for each other's sums, "
     "are written and read by atomics (atomicExch, and atomicAdd of 0, or cuda::atomic_ref): through volatile they are "
     "a race."
-)
-_ARRIVALS = (
-    "Where threads store to shared memory or load from it themselves, each arrives on the mbarrier that orders that: "
-    "the tool that looks for races does not follow one lane that arrives for its warp. What bulk copies write and "
-    "tensor cores read by descriptors it does not see. Warps that meet from different branches do so by barrier.sync "
-    "with number and threads: of bar.sync it expects all threads at one place."
 )
 _TENSOR_MAPS = (
     "But a kernel can make a tensor map for cp.async.bulk.tensor itself: one thread sets 128 aligned bytes of shared "

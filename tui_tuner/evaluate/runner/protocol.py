@@ -217,10 +217,16 @@ class EvaluationAnswer(Frame):
 
 
 class ToolFinding(Frame):
-    """What a tool found, None for nothing; `unknown` is why it cannot say."""
+    """What a tool found, None for nothing.
+
+    Attributes:
+        unknown: why it cannot say.
+        has_seen: whether any launch was watched.
+    """
 
     failure: Failure | None = None
     unknown: str = ""
+    has_seen: bool = True
 
 
 class SanitizeAnswer(Frame):

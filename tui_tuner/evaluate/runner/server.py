@@ -184,9 +184,9 @@ class Runner:
         def look(tool: str) -> ToolFinding:
             nonlocal fatal
             if tool == ORDERCHECK:
-                outcome = self._bench.verify_late(run)
-                fatal = fatal or outcome.fatal
-                return ToolFinding(failure=outcome.failure)
+                finding, broke = self._bench.verify_late(run)
+                fatal = fatal or broke
+                return finding
             try:
                 self._opened.launch_watched(tool, Path(run.artifact), run.symbol, launches, SANITIZE_LIMIT_S)
             except CannotWatch as reason:

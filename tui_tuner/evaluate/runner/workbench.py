@@ -35,6 +35,7 @@ from tui_tuner.evaluate.runner.protocol import (
     LaunchShape,
     RehearsalAnswer,
     SayPhase,
+    ToolFinding,
 )
 from tui_tuner.evaluate.toolkit import ORDERCHECK
 from tui_tuner.evaluate.verify import LaunchData, with_leftovers
@@ -49,7 +50,7 @@ from tui_tuner.problem.textures import Texture
 
 REST_S = 0.1
 """A device that was last timed longer ago is warmed up for longer: its clock may have fallen."""
-LATE_ROUNDS = 3
+LATE_ROUNDS = 8
 """How often a kernel whose warps are late is launched at a test."""
 DOUBTED = 2
 """How often a time of the kernel as given that cannot be true is taken again."""
@@ -188,17 +189,22 @@ class Workbench:
             left_out=self._newly_left_out(),
         )
 
-    def verify_late(self, late: Executable) -> EvaluationAnswer:
-        """Verify a build whose warps are late, at tests whose blocks all run at once: they may wait for others."""
-        most, error = self._device.info.multiprocessors or 0, 0.0
+    def verify_late(self, late: Executable) -> tuple[ToolFinding, bool]:
+        """Verify a build whose warps are late, at tests whose blocks all run at once: they may wait for others.
+
+        Returns:
+            What is wrong then, and whether that broke the device's context.
+        """
+        most = self._device.info.multiprocessors or 0
         sets = [data for data in self._tests if math.prod(late.shapes[data.index].geometry.grid) <= most]
         try:
             for _ in range(LATE_ROUNDS):
                 with self._launches.loaded(late) as kernel:
-                    error = max(error, self._launches.verify(kernel, sets, late))
+                    self._launches.verify(kernel, sets, late)
         except (DeviceFault, ResultMismatch) as fault:
-            return _failed(fault, f"{ORDERCHECK}: where blocks and warps are late, each by another time, ")
-        return EvaluationAnswer(error=error)
+            where = f"{ORDERCHECK}: where blocks and warps are late, each by another time, "
+            return ToolFinding(failure=failure_of(fault, where)), fault.fatal
+        return ToolFinding(has_seen=bool(sets)), False
 
     def compare(self, incumbent: Executable, challenger: Executable, delta: float) -> ComparisonAnswer:
         """Verify the challenger on data that it has not seen, then time both there, interleaved."""
@@ -346,5 +352,5 @@ class Workbench:
             self._device.free(buffers)
 
 
-def _failed(fault: DeviceFault | ResultMismatch, where: str = "", *, verify_ms: float = 0.0) -> EvaluationAnswer:
-    return EvaluationAnswer(failure=failure_of(fault, where), verify_ms=verify_ms, fatal=fault.fatal)
+def _failed(fault: DeviceFault | ResultMismatch, *, verify_ms: float = 0.0) -> EvaluationAnswer:
+    return EvaluationAnswer(failure=failure_of(fault), verify_ms=verify_ms, fatal=fault.fatal)

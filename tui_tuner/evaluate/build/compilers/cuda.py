@@ -25,13 +25,13 @@ from tui_tuner.evaluate.build.compilers import (
     Recipe,
     checked_name,
     include_paths,
+    late_warps,
     macros,
     nvrtc_child,
 )
-from tui_tuner.evaluate.build.compilers.late_warps import with_late_warps
 from tui_tuner.evaluate.build.compilers.symbols import kernel_resources, kernel_symbol
 from tui_tuner.evaluate.results import FailureKind, Resources
-from tui_tuner.evaluate.toolkit import WITH_LINES, toolkit_programs
+from tui_tuner.evaluate.toolkit import LATE_WARPS, WITH_LINES, toolkit_programs
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
 from tui_tuner.problem.signature import in_namespaces
@@ -100,7 +100,7 @@ class Nvcc:
 
     def recipe(self, candidate: Candidate, configuration: Configuration, options: Sequence[str]) -> Recipe:
         """Compile to a cubin; a template is instantiated from a file of its own."""
-        candidate, options = with_late_warps(candidate, options)
+        is_late, options = LATE_WARPS in options, [one for one in options if one != LATE_WARPS]
         files, main = {SOURCE: with_macros_in_unrolls(candidate.source)}, SOURCE
         kernel = in_namespaces(checked_name(candidate.kernel), candidate.source)
         if "<" in kernel:
@@ -115,6 +115,8 @@ class Nvcc:
         read = (toolkit, *host_tree, *include_paths(options))
         headers = Headers(_toolkit_includes(self.program), ("cuda_runtime.h",))
         recipe = Recipe(files, command, ARTIFACT, read, made_with=self._made_with(), headers=headers)
+        if is_late:
+            return _with_late_warps(recipe, main)
         if self.sooner is None or WITH_LINES in options:
             return recipe
         other = self.sooner.recipe(candidate, configuration, options)
@@ -144,6 +146,19 @@ class Nvcc:
     def resources(self, log: str, symbol: str) -> Resources:
         """What the kernel needs, from ptxas's part of the log."""
         return kernel_resources(log, symbol)
+
+
+_LATE_WARPS = Path(late_warps.__file__).resolve()
+
+
+def _with_late_warps(recipe: Recipe, main: str) -> Recipe:
+    """The same in two steps, what is between them changed by a Python of ours."""
+    return replace(
+        recipe,
+        command=(sys.executable, "-I", str(_LATE_WARPS), main, "--", *recipe.command),
+        read=(Path(sys.prefix), Path(sys.base_prefix), _LATE_WARPS, *recipe.read),
+        made_with=(_LATE_WARPS, *recipe.made_with),
+    )
 
 
 _UNROLL = re.compile(r"^([ \t]*)#[ \t]*pragma[ \t]+unroll\b((?:[^\n/\\]|/(?![/*]))+)", re.MULTILINE)
@@ -244,7 +259,8 @@ class Nvrtc:
 
     def recipe(self, candidate: Candidate, configuration: Configuration, options: Sequence[str]) -> Recipe:
         """Compile to a cubin in a Python of ours that is confined like any compiler."""
-        candidate, options = with_late_warps(candidate, options)
+        if LATE_WARPS in options:
+            raise BuildRefusal(FailureKind.INVALID, "only nvcc builds with late warps")
         kernel = in_namespaces(checked_name(candidate.kernel), candidate.source)
         command = (
             *(sys.executable, "-I", str(_CHILD), str(self.packages), self.release, kernel, SOURCE, ARTIFACT, "--"),

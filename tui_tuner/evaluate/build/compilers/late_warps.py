@@ -1,67 +1,81 @@
-"""A build whose warps are late, each by another time: what takes them to run in order or in step is wrong then.
+"""The program that builds with warps that are late, each by another time, inside the sandbox.
 
 A GPU begins blocks in the order of their numbers and warps of a block nearly at once, so that a barrier or a wait for
 another block that is left out mostly does no harm. Here chance lets whole blocks and single warps rest, for windows of
-time: who asks for an index, or comes from a barrier, waits until it does not rest. No block takes the place of another,
-since clusters are made of neighbours, and no warp is divided, since its threads may rightly run in step.
+time: who begins, or comes from what orders memory among threads, waits until it does not rest. No block takes the place
+of another, since clusters are made of neighbours, and no warp is divided, since its threads may rightly run in step.
+
+That is put into what nvcc hands to ptxas, so that headers are late as well and no source can see it. Arguments: the
+file among those of nvcc that is compiled, `--`, nvcc and its arguments as they make a cubin.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import subprocess
+import sys
+from pathlib import Path
 
-from tui_tuner.evaluate.toolkit import LATE_WARPS
-from tui_tuner.problem.candidate import Candidate
-
-_BLOCKS_NS_LOG2, _WARPS_NS_LOG2 = 14, 12
-"""How long a window is: 16 and 4 microseconds."""
-_PRELUDE = f"""static __device__ bool tuner_rests(unsigned who, unsigned window) {{
-    unsigned mixed = who * 0x9e3779b1u + window * 0x85ebca6bu;
-    mixed = (mixed ^ (mixed >> 16)) * 0x7feb352du;
-    mixed = (mixed ^ (mixed >> 15)) * 0x846ca68bu;
-    return (mixed ^ (mixed >> 16)) & 1;
-}}
-// Nobody rests in one millisecond of eight, so that nothing takes more than about eight times as long.
-static __device__ __noinline__ void tuner_late() {{
-    unsigned block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-    unsigned warp = (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) / 32;
-    unsigned long long now;
-    do {{
-        asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now) : : "memory");
-    }} while ((now >> 20) % 8 && (tuner_rests(block, (unsigned)(now >> {_BLOCKS_NS_LOG2}))
-                               || tuner_rests(~(block * 32 + warp), (unsigned)(now >> {_WARPS_NS_LOG2}))));
-}}
-static __device__ int tuner_then(int value) {{
-    tuner_late();
-    return value;
-}}
-#define blockIdx (tuner_late(), blockIdx)
-#define threadIdx (tuner_late(), threadIdx)
-#define __syncthreads() (__syncthreads(), tuner_late())
-#define __syncthreads_count(value) tuner_then(__syncthreads_count(value))
-#define __syncthreads_and(value) tuner_then(__syncthreads_and(value))
-#define __syncthreads_or(value) tuner_then(__syncthreads_or(value))
-#define __barrier_sync(id) (__barrier_sync(id), tuner_late())
-#define __barrier_sync_count(id, count) (__barrier_sync_count(id, count), tuner_late())
-#define __cluster_barrier_wait() (__cluster_barrier_wait(), tuner_late())
-#line 1 "kernel.cu"
+_REST = """
+{
+.reg .pred %tuner_p<3>;
+.reg .b32 %tuner_r<8>;
+.reg .b64 %tuner_t<2>;
+mov.u32 %tuner_r0, %ctaid.z; mov.u32 %tuner_r1, %nctaid.y; mov.u32 %tuner_r2, %ctaid.y;
+mad.lo.u32 %tuner_r0, %tuner_r0, %tuner_r1, %tuner_r2; mov.u32 %tuner_r1, %nctaid.x; mov.u32 %tuner_r2, %ctaid.x;
+mad.lo.u32 %tuner_r0, %tuner_r0, %tuner_r1, %tuner_r2; // the block
+mov.u32 %tuner_r3, %tid.z; mov.u32 %tuner_r1, %ntid.y; mov.u32 %tuner_r2, %tid.y;
+mad.lo.u32 %tuner_r3, %tuner_r3, %tuner_r1, %tuner_r2; mov.u32 %tuner_r1, %ntid.x; mov.u32 %tuner_r2, %tid.x;
+mad.lo.u32 %tuner_r3, %tuner_r3, %tuner_r1, %tuner_r2; shr.u32 %tuner_r3, %tuner_r3, 5;
+shl.b32 %tuner_r1, %tuner_r0, 5; add.u32 %tuner_r3, %tuner_r3, %tuner_r1; not.b32 %tuner_r3, %tuner_r3; // the warp
+TUNER_RESTS:
+mov.u64 %tuner_t0, %globaltimer;
+shr.u64 %tuner_t1, %tuner_t0, 20; cvt.u32.u64 %tuner_r1, %tuner_t1; // milliseconds
+and.b32 %tuner_r2, %tuner_r1, 3; shl.b32 %tuner_r2, %tuner_r2, 1; add.u32 %tuner_r2, %tuner_r2, 10;
+shr.u64 %tuner_t1, %tuner_t0, %tuner_r2; cvt.u32.u64 %tuner_r4, %tuner_t1; // the window of warps, and that of blocks
+shr.u32 %tuner_r5, %tuner_r4, 2;
+mul.lo.u32 %tuner_r6, %tuner_r3, 0x9e3779b1; mad.lo.u32 %tuner_r6, %tuner_r4, 0x85ebca6b, %tuner_r6;
+shr.u32 %tuner_r7, %tuner_r6, 16; xor.b32 %tuner_r6, %tuner_r6, %tuner_r7; mul.lo.u32 %tuner_r6, %tuner_r6, 0x7feb352d;
+mul.lo.u32 %tuner_r4, %tuner_r0, 0x9e3779b1; mad.lo.u32 %tuner_r4, %tuner_r5, 0x85ebca6b, %tuner_r4;
+shr.u32 %tuner_r7, %tuner_r4, 16; xor.b32 %tuner_r4, %tuner_r4, %tuner_r7; mul.lo.u32 %tuner_r4, %tuner_r4, 0x7feb352d;
+or.b32 %tuner_r4, %tuner_r4, %tuner_r6; setp.lt.s32 %tuner_p0, %tuner_r4, 0; // the first bit of either
+and.b32 %tuner_r1, %tuner_r1, 7; setp.ne.u32 %tuner_p1, %tuner_r1, 0; and.pred %tuner_p0, %tuner_p0, %tuner_p1;
+@%tuner_p0 bra TUNER_RESTS;
+}
 """
-_BARRIER_IN_ASSEMBLER = re.compile(
-    r"\b(?:asm|__asm__)\b(?=(?:(?!\)\s*;).){0,800}?(?:\b|\\n|\\t)(?:bar|m?barrier)(?:\.\w+)*\.(?:sync|red|wait|\w+_wait)\b)",
-    re.DOTALL,
+"""In PTX: rest for a half of the windows, by chance. Those of warps last 1, 4, 16 and 65 microseconds, in turns of a
+millisecond each, those of blocks four times as long. Nobody rests in one millisecond of eight, so that nothing takes
+more than about eight times as long."""
+_ORDERS = re.compile(
+    r"(?<![\w.:])(?:bar|barrier)(?:\.cta|\.cluster)?\.(?:sync|red|arrive|wait)\b[^;]*;"
+    r"|(?<![\w.:])mbarrier\.(?:arrive|test_wait|try_wait)\w*\b[^;]*;"
+    r"|(?<![\w.:])cp\.async\.(?:bulk\.)?wait_\w+[^;]*;"
+    r"|(?<![\w.:])(?:atom|red|fence|membar)\.[^;]*;"
 )
-_OF_WARP_GROUPS = re.compile(r"wgmma|tcgen05|\b(?:cute|cutlass)\b")
-"""Products with which ptxas takes minutes for a call, or more registers than there are. Elsewhere a call builds faster,
-by a factor of four where loops are unrolled that ask for an index."""
-_ONCE_AND_LATE = r"for (bool tuner_once = true; tuner_once; tuner_once = false, tuner_late()) \g<0>"
+"""What orders memory among the threads of a block or more; lanes of a warp stay in step."""
+_BEGINS = re.compile(r"\.entry\b[^{]*\{(?:\s*(?://[^\n]*\n|\.(?:reg|local|shared)\b[^;]*;))*")
 
 
-def with_late_warps(candidate: Candidate, options: Sequence[str]) -> tuple[Candidate, list[str]]:
-    """The candidate and the compiler's options of a build: as they are, but where the options ask for late warps."""
-    if LATE_WARPS not in options:
-        return candidate, [*options]
-    inlined = _OF_WARP_GROUPS.search(candidate.source) is not None
-    prelude = _PRELUDE.replace("__noinline__", "__forceinline__") if inlined else _PRELUDE
-    source = prelude + _BARRIER_IN_ASSEMBLER.sub(_ONCE_AND_LATE, candidate.source)
-    return candidate.model_copy(update={"source": source}), [one for one in options if one != LATE_WARPS]
+def with_late_warps(ptx: str) -> str:
+    """PTX whose kernels rest by chance where they begin and behind what orders memory."""
+    return _BEGINS.sub(rf"\g<0>{_REST}", _ORDERS.sub(rf"\g<0>{_REST}", ptx))
+
+
+def main(arguments: list[str]) -> int:
+    """Do what the arguments say and return the exit status."""
+    source, _, *command = arguments
+    artifact, ptx = command[command.index("-o") + 1], f"{source}.ptx"
+    status = _run(command, {"-cubin": "-ptx", artifact: ptx})
+    if status == 0:
+        Path(ptx).write_text(with_late_warps(Path(ptx).read_text()))
+        status = _run(command, {source: ptx})
+    return status
+
+
+def _run(command: list[str], instead: dict[str, str]) -> int:
+    words = [instead.get(word, word) for word in command]
+    return subprocess.run(words, check=False).returncode  # noqa: S603 - no shell, and confined with this process
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
