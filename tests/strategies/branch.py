@@ -71,6 +71,11 @@ def apply(speed: float = 2.0, *, fail: str = "") -> Answer:
     return "apply_step", rewrite(kernel(speed, fail=fail))
 
 
+def declined(why: str) -> Answer:
+    """A reply without code to what asks for a step's kernel."""
+    return "apply_step", rewrite("", summary=why)
+
+
 def planned(*steps: str) -> Answer:
     return "plan", plan(*steps)
 

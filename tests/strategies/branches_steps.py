@@ -20,6 +20,7 @@ from tests.strategies.branch import (
     YES,
     Branch,
     apply,
+    declined,
     edited,
     no,
     nonsense,
@@ -35,6 +36,31 @@ from tests.strategies.world import kernel
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.session.plan import AddStep, DeleteStep, EditStep, MoveStep, Say
 from tui_tuner.strategies.autonomous import AutonomousStrategy
+
+BY_PLAN = AutonomousStrategy(with_replanning=False)
+"""No step is judged by itself."""
+NO_CODE = "code: the source has no kernel 'scale'"
+DECLINES = [
+    Branch(
+        "a step that the model does not think worth doing by now: the next is done", BY_PLAN,
+        [planned("one", "two"), declined("It is bound by memory."), apply()],
+        [PLANNED, "one: skipped (not worth doing: It is bound by memory.)", "two: accepted"],
+        best=2, calls=3, says={2: ["leave `code` empty"], 3: ["skipped: not worth doing: It is bound by memory."]},
+        passes={"one": "proposed > running > skipped"},
+    ),
+    Branch(
+        "a step whose kernel was wrong, and that the model leaves at that", BY_PLAN,
+        [planned("one"), apply(fail="wrong result"), declined("No other way.")],
+        [PLANNED, f"one: rejected ({why('wrong result')}; then the model leaves it at that: No other way.)"],
+        best=1, calls=3,
+    ),
+    Branch(
+        "a step of the user's own is not declined", BY_PLAN,
+        [planned("one"), declined("I would not."), apply()],
+        [PLANNED, f"one: {DELETED}", "mine: accepted"], instructions={1: [DeleteStep(step=3), AddStep(title="mine")]},
+        best=2, calls=3, refused=[NO_CODE], keeps_silent={2: ["leave `code` empty"]},
+    ),
+]  # fmt: skip
 
 FAILURES = [
     *(
@@ -246,4 +272,4 @@ CHANGES = [
     ),
 ]  # fmt: skip
 
-ROWS = [*FAILURES, *KEPT_KERNELS, *DECISIONS, *CHANGES]
+ROWS = [*FAILURES, *DECLINES, *KEPT_KERNELS, *DECISIONS, *CHANGES]

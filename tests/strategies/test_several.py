@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from tests.strategies.branch import YES, apply, no, nonsense, one_prompt, planned
+from tests.strategies.branch import YES, apply, declined, no, nonsense, one_prompt, planned
 from tests.strategies.world import Answer, Script, Told, User, World, kernel, played, rewrite, tell_all
 from tui_tuner.journal.reading import FILE
 from tui_tuner.session.events import EvaluationFinished, Note
@@ -76,6 +76,16 @@ async def test_each_kernel_is_repaired_within_its_own_tries(tmp_path):
     assert script.answers == []
     assert told.step("one").state == "accepted"
     assert "one (3 of 3): wrong result: told by wrong result" in notes(told)
+
+
+async def test_the_first_may_be_declined_and_with_it_the_step_and_a_further_one_may_not(tmp_path):
+    strategy = AutonomousStrategy(with_replanning=False, candidates=2)
+    answers = [planned("one", "two"), declined("Too small."), idea("a", 2), declined("No other."), idea("b", 3)]
+    told, script = await played(tmp_path, strategy, answers, max_evaluations=40, search="brute_force")
+    assert script.answers == []
+    assert (told.step("one").state, told.step("one").reason) == ("skipped", "not worth doing: Too small.")
+    assert told.best_speed == 3
+    assert "code: " in script.requests[4].messages[-1].content
 
 
 async def test_where_none_is_right_the_step_is_rejected_with_the_last_reason(tmp_path):

@@ -256,6 +256,7 @@ class _PlanRun:
             with_named_technique(self.session, step, start.candidate, self.strategy.techniques, self.told),
             neutral_from=ENABLING_FROM if intent.enabling and self.strategy.keep_neutral else None,
             candidates=self.strategy.candidates,
+            may_decline=not step.by_user,
         )
         outcome = await carry_out(self.session, step, brief, self.strategy.retry_policy)
         self.outcomes.append(outcome)

@@ -78,6 +78,7 @@ class StepBrief:
         parameters: tunables that the step introduces, with their values.
         neutral_from: factor over the incumbent from which a kernel that is not faster is neutral.
         candidates: kernels that are asked for, of which the best is tuned.
+        may_decline: whether the model may find, knowing the results so far, that it is not worth doing.
     """
 
     start: StartingPoint
@@ -87,6 +88,7 @@ class StepBrief:
     parameters: Mapping[str, Sequence[Value]] = field(default_factory=dict)
     neutral_from: float | None = None
     candidates: int = 1
+    may_decline: bool = False
 
 
 async def step_prompt(session: Effects, step: Step, brief: StepBrief) -> str:
@@ -100,6 +102,7 @@ async def step_prompt(session: Effects, step: Step, brief: StepBrief) -> str:
         description=description,
         parameters="\n\n".join(filter(None, [_introduced(brief.parameters), _to_come(session, step)])),
         situation=await situation(session, base, history),
+        decline=f"\n{render('decline')}\n" if brief.may_decline else "",
         answer=rewrite_answer(session, brief.evaluations, f"{step.title}\n{description}\n{base.source}"),
     )
 

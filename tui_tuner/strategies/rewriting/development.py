@@ -6,18 +6,21 @@ many times as long and lost with one fault, where each of several calls is repai
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.format import time_unit, time_words
 from tui_tuner.problem.candidate import Candidate
+from tui_tuner.problem.model import Configuration
 from tui_tuner.prompts import question, render
-from tui_tuner.strategies.base import BudgetSpent, Effects, StepSkipped
-from tui_tuner.strategies.history import Attempt, Outcome
-from tui_tuner.strategies.parameters import freeze_settled
+from tui_tuner.strategies.base import BudgetSpent, Effects, ModelFailed, StepSkipped
+from tui_tuner.strategies.history import Attempt, Outcome, best_of
+from tui_tuner.strategies.parameters import freeze_settled, narrowed, search_parameters, space_of
 from tui_tuner.strategies.rewriting import StepBrief, step_prompt
-from tui_tuner.strategies.rewriting.failures import RetryPolicy, SameKernel
-from tui_tuner.strategies.rewriting.line import Line, RewriteJob, best_evaluation, challenge_incumbent, screened
+from tui_tuner.strategies.rewriting.failures import RetryPolicy, SameKernel, failure_of, failure_of_all
+from tui_tuner.strategies.rewriting.line import Line, RewriteJob, challenge_incumbent
 from tui_tuner.strategies.steps import Step, StepState
 
 SCREENED = 4
@@ -107,7 +110,8 @@ class _Several:
         session, count = self.session, self.job.candidates
         step = session.update_step(self.step.now(StepState.RUNNING, reason=f"kernel {number} of {count}"))
         title = f"{step.title} ({number} of {count})"
-        line = Line(session, step, self.job, self.policy, question(self._prompt()), title)
+        job = replace(self.job, may_decline=self.job.may_decline and number == 1)
+        line = Line(session, step, job, self.policy, question(self._prompt()), title)
         self.lines.append(line)
         outcome = await line.until(self._screen)
         if outcome.is_right and outcome.step.state is StepState.RUNNING:
@@ -186,7 +190,65 @@ async def carry_out(session: Effects, step: Step, brief: StepBrief, policy: Retr
         brief.parameters,
         brief.neutral_from,
         candidates=brief.candidates,
+        may_decline=brief.may_decline,
     )
     outcome = await develop(session, step, job, policy)
     freeze_settled(session, outcome)
     return outcome
+
+
+async def best_evaluation(session: Effects, candidate: Candidate, evaluations: int, start: Configuration) -> Evaluation:
+    """The best evaluation of a candidate: its default configuration first, then a search.
+
+    Args:
+        evaluations: configurations at most.
+        start: values that were best for another kernel; tried as well where they are valid for this one.
+
+    Raises:
+        CandidateFailed: no configuration passes the checks.
+        BudgetSpent: before anything is known of it.
+    """
+    await _begin(session, candidate, start, carry=evaluations > 2)
+    try:
+        best = await search_parameters(session, candidate, evaluations - 1)
+    except ModelFailed as failed:  # it was to choose configurations; the step goes on with what is measured
+        session.note(f"the search of the parameters ends: {failed}", warning=True)
+        best = best_of(session.bench.evaluations_of(candidate))
+    return _right(session, candidate, best)
+
+
+async def screened(session: Effects, candidate: Candidate, evaluations: int, start: Configuration) -> Evaluation:
+    """The best of a few configurations, without a search: the default one, that of another kernel, others at random.
+
+    Raises:
+        CandidateFailed: none of them passes the checks.
+        BudgetSpent: before anything is known of it.
+    """
+    await _begin(session, candidate, start, carry=evaluations > 1)
+    more = evaluations - len(session.bench.evaluations_of(candidate))
+    if more > 0:
+        again = random.Random(session.seed)  # noqa: S311 - it is to be the same again
+        await session.evaluate(candidate, space_of(session, narrowed(session, candidate)).sample(more, again))
+    return _right(session, candidate, best_of(session.bench.evaluations_of(candidate)))
+
+
+async def _begin(session: Effects, candidate: Candidate, start: Configuration, *, carry: bool) -> None:
+    """Evaluate the default configuration, and that with the values of another kernel where they are to be carried over.
+
+    Raises:
+        CandidateFailed: all other configurations would fail as the default one does.
+    """
+    searched = narrowed(session, candidate)
+    default = searched.default_configuration
+    first = (await session.evaluate(candidate, [default]))[0]
+    if first.failure is not None and first.failure.kind.is_shared:
+        raise failure_of(first)
+    carried = {**default, **{name: value for name, value in start.items() if name in default}}
+    if carry and space_of(session, searched).is_valid(carried) is None:
+        await session.evaluate(candidate, [carried])
+
+
+def _right(session: Effects, candidate: Candidate, best: Evaluation | None) -> Evaluation:
+    if best is None:
+        raise failure_of_all(session.bench.evaluations_of(candidate))
+    return best

@@ -5,17 +5,16 @@ For each but the first the model is told what was wrong before.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tui_tuner.evaluate.results import Comparison, Evaluation, Failure
 from tui_tuner.llm import Message
 from tui_tuner.problem.candidate import Candidate
-from tui_tuner.problem.model import Configuration, Value
+from tui_tuner.problem.model import Value
 from tui_tuner.strategies.base import Effects, ModelFailed, ask_and_read
-from tui_tuner.strategies.history import UNANSWERED, Attempt, Outcome, best_of, fate_of
-from tui_tuner.strategies.parameters import narrowed, search_parameters, space_of, unfreeze
+from tui_tuner.strategies.history import UNANSWERED, Attempt, Outcome, fate_of
+from tui_tuner.strategies.parameters import unfreeze
 from tui_tuner.strategies.rewriting import StartingPoint
 from tui_tuner.strategies.rewriting.failures import (
     BuildFailed,
@@ -24,10 +23,9 @@ from tui_tuner.strategies.rewriting.failures import (
     Rejected,
     RetryPolicy,
     failure_of,
-    failure_of_all,
 )
 from tui_tuner.strategies.rewriting.faults import CheckedRewrite, read_rewrite
-from tui_tuner.strategies.rewriting.rewrite import RewriteContext, RewriteReply
+from tui_tuner.strategies.rewriting.rewrite import Declined, RewriteContext, RewriteReply
 from tui_tuner.strategies.steps import EditedAgain, Step, StepState, as_wanted
 
 _EQUAL = Comparison(ratio=1.0, low=1.0, high=1.0, pairs=0)
@@ -92,63 +90,6 @@ def on_fresh_data(best: Evaluation, failure: Failure) -> Evaluation:
     return best.model_copy(update={"timing": None, "failure": told})
 
 
-async def best_evaluation(session: Effects, candidate: Candidate, evaluations: int, start: Configuration) -> Evaluation:
-    """The best evaluation of a candidate: its default configuration first, then a search.
-
-    Args:
-        evaluations: configurations at most.
-        start: values that were best for another kernel; tried as well where they are valid for this one.
-
-    Raises:
-        CandidateFailed: no configuration passes the checks.
-        BudgetSpent: before anything is known of it.
-    """
-    await _begin(session, candidate, start, carry=evaluations > 2)
-    try:
-        best = await search_parameters(session, candidate, evaluations - 1)
-    except ModelFailed as failed:  # it was to choose configurations; the step goes on with what is measured
-        session.note(f"the search of the parameters ends: {failed}", warning=True)
-        best = best_of(session.bench.evaluations_of(candidate))
-    return _right(session, candidate, best)
-
-
-async def screened(session: Effects, candidate: Candidate, evaluations: int, start: Configuration) -> Evaluation:
-    """The best of a few configurations, without a search: the default one, that of another kernel, others at random.
-
-    Raises:
-        CandidateFailed: none of them passes the checks.
-        BudgetSpent: before anything is known of it.
-    """
-    await _begin(session, candidate, start, carry=evaluations > 1)
-    more = evaluations - len(session.bench.evaluations_of(candidate))
-    if more > 0:
-        again = random.Random(session.seed)  # noqa: S311 - it is to be the same again
-        await session.evaluate(candidate, space_of(session, narrowed(session, candidate)).sample(more, again))
-    return _right(session, candidate, best_of(session.bench.evaluations_of(candidate)))
-
-
-async def _begin(session: Effects, candidate: Candidate, start: Configuration, *, carry: bool) -> None:
-    """Evaluate the default configuration, and that with the values of another kernel where they are to be carried over.
-
-    Raises:
-        CandidateFailed: all other configurations would fail as the default one does.
-    """
-    searched = narrowed(session, candidate)
-    default = searched.default_configuration
-    first = (await session.evaluate(candidate, [default]))[0]
-    if first.failure is not None and first.failure.kind.is_shared:
-        raise failure_of(first)
-    carried = {**default, **{name: value for name, value in start.items() if name in default}}
-    if carry and space_of(session, searched).is_valid(carried) is None:
-        await session.evaluate(candidate, [carried])
-
-
-def _right(session: Effects, candidate: Candidate, best: Evaluation | None) -> Evaluation:
-    if best is None:
-        raise failure_of_all(session.bench.evaluations_of(candidate))
-    return best
-
-
 _MENDED_UP_TO = 7
 """Sessions that began with a wording up to this put an edit that cannot be built back to the model at once."""
 _EDIT_AGAIN = "Your edit cannot be built: {}. Edit it again, or approve it to have the model mend it."
@@ -174,6 +115,7 @@ class RewriteJob:
             None if it never does.
         puts_back_slow: whether a kernel that is right and not faster is put back as well.
         candidates: kernels that are asked for, of which the best is tuned.
+        may_decline: whether a reply without code says that it is not worth doing.
     """
 
     purpose: str
@@ -184,6 +126,7 @@ class RewriteJob:
     neutral_from: float | None = None
     puts_back_slow: bool = False
     candidates: int = 1
+    may_decline: bool = False
 
 
 class Line:
@@ -223,6 +166,8 @@ class Line:
                 rewrite = await self._ask(self._last - session.budget.model_calls)
             except ModelFailed as failed:
                 return self._given_up(str(failed))
+            if isinstance(rewrite, Declined):
+                return self._declined(rewrite.reason)
             self._reply = rewrite.reply
             unfreeze(session, rewrite.candidate, rewrite.searched)
             outcome = await self._decided(rewrite.candidate, rewrite.reply.summary, settle)
@@ -325,12 +270,24 @@ class Line:
         self.outcome = replace(self.outcome, step=self._session.update_step(given_up), told=told)
         return self.outcome
 
-    async def _ask(self, attempts: int) -> CheckedRewrite:
+    def _declined(self, reason: str) -> Outcome:
+        """The model does not think the step worth doing, or gives up on it where a kernel of it failed."""
+        if self.attempts:
+            return self._given_up(f"the model leaves it at that: {reason}")
+        skipped = self._step.now(StepState.SKIPPED, reason=f"not worth doing: {reason}")
+        self.outcome = Outcome(self._session.update_step(skipped))
+        return self.outcome
+
+    async def _ask(self, attempts: int) -> CheckedRewrite | Declined:
         session, purpose, messages = self._session, self._job.purpose, self._messages
         return await ask_and_read(
-            lambda check: session.ask(purpose, messages, RewriteReply, check, attempts),
-            lambda reply: read_rewrite(reply, self._context, self._title),
+            lambda check: session.ask(purpose, messages, RewriteReply, check, attempts), self._read
         )
+
+    def _read(self, reply: RewriteReply) -> CheckedRewrite | Declined:
+        if self._job.may_decline and not reply.code.strip():
+            return Declined(reply.summary)
+        return read_rewrite(reply, self._context, self._title)
 
 
 def _context(session: Effects, job: RewriteJob) -> RewriteContext:

@@ -155,6 +155,13 @@ class RewriteReply(BaseModel):
 
 
 @dataclass(frozen=True)
+class Declined:
+    """A reply without code: what is asked for is not worth doing, and why."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
 class RewriteContext:
     """What a rewritten kernel is read against.
 
