@@ -116,6 +116,23 @@ def test_a_right_kernel_is_timed(tmp_path: Path) -> None:
     assert device.alive == KEPT
 
 
+def test_what_is_told_to_be_allowed_is_what_decides(tmp_path: Path) -> None:
+    off = 0.0
+
+    def is_off(y: np.ndarray, x: np.ndarray, n: int) -> float:
+        y[...] = 2 * x.astype(np.float64) * (1 + off)
+        return 1.0
+
+    workbench = bench(tmp_path, NumpyDevice(given=as_given, off=is_off))
+    (allowed,) = workbench.prepare(executable("given")).allowed.values()
+    assert 1e-7 < allowed.of_element < 1e-5
+    for times, passes in ((0.8, True), (2.0, False)):
+        off = times * allowed.together
+        assert (workbench.evaluate(executable("off"), None).failure is None) == passes
+    whole = bench(tmp_path, NumpyDevice(given=as_given), "(2 * x).astype('int32')", output="int32")
+    assert whole.prepare(executable("given")).allowed == {}
+
+
 class Warm(NumpyDevice):
     """A GPU that tells its clock, and whose launches take half the time with warm caches."""
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tui_tuner.evaluate.tolerance import AllowedError
 from tui_tuner.problem.load import written_in_file
 from tui_tuner.problem.model import Argument, Kernel, Language, Launch, Problem, Tolerance
 from tui_tuner.prompts import argument_facts, build_facts, check_facts
@@ -217,6 +218,14 @@ def test_a_prompt_names_the_inputs_that_can_occur_and_how_its_results_are_judged
     told = check_facts(problem(*arrays, output=output))
     assert [words for words in there if words not in told] == []
     assert [words for words in absent if words in told] == []
+
+
+def test_what_may_be_off_is_told_as_a_number_where_it_is_known():
+    given = problem(FLOATS, output="float32")
+    assert "fewer bits are not right; at the strictest test" not in check_facts(given)
+    known = {"y": (8.4321e-05, 2e-06), "z": (1e-09, 0.002)}
+    told = check_facts(given, {name: AllowedError(of_usual=a, of_element=r) for name, (a, r) in known.items()})
+    assert told.count(": y 8.4e-05 of the usual size + 2e-06 of the element, z 0.002 of the element") == 1
 
 
 def test_whole_numbers_that_may_be_off_are_told_so():

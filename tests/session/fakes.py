@@ -8,6 +8,7 @@ from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.library import LibraryTime
 from tui_tuner.evaluate.profiling import Profile
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation, Failure, FailureKind, Timing
+from tui_tuner.evaluate.tolerance import AllowedError
 from tui_tuner.llm import Chunk, Request, Stop, Usage
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.load import load_problem
@@ -106,6 +107,7 @@ class FakeEvaluator:
         self.devices: list[str] = []
         self.told: list[str] = []
         self.library: LibraryTime | None = None
+        self.allowed: dict[str, AllowedError] = {}
         self.profile_found: Profile | None = None
         self.profiled: list[Configuration] = []
 
@@ -122,7 +124,16 @@ class FakeEvaluator:
         dropped = [f"{proposed[i].sizes}: {reason}" for i, reason in tried.items() if reason is not None]
         profiles = self.profile_found is not None
         return MachineReport(
-            DEVICE, "landlock", "", given, tests, dropped, devices=self.devices, library=self.library, profiles=profiles
+            device=DEVICE,
+            sandbox="landlock",
+            note="",
+            given=given,
+            tests=tests,
+            dropped=dropped,
+            devices=self.devices,
+            library=self.library,
+            profiles=profiles,
+            allowed=self.allowed,
         )
 
     def milliseconds(self, candidate: Candidate, configuration: Configuration) -> float:

@@ -23,6 +23,7 @@ from tests.session.fakes import (
 from tui_tuner.errors import JournalError, ModelError, UserError
 from tui_tuner.evaluate.library import LibraryTime
 from tui_tuner.evaluate.profiling import NO_PROFILE, MachineCode, Profile
+from tui_tuner.evaluate.tolerance import AllowedError
 from tui_tuner.headless import ApproveAll, exit_code_of
 from tui_tuner.llm import Chunk, Request
 from tui_tuner.llm.errors import BrokenOff, Service
@@ -465,6 +466,17 @@ async def test_a_run_that_began_without_profiles_goes_on_without(tmp_path: Path)
     resumed = reopened(tmp_path)
     await all_events(session_of(resumed, evaluator, ScriptedModel(reply())))
     assert evaluator.profiled == []
+
+
+async def test_how_far_results_may_be_off_stands_in_prompts_also_of_a_resumed_run(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    evaluator, model = FakeEvaluator(run.problem), ScriptedModel("no JSON", "no JSON", "no JSON")
+    evaluator.allowed = {"y": AllowedError(of_usual=0.0, of_element=2.5e-06)}
+    await all_events(session_of(run, evaluator, model))
+    resumed, later = reopened(tmp_path), ScriptedModel(reply())
+    await all_events(session_of(resumed, FakeEvaluator(run.problem), later))
+    for told in (model.requests[0], *later.requests[:1]):
+        assert "the root mean square: y 2.5e-06 of the element" in told.messages[-1].content
 
 
 async def test_the_time_of_a_library_stands_in_prompts_and_in_the_result(tmp_path: Path) -> None:

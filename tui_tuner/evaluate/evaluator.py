@@ -12,6 +12,7 @@ from tui_tuner.evaluate.library import LibraryTime
 from tui_tuner.evaluate.measure import RatioVerdict, ratio_verdict
 from tui_tuner.evaluate.profiling import Profile
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
+from tui_tuner.evaluate.tolerance import AllowedError
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration, Problem, Test
 
@@ -32,6 +33,8 @@ class MachineReport:
         left_out: a line for each kind of inputs at which the kernel as given fails, so that no candidate is checked.
         library: what the library needs that the problem names; None where none is named, or it cannot be timed.
         profiles: whether it can tell more of a configuration than its time.
+        allowed: by how much elements of a floating-point output may be off at the strictest test; without tests, at the
+            timed size.
     """
 
     device: DeviceInfo
@@ -46,6 +49,7 @@ class MachineReport:
     left_out: list[str] = field(default_factory=list)
     library: LibraryTime | None = None
     profiles: bool = False
+    allowed: dict[str, AllowedError] = field(default_factory=dict)
 
 
 class Evaluator(Protocol):

@@ -93,8 +93,8 @@ class LocalEvaluator:
         default = given.default_configuration
         await self._programs.know(await self._must_build(given, default), (given.id, default), checked.answer)
         others = first_of(taken.others)  # of another run some only wait to watch its next kernel
-        said = [f"other processes are on the device, so times may be disturbed: {others}"] if others else []
-        said += await self._places.join()
+        disturbed = [f"other processes are on the device, so times may be disturbed: {others}"] if others else []
+        said = [*disturbed, *await self._places.join()]
         library, why = (None, "") if self._library is None else await self._library.time(self._problem, self._first)
         return MachineReport(
             device=taken.device,
@@ -105,6 +105,7 @@ class LocalEvaluator:
             dropped=checked.dropped,
             devices=self._places.titles,
             left_out=checked.answer.left_out,
+            allowed=checked.answer.allowed,
             jobs=tools.jobs,
             library=library,
             profiles=tools.profiler is not None,
@@ -203,8 +204,7 @@ class LocalEvaluator:
         return await self._again(lambda: tools.accusation((candidate, configuration)))
 
     async def _compare(self, incumbent: Kernel, challenger: Kernel, delta: float) -> Comparison:
-        old = await self._must_build(*incumbent)
-        new = await self._must_build(*challenger)
+        old, new = await self._must_build(*incumbent), await self._must_build(*challenger)
         try:
             answer = await self._places.ask(ComparisonRequest(incumbent=old, challenger=new, delta=delta))
         except RunnerDied as died:

@@ -68,6 +68,30 @@ class Bound:
 
 
 @dataclass(frozen=True)
+class AllowedError:
+    """By how much an element of an output may be off: both shares together.
+
+    Attributes:
+        of_usual: share of the root mean square of all elements.
+        of_element: share of the element as expected.
+    """
+
+    of_usual: float
+    of_element: float
+
+    @property
+    def together(self) -> float:
+        """What may be off of an element of usual size, as a share of it."""
+        return self.of_usual + self.of_element
+
+    @property
+    def in_words(self) -> str:
+        """Both shares but for one that is next to nothing, as in "1.8e-05 of the usual size"."""
+        shares = ((self.of_usual, "of the usual size"), (self.of_element, "of the element"))
+        return " + ".join(f"{share:.2g} {what}" for share, what in shares if share >= self.together / 100)
+
+
+@dataclass(frozen=True)
 class OwnError:
     """The largest error of the kernel as given.
 

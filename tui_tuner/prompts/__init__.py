@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from string import Template
+from types import MappingProxyType
 
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.library import LibraryTime
@@ -14,7 +15,7 @@ from tui_tuner.evaluate.measure import fastest_first
 from tui_tuner.evaluate.profiling import Diagnosis
 from tui_tuner.evaluate.profiling.roofline import Roofline, moved_once, roofline
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation, Resources
-from tui_tuner.evaluate.tolerance import MARGIN, RARELY
+from tui_tuner.evaluate.tolerance import MARGIN, RARELY, AllowedError
 from tui_tuner.format import configuration_words, interval_words, roofline_words, time_unit, time_words, warm_words
 from tui_tuner.llm import Message
 from tui_tuner.problem.candidate import Candidate
@@ -127,12 +128,16 @@ def build_facts(problem: Problem) -> str:
     return f"compiled with {' '.join(problem.kernel.compiler_options)}" if problem.kernel.compiler_options else ""
 
 
-def check_facts(problem: Problem) -> str:
-    """What the arrays hold, and how far a result may be off."""
+def check_facts(problem: Problem, allowed: Mapping[str, AllowedError] = MappingProxyType({})) -> str:
+    """What the arrays hold, and how far a result may be off.
+
+    Args:
+        allowed: how far elements of outputs may be off, by the names of these.
+    """
     are_floating = [is_floating(dtype_named(argument.dtype)) for argument in problem.arguments if argument.output]
     lines = [fill_facts(problem)]
     if any(are_floating):
-        lines.append(_tolerance(problem))
+        lines.append(_tolerance(problem, allowed))
     if not all(are_floating):
         lines.append(_of_whole_numbers(problem.tolerance.integers))
     if textures := occurring(problem):
@@ -140,7 +145,7 @@ def check_facts(problem: Problem) -> str:
     return "\n".join(lines)
 
 
-def _tolerance(problem: Problem) -> str:
+def _tolerance(problem: Problem, known: Mapping[str, AllowedError]) -> str:
     """How results are judged."""
     given = problem.tolerance
     if given.absolute is not None or given.relative is not None:
@@ -149,7 +154,9 @@ def _tolerance(problem: Problem) -> str:
         allowed = "what rounding in another order of the same operations brings; fewer bits are not right"
         if problem.reference is not None:
             allowed = f"{MARGIN:g} times the largest error of the kernel as given, or {allowed}"
-    return f"a floating-point element of a result may be off by at most {allowed}"
+    said = f"a floating-point element of a result may be off by at most {allowed}"
+    told = ", ".join(f"{name} {one.in_words}" for name, one in known.items())
+    return f"{said}; at the strictest test, usual size being the root mean square: {told}" if told else said
 
 
 def _of_whole_numbers(most: int) -> str:

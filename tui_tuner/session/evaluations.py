@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from tui_tuner.errors import SettingsError
@@ -21,6 +21,7 @@ from tui_tuner.evaluate.library import LibraryTime
 from tui_tuner.evaluate.profiling import Profile
 from tui_tuner.evaluate.profiling.bottleneck import diagnosis
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
+from tui_tuner.evaluate.tolerance import AllowedError
 from tui_tuner.format import configuration_words
 from tui_tuner.journal.recall import Recall
 from tui_tuner.problem.candidate import Candidate, Configured, baseline
@@ -54,6 +55,7 @@ class KernelBench:
             ones.
         given: the kernel as given, in its default configuration.
         library: what the library needs that the problem names.
+        allowed: how far outputs may be off, see `MachineReport.allowed`.
         profiles: whether more can be told of a configuration than its time.
         fastest: what was measured as fastest, the kernel as given apart; None before anything was.
         devices: how many measure side by side.
@@ -75,6 +77,7 @@ class KernelBench:
         self.members: Sequence[Configuration] | None = machine.started.members
         self.given: Evaluation = machine.started.given
         self.library: LibraryTime | None = machine.started.library
+        self.allowed: Mapping[str, AllowedError] = machine.started.allowed
         self.profiles: bool = machine.started.profiles
         self.devices: int = max(1, len(machine.started.devices))
         self._places = asyncio.Semaphore(max(BUILDING, machine.started.jobs) + WAITING * self.devices)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Protocol, Self
 
 from tui_tuner.evaluate.library import LibraryTime
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
+from tui_tuner.evaluate.tolerance import AllowedError
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.model import Configuration
 from tui_tuner.search.client import KnownTimes
@@ -82,6 +83,10 @@ class BenchView(Protocol):
     @property
     def library(self) -> LibraryTime | None:
         """What the library needs that the problem names; None where none is."""
+
+    @property
+    def allowed(self) -> Mapping[str, AllowedError]:
+        """How far elements of outputs may be off, by the names of these."""
 
     @property
     def devices(self) -> int:

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tui_tuner.evaluate.given_fault import GivenFault
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Failure, Timing
+from tui_tuner.evaluate.tolerance import AllowedError
 from tui_tuner.problem.candidate import Geometry
 from tui_tuner.problem.model import Problem
 
@@ -204,6 +205,7 @@ class EvaluationAnswer(Frame):
 
     Attributes:
         left_out: inputs at which the kernel as given fails, so that no candidate is checked there, a line each.
+        allowed: what is told of the bounds of outputs, of `prepare`; see `MachineReport.allowed`.
     """
 
     type: Literal["evaluated"] = "evaluated"
@@ -214,6 +216,7 @@ class EvaluationAnswer(Frame):
     measure_ms: float = 0.0
     fatal: bool = False
     left_out: list[str] = []
+    allowed: dict[str, AllowedError] = {}
 
 
 class ToolFinding(Frame):

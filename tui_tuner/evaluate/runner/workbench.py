@@ -38,7 +38,7 @@ from tui_tuner.evaluate.runner.protocol import (
     ToolFinding,
 )
 from tui_tuner.evaluate.toolkit import ORDERCHECK
-from tui_tuner.evaluate.verify import LaunchData, with_leftovers
+from tui_tuner.evaluate.verify import LaunchData, strictest, with_leftovers
 from tui_tuner.evaluate.verify.datasets import DataSets
 from tui_tuner.evaluate.verify.doubts import Doubts
 from tui_tuner.evaluate.verify.drafts import BESIDE, Drafts
@@ -97,7 +97,6 @@ class Workbench:
         self._pair: list[LaunchData] = []
         self._launches = CheckedLaunches(device, problem, say, clock)
         self._baseline: Executable | None = None
-        self._left_out_told = 0
         self._alone_ms: dict[tuple[str, str, LaunchShape], float] = {}
 
     def prepare(self, baseline: Executable) -> EvaluationAnswer:
@@ -120,7 +119,7 @@ class Workbench:
         if outcome.timing is not None:
             self._launches.limit_s = LIMIT_S + LIMIT_FACTOR * outcome.timing.median / 1000
         self._announce_pairs()
-        return outcome
+        return outcome.model_copy(update={"allowed": strictest(self._problem, self._tests or [self._timed])})
 
     def _of_given(self, baseline: Executable) -> EvaluationAnswer:
         """What the kernel as given comes to; again where its time cannot be true: the machine was busy elsewhere."""
@@ -186,14 +185,13 @@ class Workbench:
             error=max(error, timed_error),
             verify_ms=(verified - start) * 1000,
             measure_ms=(time.perf_counter() - verified) * 1000,
-            left_out=self._newly_left_out(),
+            left_out=self._datasets.newly_left_out(),
         )
 
     def verify_late(self, late: Executable) -> tuple[ToolFinding, bool]:
-        """Verify a build whose warps are late, at tests whose blocks all run at once: they may wait for others.
+        """What is wrong with a build whose warps are late, and whether that broke the device's context.
 
-        Returns:
-            What is wrong then, and whether that broke the device's context.
+        It is launched at tests whose blocks all run at once: they may wait for others.
         """
         most = self._device.info.multiprocessors or 0
         sets = [data for data in self._tests if math.prod(late.shapes[data.index].geometry.grid) <= most]
@@ -249,10 +247,6 @@ class Workbench:
         self._launches.kept = [*self._tests, *filter(None, (self._timed, *self._structured))]
         for expected in (array for data in sets for array in data.expected.values()):
             self._device.pin(expected)
-
-    def _newly_left_out(self) -> list[str]:
-        told, self._left_out_told = self._left_out_told, len(self._datasets.left_out)
-        return self._datasets.left_out[told:]
 
     @property
     def _unordered(self) -> frozenset[int]:

@@ -14,12 +14,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tui_tuner.evaluate.devices.base import KernelArgument
-from tui_tuner.evaluate.tolerance import Bound, Verdict, loosest, wrong_elements
+from tui_tuner.evaluate.in_pieces import magnitude
+from tui_tuner.evaluate.tolerance import AllowedError, Bound, Verdict, loosest, wrong_elements
 from tui_tuner.evaluate.tolerance import compare as compare_here
 from tui_tuner.problem.blocks import copied
 from tui_tuner.problem.compared import named
 from tui_tuner.problem.domains import SPIKES
-from tui_tuner.problem.dtypes import is_floating
+from tui_tuner.problem.dtypes import dtype_named, is_floating
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.placement import in_order
 from tui_tuner.problem.textures import Texture
@@ -93,6 +94,22 @@ def _is_no_more_than_rounding(got: np.ndarray, expected: np.ndarray) -> bool:
     """Whether no element is further off than the error of a kernel may be at all."""
     is_real = is_floating(got.dtype)
     return is_real and compare_here(got, expected, loosest(expected, got.dtype))[1] is None
+
+
+def strictest(problem: Problem, sets: Sequence[LaunchData]) -> dict[str, AllowedError]:
+    """The least that elements of each floating-point output may be off, with noise as input.
+
+    An output without a finite element other than zero has none.
+    """
+    found: dict[str, AllowedError] = {}
+    for data in (one for one in sets if one.texture is Texture.NOISE):
+        for index, expected in data.expected.items():
+            argument, usual = problem.arguments[index], magnitude(expected)
+            if usual and is_floating(dtype_named(argument.dtype)):
+                bound = data.bounds[index]
+                allowed = AllowedError(of_usual=bound.absolute / usual, of_element=bound.relative)
+                found[argument.name] = min(allowed, found.get(argument.name, allowed), key=lambda one: one.together)
+    return found
 
 
 def with_leftovers(data: LaunchData, poisoned: Collection[int]) -> list[LaunchData]:

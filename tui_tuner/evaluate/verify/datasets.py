@@ -92,6 +92,7 @@ class DataSets:
         self._sizes = OutputSizes()
         self._known: set[int] = set()
         self.left_out: list[str] = []
+        self._told = 0
 
     def make(self, index: int, textures: Sequence[Texture] = ()) -> list[LaunchData]:
         """Fresh data for one test, or for the timed size at the last index: noise, and those of the textures
@@ -184,6 +185,11 @@ class DataSets:
                 reason = reason or str(left_out)
         self.note_left_out(f"{noise.label}, inputs with {texture}", reason)
         return None
+
+    def newly_left_out(self) -> list[str]:
+        """The lines of `left_out` that this has not returned before."""
+        told, self._told = self._told, len(self.left_out)
+        return self.left_out[told:]
 
     def note_left_out(self, label: str, reason: str) -> None:
         """Keep that, and why, nothing is checked at a test with a texture."""

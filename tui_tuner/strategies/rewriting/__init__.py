@@ -156,7 +156,7 @@ def known_situation(session: Effects, candidate: Candidate, history: str, profil
         source=candidate.source.strip(),
         launch="\n".join(filter(None, [launch_facts(problem, narrowed(session, candidate)), build_facts(problem)])),
         sizes=size_facts(problem),
-        inputs=f"\n<inputs>\n{check_facts(problem)}\n</inputs>\n",
+        inputs=f"\n<inputs>\n{check_facts(problem, session.bench.allowed)}\n</inputs>\n",
         measurements="\n".join(filter(None, [measured, traffic_facts(problem, device, best), *more])),
         history=history,
     )
