@@ -14,6 +14,7 @@ from tui_tuner.evaluate.profiling import MachineCode, Profile
 from tui_tuner.evaluate.profiling.counters import Counters
 from tui_tuner.evaluate.profiling.roofline import Roofline, roofline
 from tui_tuner.evaluate.results import Ceiling, Comparison, DeviceInfo, Evaluation, Resources, Timing
+from tui_tuner.evaluate.tolerance import AllowedError
 from tui_tuner.llm import Chunk, Request, Stop, Usage
 from tui_tuner.problem.candidate import Candidate, baseline, geometry
 from tui_tuner.problem.load import load_problem
@@ -111,7 +112,9 @@ class ExampleMachine:
         given = baseline(self._problem)
         evaluation = self._evaluation(given, given.default_configuration)
         profiles = self.device.kind == "cuda"
-        return MachineReport(self.device, "nothing is built", "", evaluation, list(proposed), profiles=profiles)
+        allowed = {"C": AllowedError(of_usual=5.6e-06, of_element=9.5e-07)}
+        tests = list(proposed)
+        return MachineReport(self.device, "nothing is built", "", evaluation, tests, profiles=profiles, allowed=allowed)
 
     def news(self) -> list[str]:
         """Nothing happens to it."""
