@@ -220,12 +220,7 @@ class EvaluationAnswer(Frame):
 
 
 class ToolFinding(Frame):
-    """What a tool found, None for nothing.
-
-    Attributes:
-        unknown: why it cannot say.
-        has_seen: whether any launch was watched.
-    """
+    """What a tool found, None for nothing; `unknown` is why it cannot say, `has_seen` whether a launch was watched."""
 
     failure: Failure | None = None
     unknown: str = ""
@@ -328,11 +323,7 @@ def send(connection: socket.socket, message: dict[str, Any]) -> None:
 
 
 def receive(connection: socket.socket) -> dict[str, Any]:
-    """Wait for one frame, blocking.
-
-    Raises:
-        ChannelClosed: the other side closed.
-    """
+    """Wait for one frame, blocking; raises `ChannelClosed` where the other side is gone."""
     return _decode(_exactly(connection, _length(_exactly(connection, HEADER.size))))
 
 
@@ -347,11 +338,7 @@ def _exactly(connection: socket.socket, count: int) -> bytes:
 
 
 async def receive_async(reader: asyncio.StreamReader) -> dict[str, Any]:
-    """Wait for one frame.
-
-    Raises:
-        ChannelClosed: the other side closed.
-    """
+    """Wait for one frame; raises `ChannelClosed` where the other side is gone."""
     try:
         header = await reader.readexactly(HEADER.size)
         return _decode(await reader.readexactly(_length(header)))
