@@ -90,13 +90,19 @@ def scaled(size: int, doublings: int) -> int:
     return size << doublings if doublings >= 0 else max(min(size, SMALL), size >> -doublings)
 
 
-def extents_of(signature: KernelSignature, doublings: int) -> Extents:
+def usual_axes(signature: KernelSignature) -> int:
+    """Of how many sizes the largest array is taken for the product where the text does not say it."""
+    return max(_array_axes(signature), _most_factors(signature))
+
+
+def extents_of(signature: KernelSignature, axes: int, doublings: int) -> Extents:
     """Values for the sizes; no block size divides those of tests, if the kernel looks as if it could do with that.
 
     Args:
+        axes: of how many sizes the largest array is the product.
         doublings: how often what is timed is doubled; below zero, halved.
     """
-    axes = max(_array_axes(signature), _most_factors(signature))
+    axes = min(axes, max(_EXTENT))
     timed, emulated = scaled(_EXTENT[axes], doublings), _EMULATED_EXTENT[axes]
     if not is_guarded(signature):
         return Extents(timed, timed // 2, emulated, emulated // 2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from tui_tuner.problem.draft.drafted_launch import DraftedLaunch
 from tui_tuner.problem.draft.host.memory import LIST
@@ -38,6 +38,15 @@ def elements_of(launch: DraftedLaunch, sizes: Mapping[str, int]) -> float:
     return sum(
         value_of(text, sizes) * value_of(counted.get(LIST.format(name), "1"), sizes) for name, text in counted.items()
     )
+
+
+def degree(launch: DraftedLaunch, names: Collection[str], sizes: Mapping[str, int]) -> int:
+    """With which power of these sizes the arrays grow, and the threads: 2 for a matrix, 1 for several vectors."""
+    few, many = ({**sizes, **dict.fromkeys(names, size)} for size in (2**10, 2**11))
+    texts = [*launch.shapes.values(), "*".join(f"({text})" for text in launch.problem_size)]
+    growth = [value_of(text, many) / max(1.0, value_of(text, few)) for text in texts if text]
+    found = max((round(math.log2(one)) for one in growth if one > 1), default=1)
+    return max(found, 1 if launch.shapes else len(names))
 
 
 def sizes_of_toys(launch: DraftedLaunch, signature: KernelSignature) -> set[str]:

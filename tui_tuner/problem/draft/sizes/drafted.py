@@ -9,14 +9,21 @@ from dataclasses import dataclass, replace
 
 from tui_tuner.problem.draft.amendments import Amendments, Tested
 from tui_tuner.problem.draft.drafted_launch import DraftedLaunch
-from tui_tuner.problem.draft.kernel.extents import elements_along, extents_of, scaled
+from tui_tuner.problem.draft.kernel.extents import elements_along, scaled
 from tui_tuner.problem.draft.kernel.guards import is_guarded
 from tui_tuner.problem.draft.kernel.guesses import AXES, SMALL, size_names
 from tui_tuner.problem.draft.kernel.offsets import OF_EACH, arrays_of_offsets, divided_by
-from tui_tuner.problem.draft.kernel.work import loops_of
-from tui_tuner.problem.draft.sizes.counts import counted_in, elements_of, extents_in, sizes_of_toys, threads_of
+from tui_tuner.problem.draft.sizes.alone import apart, sizes_alone
+from tui_tuner.problem.draft.sizes.counts import (
+    counted_in,
+    degree,
+    elements_of,
+    extents_in,
+    sizes_of_toys,
+    threads_of,
+)
 from tui_tuner.problem.draft.sizes.feasible import keep_in_block, keep_in_grid, make_room, value_of
-from tui_tuner.problem.draft.sizes.small import BETWEEN_ROWS, exponents_in, few_alone, few_of, is_each_with_all
+from tui_tuner.problem.draft.sizes.small import exponents_in, few_of, is_each_with_all
 from tui_tuner.problem.signature import KernelSignature
 
 _MOST_ELEMENTS, _MOST_GUESSED = 2**29, 2**24
@@ -31,8 +38,6 @@ _WHOLE_BLOCKS = {1: 1024, 2: 128}
 """What the extents of blocks divide, by how many axes of threads there are."""
 _MOST_SHARED = 48 * 2**10
 """Bytes that every device has for a block without being asked for more."""
-_FEWEST = 8
-"""A size that is set apart from another is no smaller than about that."""
 _USUAL_ROW = 64
 """What is taken for the elements of a row, where the threads count the elements of all."""
 
@@ -60,30 +65,7 @@ def drafted_sizes(
     is_scalar_given = any(one.dtype for one in signature.parameters if one not in arrays)
     if all("[" in one.type_text for one in arrays) and not is_scalar_given:
         return DraftedSizes({}, {}, {}, {})  # no array could be another size
-    return _guessed(launch, signature, amendments, has_emulator)
-
-
-def _guessed(
-    launch: DraftedLaunch, signature: KernelSignature, amendments: Amendments, has_emulator: bool
-) -> DraftedSizes:
-    """Values for all sizes alike, but for those that the host has a number for or whose name says that they are few."""
-    extents = extents_of(signature, amendments.doublings)
-    fixed = [name for name, value in launch.values.items() if not isinstance(value, str)]
-    names = [*([name for name in size_names(signature) if name not in fixed] or ["n"]), *launch.sizes]
-    given = {name: few for name in names for few in few_alone(name, signature)}
-    given |= {name: number for name, number in launch.sizes.items() if number is not None}
-    timed, tested = extents.timed, extents.tested
-    emulated = max(16, extents.emulated >> amendments.halvings)
-    if not has_emulator:  # what takes long does so at the sizes that are timed
-        halvings = amendments.halvings + max(0, loops_of(signature) - 2)
-        timed = max(16, timed >> halvings)
-        tested = timed if amendments.tested == "same" else max(15, tested >> halvings)
-    values = (timed, tested, emulated, max(15, extents.emulated_test >> amendments.halvings))
-    found = [{name: min(value, given.get(name, value)) for name in names} for value in values]
-    if amendments.tested == "apart":
-        halved = () if is_guarded(signature) else names
-        found[1::2] = (_apart(one, given, halved) for one in found[1::2])
-    return DraftedSizes(*found)
+    return DraftedSizes(*sizes_alone(launch, signature, amendments, has_emulator=has_emulator))
 
 
 def _sizes_of_launch(
@@ -112,7 +94,7 @@ def _sizes_of_launch(
     if is_apart:
         few = {name for name, size in emulated.items() if size < SMALL}
         fixed = _bounds(launch) | launch.stated.keys() | launch.of_block | few
-        small, others = (_apart(one, fixed, one.keys() if how == "half" else launch.powers) for one in (small, others))
+        small, others = (apart(one, fixed, one.keys() if how == "half" else launch.powers) for one in (small, others))
     found = [_whole(launch, one) for one in (timed, others, emulated, small)]
     for one, like in zip(found, (None, timed, timed, emulated), strict=True):
         make_room(launch, one, like)
@@ -184,7 +166,7 @@ def _usual(launch: DraftedLaunch, signature: KernelSignature, toys: Collection[s
     few = few_of(launch, signature, guessed | bounds | exponents_in(launch))
     few = {**dict.fromkeys(_rows_within(launch, guessed, signature), _USUAL_ROW), **few}
     guessed -= few.keys()
-    timed |= dict.fromkeys(guessed, _USUAL.get(_degree(launch, guessed, timed), 128))
+    timed |= dict.fromkeys(guessed, _USUAL.get(degree(launch, guessed, timed), 128))
     timed |= {name: min(timed[name], _EACH_WITH_ALL) for name in guessed if is_each_with_all(name, launch, signature)}
     timed |= few
     timed |= {rows: timed[one] // OF_EACH for rows, one in _divided(launch, guessed, signature).items()}
@@ -244,31 +226,6 @@ def _divided(launch: DraftedLaunch, guessed: Collection[str], signature: KernelS
                 found[rows] = elements
     parts = (re.fullmatch(r"(\w+) // (\w+)", str(text)) for text in launch.values.values())
     return found | {one[2]: one[1] for one in parts if one and {*one.groups()} <= {*guessed}}
-
-
-def _degree(launch: DraftedLaunch, names: Collection[str], sizes: Mapping[str, int]) -> int:
-    """With which power of these sizes the arrays grow, and the threads: 2 for a matrix, 1 for several vectors."""
-    few, many = ({**sizes, **dict.fromkeys(names, size)} for size in (2**10, 2**11))
-    texts = [*launch.shapes.values(), "*".join(f"({text})" for text in launch.problem_size)]
-    growth = [value_of(text, many) / max(1.0, value_of(text, few)) for text in texts if text]
-    degree = max((round(math.log2(one)) for one in growth if one > 1), default=1)
-    return max(degree, 1 if launch.shapes else len(names))
-
-
-def _apart(sizes: Mapping[str, int], fixed: Collection[str], halved: Collection[str]) -> dict[str, int]:
-    """Sizes of which no two are alike, as far as those allow that stay as they are, as do distances of rows.
-
-    Args:
-        halved: sizes that only their half can stand for.
-    """
-    found: dict[str, int] = {}
-    fixed = {*fixed, *filter(BETWEEN_ROWS.search, sizes)}  # rows that are longer than that lie upon each other
-    for name, size in sorted(sizes.items(), key=lambda one: one[0] not in fixed):
-        smaller = size
-        while smaller in found.values() and smaller > _FEWEST and name not in fixed:
-            smaller = smaller // 2 if name in halved else smaller * 3 // 4
-        found[name] = smaller
-    return {name: found[name] for name in sizes}
 
 
 def _tested(launch: DraftedLaunch, sizes: Mapping[str, int], how: Tested) -> dict[str, int]:

@@ -1,0 +1,65 @@
+"""The sizes of kernels that nobody launches; no kernel is built here."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from tests.problem.examples import drafted
+from tui_tuner.problem.draft.amendments import Amendments
+from tui_tuner.problem.inputs import array_bytes
+
+ONE = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
+LAYERS = """\
+__global__ void blur(const float *from, float *to, int nx, int ny, int nz) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y;
+    if (i >= nx || j >= ny) return;
+    for (int k = 0; k < nz; k++) to[(k * ny + j) * nx + i] = from[(k * ny + j) * nx + i];
+}
+"""
+
+
+def test_sizes_are_as_large_as_the_arrays_grow_with_them_and_not_as_the_threads_do(tmp_path):
+    problem, _ = drafted(tmp_path, LAYERS)
+    assert problem.sizes == {"nx": 128, "ny": 128, "nz": 128}
+
+
+@pytest.mark.parametrize("grown", [False, True])
+def test_so_they_are_where_only_a_run_shows_how_large_the_arrays_are(tmp_path, grown):
+    hidden = LAYERS.replace("to[(k * ny + j) * nx + i]", "to[at(i, j, k, nx, ny)]")
+    shapes = {"to": "nx * ny * nz", "from": "nx * ny * nz"} if grown else {}
+    problem, _ = drafted(tmp_path, hidden, Amendments(shapes=shapes))
+    assert math.prod(problem.sizes.values()) == (2**21 if grown else 2**30)
+    assert not grown or array_bytes(problem, problem.sizes) < 2**25
+
+
+def test_two_sizes_of_arrays_of_one_extent_are_each_as_large_as_one_alone(tmp_path):
+    problem, _ = drafted(
+        tmp_path,
+        f"__global__ void both(const float *x, float *to, int n, float *more, int m) {{ {ONE}"
+        " if (i < n) to[i] = x[i]; for (int j = 0; j < m; j++) more[j] = 1; }",
+    )
+    assert problem.sizes == {"n": 2**20, "m": 2**20}
+
+
+def test_a_size_that_no_array_and_no_thread_is_counted_by_is_no_larger_than_ever(tmp_path):
+    problem, _ = drafted(
+        tmp_path,
+        f"__global__ void steps(const float *x, float *to, int n, int times) {{ {ONE}"
+        " if (i < n) { float v = x[i]; for (int t = 0; t < times; t++) v = v * v; to[i] = v; } }",
+    )
+    assert problem.sizes == {"n": 2**20, "times": 1024}
+
+
+@pytest.mark.parametrize(("how", "tested"), [("", 95), ("half", 64), ("same", 128)])
+def test_a_guarded_kernel_is_tested_at_half_its_sizes_or_at_the_same_where_it_can_do_no_others(tmp_path, how, tested):
+    problem, _ = drafted(
+        tmp_path,
+        "__global__ void rows(const float *x, float *to, int n, int m) {"
+        " int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y;"
+        " if (i < n) to[j * n + i] = x[j * n + i]; }",
+        Amendments(tested=how),
+    )
+    emulated = problem.on_emulator()
+    assert (emulated.sizes["n"], emulated.tests[0].sizes["n"]) == (128, tested)
