@@ -24,6 +24,7 @@ from tui_tuner.problem.draft.kernel.guesses import (
 )
 from tui_tuner.problem.draft.kernel.offsets import arrays_of_offsets, divided_by
 from tui_tuner.problem.draft.kernel.order import said_where
+from tui_tuner.problem.draft.kernel.plain_numbers import usual_plain_number
 from tui_tuner.problem.draft.kernel.reach import places_said
 from tui_tuner.problem.draft.kernel.searched import searched_by_halves, sought_in
 from tui_tuner.problem.draft.kernel.shared_arrays import shared_elements
@@ -292,7 +293,9 @@ def _valued(key: str, name: str, dtype: str | None, draft: Draft) -> tuple[str, 
     is_of_vector = "." in key and name in ("x", "y", "z", "w")  # the w of a colour is no width
     if name in draft.sizes.timed and not (is_float and is_of_vector):
         return f'"{name}"', ""
-    return usual_fraction(name, draft.signature, draft.amendments.finer) if is_float else "1", CHECK
+    if is_float:
+        return usual_fraction(name, draft.signature, draft.amendments.finer), CHECK
+    return str(usual_plain_number(name, draft.signature.body)), CHECK
 
 
 def _fill(parameter: KernelParameter, draft: Draft, *, changed: bool = False) -> str:
