@@ -63,3 +63,23 @@ def test_a_guarded_kernel_is_tested_at_half_its_sizes_or_at_the_same_where_it_ca
     )
     emulated = problem.on_emulator()
     assert (emulated.sizes["n"], emulated.tests[0].sizes["n"]) == (128, tested)
+
+
+@pytest.mark.parametrize("place", ["own = x + row * n", "own = x ? x + row * n : nullptr"])
+def test_an_array_of_which_a_place_is_taken_by_rows_has_rows_of_the_only_size(tmp_path, place):
+    problem, _ = drafted(
+        tmp_path,
+        f"__global__ void rows(const float *x, float *to, int n) {{ int row = blockIdx.x; const float *{place};"
+        " for (int j = threadIdx.x; j < n; j += blockDim.x) to[row * n + j] = own[j]; }",
+    )
+    assert [one.shape for one in problem.arguments if one.shape] == [["n", "n"]] * 2
+
+
+@pytest.mark.parametrize("leaves", ["if (i >= padded) return;", "if (i >= padded || n < 0) { return; }"])
+def test_of_several_limits_of_a_thread_that_holds_at_which_it_leaves(tmp_path, leaves):
+    problem, _ = drafted(
+        tmp_path,
+        "__global__ void pad(const float *x, float *to, int n, int padded) {"
+        f" int i = blockIdx.x * blockDim.x + threadIdx.x; {leaves} to[i] = i < n ? x[i] : 0; }}",
+    )
+    assert problem.launch.problem_size == ["padded"]

@@ -16,6 +16,8 @@ from tui_tuner.problem.signature import KernelParameter, KernelSignature
 _EXTENT = {1: 2**20, 2: 1024, 3: 128, 4: 32}
 _LESS_FOR_TESTS = {1: 7, 2: 24, 3: 28, 4: 5}
 _EMULATED_EXTENT = {1: 2**14, 2: 128, 3: 24, 4: 16}
+_LEFT = re.compile(r"\bif\s*\((?:[^(){};]|\([^(){};]*\))*\)\s*\{?\s*return\s*;")
+"""Where threads leave: of several limits those that hold for all that follows."""
 _PRODUCT = r"[A-Za-z_]\w*(?:\s*\*\s*[A-Za-z_]\w*)*"
 
 
@@ -45,10 +47,11 @@ def _most_factors(signature: KernelSignature) -> int:
 def _degree(parameter: KernelParameter, signature: KernelSignature) -> int:
     """With which power of the only size an array grows, 3 at most: 2 for `a[i * n + j]`, also by a name.
 
-    It is no less than the dimensions of threads.
+    Also for a place in it, as `a + i * n`. It is no less than the dimensions of threads.
     """
     size, body = size_names(signature)[0], signature.body
-    indices = re.findall(rf"\b{re.escape(parameter.name or '?')}\s*\[([^][]*)\]", body)
+    plain = re.escape(parameter.name or "?")
+    indices = re.findall(rf"\b{plain}\s*\[([^][]*)\]", body) + re.findall(rf"\b{plain}\s*\+([^][;,:)]*)", body)
     named = [word for index in indices for word in re.findall(r"[A-Za-z_]\w*", index)]
     indices += [text for word in dict.fromkeys(named) for text in re.findall(rf"\b{word}\s*=(?!=)([^;,]*)", body)]
     declared = re.findall(rf"\[[^\]]*\b{size}\b[^\]]*\]", parameter.type_text)
@@ -128,8 +131,11 @@ def _said_along(axis: int, names: Sequence[str], body: str) -> str | None:
     begun = "|".join(places) or "(?!)"
     places += re.findall(rf"\b(\w+)\s*=\s*(?:(?:{begun})\s*\+\s*\w+|\w+\s*\+\s*(?:{begun}))\s*[;,]", body)
     found = {**dict.fromkeys(places, 1), **_warps(places, body)}
-    said = {one for place, lanes in found.items() for one in _limits(place, lanes, names, body)}
-    return said.pop() if len(said) == 1 else None
+    for guards in (body, " ".join(_LEFT.findall(body))):
+        said = {one for place, lanes in found.items() for one in _limits(place, lanes, names, guards)}
+        if len(said) == 1:
+            return said.pop()
+    return None
 
 
 def _warps(places: Sequence[str], body: str) -> dict[str, int]:
