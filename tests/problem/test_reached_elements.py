@@ -171,3 +171,14 @@ def test_rows_of_blocks_that_are_numbered_on_are_no_axis_of_their_own(tmp_path, 
     )
     problem, _ = drafted(tmp_path, source)
     assert (problem.launch.problem_size, problem.arguments[0].shape, problem.sizes) == (["n"], ["n"], {"n": 2**20})
+
+
+def test_what_says_a_row_is_below_the_last_offset_which_begins_none(tmp_path):
+    problem, _ = drafted(
+        tmp_path,
+        "__global__ void k(const int *rows, const float *x, const int *front, float *to, int n) {"
+        " int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= n) return; int u = front[i]; float s = 0;"
+        " for (int e = rows[u]; e < rows[u + 1]; e++) s += x[e]; to[i] = s; }",
+    )
+    arguments = {one.name: one for one in problem.arguments}
+    assert (arguments["rows"].shape, arguments["front"].high) == (["n + 1"], "n")

@@ -268,7 +268,10 @@ def _bound(parameter: KernelParameter, draft: Draft) -> str | None:
     def extents(array: KernelParameter) -> list[str]:
         if shared := shared_elements(array.name, draft.signature.body, dynamic):
             return [said for one in shared if (said := passed(draft, one)) is not None][:1]
-        return [] if array.width > 1 or array.name in draft.amendments.shapes else extents_said(array, draft)[0]
+        if array.width > 1 or array.name in draft.amendments.shapes:
+            return []
+        begun = array.name in arrays_of_offsets(draft.signature)  # the last one begins nothing
+        return [one.removesuffix(" + 1") if begun else one for one in extents_said(array, draft)[0]]
 
     places = places_said(parameter.name, draft.signature, extents, partial(passed, draft))
     return places and f"{json.dumps(_held_by(places, parameter.dtype))}  # a guess, for it says where the kernel reads"
