@@ -566,6 +566,13 @@ def test_an_array_is_grown_by_a_size_before_a_number_that_comes_to_the_same(tmp_
     assert amended_for(Amendments(), fault, with_three) == Amendments(shapes={"from": "n * m * s"})
 
 
+@pytest.mark.parametrize(("elements", "grown"), [(8, "8 * n * m"), (9, "16 * n * m"), (27, "32 * n * m")])
+def test_an_array_of_several_numbers_for_each_place_stays_as_large_where_sizes_grow(problem, elements, grown):
+    held = math.prod(shape_of(problem.arguments[1], problem.sizes))
+    fault = fault_of(GivenFaultKind.BEHIND, "from", nbytes=(elements * 100 * 30 - held - 1) * 4)
+    assert amended_for(Amendments(), fault, problem) == Amendments(shapes={"from": grown})
+
+
 PRODUCT = """
 __global__ void product(int m, int n, int k, const float *a, const float *b, float *c)
 {

@@ -33,6 +33,8 @@ _LEAST_EXTENT = 8
 """A size below is none that arrays are made of, where the kernel's text does not multiply by it."""
 _MOST_FACTORS = 5
 """Different sizes that an array is the product of at most; of fewer each may come more than once."""
+_MANY_FOR_EACH = (16, 32)
+"""Numbers for each place that all sizes count, as the directions of a lattice."""
 _MOST_ELEMENTS_ALIKE = 2**24
 """Of arrays that all are larger than taken for: what still touches what is before them has an index that is wrong."""
 _HALVINGS = {GivenFaultKind.TOO_LARGE: 1, GivenFaultKind.LATE: 2}
@@ -163,6 +165,7 @@ def _grown(argument: Argument, beyond: int, problem: Problem) -> str | None:
     extents = [one for one, value in named.items() if value >= (2 if one in lengths else _LEAST_EXTENT)]
     several = [names for degree in (1, 2, 3, 4) for names in combinations_with_replacement(extents, degree)]
     products = [_Product(times, names) for names in several for times in (1, 2, 3, 4, 8)]
+    products += [_Product(times, (*extents,)) for times in _MANY_FOR_EACH if extents]
     products += [_Product(1, names) for names in combinations(extents, _MOST_FACTORS)]
     products += [_Product(times * elements, ()) for times in (2, 3, 4, 8)]
     values = {one: value for one in products if (value := _elements(one.text, sizes)) is not None}
