@@ -119,3 +119,45 @@ def test_a_scalar_whose_power_is_taken_from_one_is_less_than_one(tmp_path, power
         f" if (i < n) p[i] -= m[i] / (1.0f - {power}); }}\n",
     )
     assert {one.name: one.value for one in problem.arguments}["b1"] == 0.9
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("dropout", 0.5), ("drop_prob", 0.5), ("dropout_rate", 0.5), ("dt", 0.01), ("delta_t", 0.01), ("width", 1.5)],
+)
+def test_a_share_is_less_than_one_and_a_step_of_time_small(tmp_path, name, value):
+    problem, _ = drafted(
+        tmp_path, f"__global__ void k(float *to, int n, float {name}) {{ {ONE} if (i < n) to[i] *= {name}; }}"
+    )
+    assert next(one.value for one in problem.arguments if one.name == name) == value
+
+
+@pytest.mark.parametrize(("name", "value"), [("half_width", 4), ("kernel_half_window", 4), ("min_points", 3)])
+def test_half_a_window_and_a_least_count_are_few(tmp_path, name, value):
+    problem, _ = drafted(
+        tmp_path,
+        f"__global__ void k(const float *x, float *to, int n, int {name}) {{ {ONE}"
+        f" if (i < n) for (int j = 0; j < {name}; j++) to[i] += x[i]; }}",
+    )
+    assert problem.sizes[name] == value
+
+
+def test_a_size_that_is_passed_in_a_byte_is_one_that_a_byte_holds(tmp_path):
+    problem, _ = drafted(
+        tmp_path,
+        f"__global__ void k(float *to, int n, unsigned char times) {{ {ONE}"
+        " if (i < n) for (unsigned char t = 0; t < times; t++) to[i] += t; }\n"
+        "void run(float *to, int n, unsigned char times) { k<<<(n + 127) / 128, 128>>>(to, n, times); }\n",
+    )
+    assert (problem.sizes["n"], problem.sizes["times"]) == (2**20, 16)
+
+
+@pytest.mark.parametrize(("limit", "most"), [("j < n", 32), ("j < 32 && j < n", 2**20), ("j < n && j < 32", 2**20)])
+def test_an_array_of_a_thread_says_nothing_of_what_a_loop_goes_to_that_has_a_limit_of_its_own(tmp_path, limit, most):
+    problem, _ = drafted(
+        tmp_path,
+        f"__global__ void k(const float *x, float *to, int n) {{ {ONE} float own[32];"
+        f" for (int j = 0; {limit}; j++) own[j] = x[j]; if (i < n) to[i] = own[i % 32]; }}\n"
+        "void run(const float *x, float *to, int n) { k<<<(n + 127) / 128, 128>>>(x, to, n); }\n",
+    )
+    assert problem.sizes["n"] == most

@@ -27,7 +27,8 @@ def is_divided_by(name: str, signature: KernelSignature) -> bool:
 
 _USUAL_FRACTIONS = {
     r"(?i:eps(?:ilon)?|tol(?:erance)?)": "1e-5",
-    r"(?i:p|prob(?:ability)?|.*(?:ratio|thresh(?:old)?|fraction))": "0.5",
+    r"(?i:p|(?:.*_)?(?:prob(?:ability)?|drop(?:out)?(?:_?rate)?)|.*(?:ratio|thresh(?:old)?|fraction))": "0.5",
+    r"(?i:dt|delta_?t|time_?step)": "0.01",
     r"(?i:min|low).*|.*(?:_min|Min|_low|Low)": "-2.0",
     r"(?i:max|high).*|.*(?:_max|Max|_high|High)": "2.0",
 }

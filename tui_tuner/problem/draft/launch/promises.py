@@ -186,7 +186,8 @@ def _bounds_of_arrays(reading: LaunchReading) -> Iterator[tuple[str, int]]:
     for name, dtype, _ in reading.scalars():
         if dtype is None or "int" not in dtype or not name.isidentifier():
             continue
-        counters = re.findall(rf"\bfor\s*\([^;]*;[^;]*?\b(\w+)\s*<\s*{name}\s*[;&]", body)
+        limits = re.findall(rf"\bfor\s*\([^;]*;([^;]*?\b(\w+)\s*<\s*{name}\s*(?:&[^;]*)?);", body)
+        counters = [one for limit, one in limits if len(re.findall(rf"\b{one}\s*<", limit)) == 1]
         yield from ((name, most) for array, most in held.items() for one in counters if _is_at(array, one, body))
         if re.search(rf"-\s*{name}\b", body) and re.search(rf"\+\s*{name}\b", body):
             places = (most for array, most in held.items() if _is_at(array, r"[A-Za-z_]\w*(?:\+\+)?", body))

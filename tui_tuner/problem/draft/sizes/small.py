@@ -12,6 +12,8 @@ from tui_tuner.problem.signature import KernelSignature
 _FILTER, _STEP = 9, 1
 """What is taken for the extent of a filter, which no array is as long as, and for how far it goes at once."""
 _EXPONENT = 10
+_IN_A_BYTE = 16
+"""What is taken for a size that a kernel takes in a byte."""
 _COLOURS, _CHOSEN, _TOGETHER = 3, 8, 16
 """What is taken for the colours of a pixel, for how many are the largest or the nearest, or share a number."""
 _BLOCKS = 1024
@@ -22,7 +24,8 @@ _OF_A_FILTER = r"(?:width|height|depth|rows?|cols?|columns?|size|dim|length|len|
 _BY_NAME = {
     rf"(?:filter|mask|kernel|conv|window|win|stencil|pool|k)_?{_OF_A_FILTER}|k_?size|window": _FILTER,
     r"(?:max|min)_?rad(?:ius)?": _FILTER // 2,
-    r"(?:.*_)?radius(?:_(?:px|pixels?|cells?|[xyz]))?": _FILTER // 2,
+    r"(?:.*_)?(?:radius(?:_(?:px|pixels?|cells?|[xyz]))?|half_?(?:width|window|size))": _FILTER // 2,
+    r"min_\w+": 3,
     r"(?:filter|mask|kernel|conv|window|stencil|k)_?(?:radius|r)": _FILTER // 2,
     r"(?:.*_)?(?:dilation|pad(?:ding)?)(?:_?[xyhwd])?": _STEP,
     r"(?:.*_)?labels?(?:_id)?|zero_?points?(?:_?\w+)?|(?:.*_)?shift": 3,
@@ -62,6 +65,8 @@ def few_of(launch: DraftedLaunch, signature: KernelSignature, names: Collection[
     is_slid = _STEP in found.values()
     found |= {name: _STEP for name in steps if is_slid or re.search(rf"//.*\b{name}\b", divided)}
     found |= dict.fromkeys(exponents_in(launch) & {*names}, _EXPONENT)
+    of_bytes = {launch.values.get(one.name) for one in signature.parameters if one.dtype in ("int8", "uint8")}
+    found |= {name: _IN_A_BYTE for name in names if name in of_bytes and name not in found}
     stated = {name: most for name, most in launch.most.items() if name in names and most <= _STATED}
     return found | {name: min(most, found.get(name, most)) for name, most in stated.items()}
 
