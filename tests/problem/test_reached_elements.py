@@ -182,3 +182,13 @@ def test_what_says_a_row_is_below_the_last_offset_which_begins_none(tmp_path):
     )
     arguments = {one.name: one for one in problem.arguments}
     assert (arguments["rows"].shape, arguments["front"].high) == (["n + 1"], "n")
+
+
+def test_an_array_that_is_read_at_fixed_places_is_as_long_as_these(tmp_path):
+    problem, _ = drafted(
+        tmp_path,
+        "__global__ void k(const float *centres, const float *x, int *to, int n) {"
+        " int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= n) return;"
+        " to[i] = fabsf(x[i] - centres[0]) < fabsf(x[i] - centres[1]) ? 0 : 1; }",
+    )
+    assert [one.shape for one in problem.arguments if one.shape] == [["2"], ["n"], ["n"]]

@@ -49,8 +49,9 @@ def reached_by(signature: KernelSignature, launch: DraftedLaunch | None) -> dict
     others = () if launch is None else launch.sizes.keys() - {*sizes}
     has_several = len(sizes) > 1 or (sizes and others)
     arrays = [one.name for one in signature.parameters if one.is_array]
-    found = {name: elements_reached(signature, name, sizes, blocks) for name in arrays if has_several}
     pointers = [one.name for one in signature.parameters if one.is_array and "[" not in one.type_text]
+    found = {name: elements_reached(signature, name, sizes, blocks) for name in arrays}
+    found = {name: text for name, text in found.items() if has_several or (text.isdecimal() and name in pointers)}
     first = {name: "1" for name in pointers if _is_first_alone(name, signature)}
     return {name: text for name, text in found.items() if text} | first
 
