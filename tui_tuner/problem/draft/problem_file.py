@@ -18,6 +18,7 @@ from tui_tuner.problem.draft.host.program import HostProgram
 from tui_tuner.problem.draft.kernel.device_words import text_of_headers
 from tui_tuner.problem.draft.kernel.files import known_language, source_of, text_of
 from tui_tuner.problem.draft.kernel.includer import built_after, stated_before
+from tui_tuner.problem.draft.kernel.member_sizes import with_named_members
 from tui_tuner.problem.draft.kernel.order import appended
 from tui_tuner.problem.draft.kernel.parts import parts_of
 from tui_tuner.problem.draft.kernel.reach import reached_by
@@ -57,6 +58,8 @@ def scaffold(
     given = _given(source_path, host)
     name, signature, read = _launched(given, kernel, stated_too=amendments.stated_too)
     refuse_unusable(signature, source_path, given.code, given.language)
+    if read is None or not read.line:
+        signature = with_named_members(signature)
     launch = completed(read, facts)
     if COMPILED_LANGUAGES[given.language].has_blocks:
         launch = with_blocks_of_rows(launch, signature)

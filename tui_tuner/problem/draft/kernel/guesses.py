@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 
 from tui_tuner.problem.draft.kernel.casts import without_casts
+from tui_tuner.problem.draft.kernel.member_sizes import named_members
 from tui_tuner.problem.draft.kernel.plain_numbers import is_plain_number
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
 from tui_tuner.problem.tunables import why_no_size
@@ -49,7 +50,7 @@ def size_names(signature: KernelSignature) -> list[str]:
         for p in signature.parameters
         if not p.pointer and p.members is None and p.dtype is not None and p.dtype.strip("u") in ("int32", "int64")
     ]
-    usable = [name for name in names if name and why_no_size(name) is None]
+    usable = [name for name in names if name and why_no_size(name) is None] + named_members(signature)
     return [name for name in usable if not is_plain_number(name, signature.body)] or ["n"]
 
 
