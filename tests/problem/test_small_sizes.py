@@ -387,3 +387,25 @@ def test_sizes_are_no_larger_than_the_int_that_is_their_product_can_be(tmp_path)
     (number,) = (one.value for one in problem.arguments if one.name == "all")
     assert {*names} <= {*problem.sizes}
     assert evaluate(number, problem.sizes) < 2**31
+
+
+@pytest.mark.parametrize(
+    "requires",
+    [
+        'if (d != 2) throw "no";',
+        'if (d != 2) { printf("no"); exit(1); }',
+        "if (d != 2) return;",
+        "assert(d == 2);",
+        'TORCH_CHECK(d == 2, "no");',
+    ],
+)
+def test_a_size_of_which_the_host_takes_one_number_alone_is_that(tmp_path, requires):
+    problem, _ = drafted(
+        tmp_path,
+        "__global__ void k(const float *x, float *to, int n, int d) { int i = blockIdx.x * blockDim.x + threadIdx.x;"
+        " if (i < n) { float s = 0; for (int j = 0; j < d; j++) s += x[i * d + j]; to[i] = s; } }\n"
+        f"void run(const float *x, float *to, int n, int d) {{ {requires}"
+        " k<<<(n + 127) / 128, 128>>>(x, to, n, d); }\n",
+    )
+    assert (problem.sizes["d"], problem.tests[0].sizes["d"]) == (2, 2)
+    assert problem.sizes["n"] == 2**20

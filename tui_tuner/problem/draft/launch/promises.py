@@ -175,9 +175,21 @@ def _held(reading: LaunchReading) -> Iterator[int]:
 def stated_bounds(reading: LaunchReading) -> dict[str, int]:
     """The most that scalars may be, by the name of the scalar: the least that is said of each."""
     found: dict[str, int] = {}
-    for name, most in [*_bounds_of_arrays(reading), *_bounds_of_shared(reading), *_bounds_of_random_numbers(reading)]:
+    said = [*_bounds_of_arrays(reading), *_bounds_of_shared(reading), *_bounds_of_random_numbers(reading)]
+    for name, most in [*said, *_required(reading)]:
         found[name] = min(most, found.get(name, most))
     return found
+
+
+def _required(reading: LaunchReading) -> Iterator[tuple[str, int]]:
+    """The only number that the host takes for a scalar, as of `if (d != 2) throw` and `assert(d == 2)`."""
+    for name, node in reading.passed.items():
+        if not isinstance(node, ast.Name):
+            continue
+        code, plain = reading.program.code, re.escape(node.id)
+        left = rf"\bif\s*\(\s*{plain}\s*!=\s*(\d+)\s*\)\s*(?:\{{[^{{}}]*?)?\b(?:throw|exit|abort|return)\b"
+        asserted = rf"\b(?:assert|\w*CHECK\w*|\w*ASSERT\w*)\s*\(\s*{plain}\s*==\s*(\d+)\b"
+        yield from ((name, int(number)) for number in re.findall(left, code) + re.findall(asserted, code))
 
 
 def _bounds_of_arrays(reading: LaunchReading) -> Iterator[tuple[str, int]]:
