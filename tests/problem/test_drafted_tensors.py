@@ -43,3 +43,13 @@ def test_they_are_the_product_of_those_that_the_function_names(tmp_path, loop):
 @pytest.mark.parametrize("loop", OTHERS.values(), ids=OTHERS)
 def test_a_loop_over_other_extents_is_not_all_elements(tmp_path, loop):
     assert "numel" not in str(drafted_of(tmp_path, loop).sizes)
+
+
+def test_a_tensor_is_as_long_as_the_only_extent_that_it_is_made_of(tmp_path):
+    problem, _ = drafted(
+        tmp_path,
+        f"__global__ void k(const float *from, float *to, int n) {{ {ONE} if (i < n) to[i] += from[i]; }}\n"
+        "void run(torch::Tensor x) { int n = x.size(0) * x.size(1); auto z = torch::full(x.size(0), 5e4, x.options());"
+        " k<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), z.data_ptr<float>(), n); }\n",
+    )
+    assert next(one.shape for one in problem.arguments if one.name == "to") == ["x_size_0"]

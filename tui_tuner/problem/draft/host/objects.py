@@ -241,7 +241,10 @@ class HostObjects:
         for found in self._tensors_made(name, 0, place):
             if found["like"]:
                 return self._of_tensor(found["like"], found.start()) if found["like"] != name else None
-            return Taken(" * ".join([*(f"({one})" for one in split_list(found["list"])), ELEMENT]), found.start())
+            return Taken(
+                " * ".join([*(f"({one})" for one in split_list(found["list"] or found["extent"])), ELEMENT]),
+                found.start(),
+            )
         function = self._program.function_at(place)
         if function is None or name not in function.parameters:
             return None
@@ -261,7 +264,7 @@ class HostObjects:
         """Where a tensor is made of a list of extents, or like another, between two places; the last first."""
         made = re.compile(
             rf"\b{re.escape(name)}\s*=\s*(?:torch|at)\s*::\s*"
-            r"(?:(?:zeros|ones|empty|full|rand|randn)\s*\(\s*\{(?P<list>[^{}]*)\}"
+            rf"(?:(?:zeros|ones|empty|full|rand|randn)\s*\(\s*(?:\{{(?P<list>[^{{}}]*)\}}|(?P<extent>\w+\.size\(\d+\))\s*,)"
             r"|(?:zeros|ones|empty|full|rand|randn)_like\s*\(\s*(?P<like>\w+))"
         )
         return reversed(list(made.finditer(self._code, start, end)))
@@ -271,7 +274,7 @@ class HostObjects:
         for _ in range(_MOST_STEPS):
             found = next(self._tensors_made(name, self._program.begin_of(place), place), None)
             if found is not None and not found["like"]:
-                return split_list(found["list"]), found.start()
+                return split_list(found["list"] or found["extent"]), found.start()
             passed = None if found else self._program.meaning(name, place)
             text, where = (found["like"], found.start()) if found else passed or ("", place)
             other = re.fullmatch(r"[\s&*]*(\w+)(?:\.(?:cuda|contiguous|detach)\(\))*\s*", text)
