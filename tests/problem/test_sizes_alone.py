@@ -83,3 +83,16 @@ def test_of_several_limits_of_a_thread_that_holds_at_which_it_leaves(tmp_path, l
         f" int i = blockIdx.x * blockDim.x + threadIdx.x; {leaves} to[i] = i < n ? x[i] : 0; }}",
     )
     assert problem.launch.problem_size == ["padded"]
+
+
+@pytest.mark.parametrize(
+    "guard", ["x > 0 && x < w - 1 && y > 0 && y < h - 1", "!(x < 1 || x >= w - 1 || y < 1 || y >= h - 1)"]
+)
+def test_threads_along_an_axis_are_as_many_as_what_is_less_by_a_margin(tmp_path, guard):
+    problem, _ = drafted(
+        tmp_path,
+        "__global__ void edges(const float *from, float *to, int h, int w) {"
+        " int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;"
+        f" if ({guard}) to[y * w + x] = from[y * w + x + 1] - from[(y - 1) * w + x]; }}",
+    )
+    assert problem.launch.problem_size == ["w", "h"]

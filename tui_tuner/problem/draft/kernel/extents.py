@@ -152,7 +152,7 @@ def _limits(place: str, lanes: int, names: Sequence[str], body: str) -> set[str]
     What is below a margin is left out too: `if (x < border || x >= width - border) return;`.
     """
     inside = rf"(?<!\|\|)(?<!\|\|\s)\b{place}\s*<\s*({_PRODUCT})\b(?!\s*\|\|)"
-    for behind in (r"(?!\s*[-+*/.(\[])", r"(?=\s*-\s*[A-Za-z_])"):
+    for behind in (r"(?!\s*[-+*/.(\[])", r"(?=\s*-\s*\w)"):
         texts = re.findall(inside + behind, body) + re.findall(rf"\b{place}\s*>=\s*({_PRODUCT})\b{behind}", body)
         found = {product for text in texts if (product := of_sizes(text, names, body))}
         if found:
