@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from tui_tuner.problem.syntax import identifiers, strip_definitions
+import pytest
+
+from tui_tuner.problem.syntax import constant_in_namespaces, identifiers, strip_definitions
 
 SOURCE = """\
 // tile_x is only mentioned here
@@ -65,3 +67,15 @@ def test_a_definition_goes_whole_where_spaces_follow_the_backslash_and_names_aft
 def test_a_definition_inside_its_guard_goes_and_leaves_the_guard_balanced():
     source = "#ifndef block_size_x\n  #define block_size_x \\\n    256\n#endif\nint a[block_size_x];\n"
     assert strip_definitions(source, {"block_size_x"}) == "#ifndef block_size_x\n\n\n#endif\nint a[block_size_x];\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "named"),
+    [
+        ("__constant__ float w[4];", "w"),
+        ("namespace a { int f() { return 1; } } namespace b { static __constant__ float w[4]; }", "b::w"),
+        ("namespace a::b { namespace { struct S { float v; }; __constant__ S w; } }", "a::b::w"),
+    ],
+)
+def test_constant_memory_is_named_with_its_namespaces(source, named):
+    assert constant_in_namespaces("w", source) == named

@@ -10,6 +10,7 @@ import numpy as np
 
 from tui_tuner.problem.by_value import layout
 from tui_tuner.problem.model import Argument, Problem
+from tui_tuner.problem.syntax import constant_in_namespaces
 
 ADDRESS_BYTES = 8
 T = TypeVar("T")
@@ -20,7 +21,8 @@ class Placement:
     """Which arguments of a problem the kernel is not given one by one, and where they are put instead.
 
     Attributes:
-        constants: by place among the arguments, the `__constant__` variable that each fills.
+        constants: by place among the arguments, the `__constant__` variable that each fills, with the namespaces around
+            it.
         pointers: by place of a structure, the bytes before each pointer in it, with the place of the array that it is
             the address of.
         lists: the places of arrays of which the kernel is given a list of their parts' addresses.
@@ -48,7 +50,8 @@ def placement_of(problem: Problem) -> Placement:
         members = problem.arguments[index].members or []
         fields: Mapping[str, Any] = layout(members).fields or {}
         pointers.setdefault(index, {})[fields[members[number].name][1]] = places[array]
-    constants = {index: argument.name for index, argument in enumerate(problem.arguments) if argument.constant}
+    named = ((index, one.name) for index, one in enumerate(problem.arguments) if one.constant)
+    constants = {index: constant_in_namespaces(name, problem.source_text) for index, name in named}
     lists = frozenset(index for index, argument in enumerate(problem.arguments) if argument.addresses)
     return Placement(constants, pointers, lists)
 

@@ -188,6 +188,16 @@ def declares_constant(source: str, name: str) -> bool:
     return re.search(rf"\b__constant__\b[^;{{}}()]*\b{re.escape(name)}\b", code_only(source)) is not None
 
 
+def constant_in_namespaces(name: str, source: str) -> str:
+    """A variable in constant memory with the named namespaces around its declaration, as in "outer::inner::table"."""
+    code = code_only(source)
+    declared = re.search(rf"\b__constant__\b[^;{{}}()]*\b{re.escape(name)}\b", code)
+    place = declared.start() if declared else 0
+    heads = re.finditer(r"\bnamespace\s+(\w+(?:\s*::\s*\w+)*)\s*\{", code[:place])
+    around = [re.sub(r"\s", "", one[1]) for one in heads if closing(code, one.end() - 1) > place]
+    return "::".join([*around, name])
+
+
 def constants_of(code: str) -> Iterator[tuple[str, tuple[int, int]]]:
     """The names that a file gives a whole number for good, and where: a statement, or its part in a list of several."""
     for found in _CONSTANTS.finditer(code):

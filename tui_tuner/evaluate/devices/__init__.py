@@ -15,6 +15,13 @@ def constant_mismatch(name: str, there: int | None, needed: int) -> str | None:
     return None
 
 
-def constant_symbols(name: str) -> tuple[str, str]:
-    """The names that a variable of a kernel's file may have once it is built: its own, and that of a `static` one."""
-    return name, f"_ZL{len(name)}{name}"
+def constant_symbols(name: str) -> tuple[str, ...]:
+    """The names that a variable of a kernel's file may have once it is built: its own, and that of a `static` one.
+
+    Args:
+        name: with the namespaces around it in the file, which a rewritten kernel may have left out.
+    """
+    *around, own = name.split("::")
+    plain, spaces = f"{len(own)}{own}", "".join(f"{len(one)}{one}" for one in around)
+    nested = (f"_ZN{spaces}{plain}E", f"_ZN{spaces}L{plain}E") if around else ()
+    return own, f"_ZL{plain}", *nested

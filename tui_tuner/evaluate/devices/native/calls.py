@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from tui_tuner.evaluate.devices import constant_mismatch
+from tui_tuner.evaluate.devices import constant_mismatch, constant_symbols
 from tui_tuner.evaluate.devices.native.protocol import MESSAGE_BYTES, CType, Launch, LaunchReport, Memory, Scalar, Span
 
 Call = Callable[[], int]
@@ -174,7 +174,8 @@ def constants_in(library: ctypes.CDLL, mapped: MappedLaunch) -> Iterator[tuple[i
             if isinstance(value, Span)
             else (bytes.fromhex(value.content), len(value.content) // 2)
         )
-        variable = getattr(library, name, None)
+        symbols = (getattr(library, symbol, None) for symbol in constant_symbols(name))
+        variable = next((one for one in symbols if one is not None), None)
         address = 0 if variable is None else int(ctypes.cast(variable, ctypes.c_void_p).value or 0)
         if mismatch := constant_mismatch(name, _bytes_at(address) if address else None, nbytes):
             raise AttributeError(mismatch)
