@@ -1336,3 +1336,29 @@ def test_who_is_interrupted_waits_for_no_draft():
 def test_what_is_wrong_with_a_draft_is_raised_where_it_is_awaited(tmp_path):
     with pytest.raises(ProblemError, match="there is no kernel file"):
         asyncio.run(off_the_loop(problem_of, tmp_path / "missing.cu"))
+
+
+TABLES = """\
+namespace outer { namespace inner {
+struct Tables { float a[4]; float b[2][2]; };
+__device__ __constant__ Tables tables;
+__global__ void looked_up(const int *x, float *y, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = tables.a[x[i] & 3] * tables.b[1][x[i] & 1];
+}
+void up(const Tables &t) { cudaMemcpyToSymbol(tables, &t, sizeof(Tables)); }
+RUN
+} }
+"""
+
+
+@pytest.mark.parametrize(
+    "run", ["void run(int *x, float *y, int n) { looked_up<<<(n + 255) / 256, 256>>>(x, y, n); }", ""]
+)
+def test_constant_memory_in_a_namespace_is_filled_also_where_the_host_only_fills_it(tmp_path, run):
+    file = tmp_path / "tables.cu"
+    file.write_text(TABLES.replace("RUN", run))
+    written = drafted(file)
+    assert next(one.constant for one in written.problem.arguments if one.name == "tables")
+    assert any("every output is written" in one for one in written.doubts)

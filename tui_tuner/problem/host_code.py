@@ -65,8 +65,8 @@ _MAIN = re.compile(r"\bmain\s*\(")
 
 
 def has_host_code(code: str) -> bool:
-    """Whether code without comments launches kernels, or has a `main`."""
-    return bool(_LAUNCH.search(code) or _MAIN.search(code))
+    """Whether code without comments launches kernels, calls CUDA's runtime, or has a `main`."""
+    return any(said.search(code) for said in (_LAUNCH, _RUNTIME, _MAIN))
 
 
 @lru_cache(maxsize=32)  # a kernel has one text and many configurations
