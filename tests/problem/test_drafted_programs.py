@@ -277,7 +277,7 @@ def test_numbers_that_say_where_to_write_are_each_there_once_and_where_to_read_w
         " cudaMalloc(&s, n * 4); cudaMalloc(&c, n * 4); k<<<n / 64, 64>>>(a, b, s, c, n); }"
     )
     _, _, arguments = drafted_of(tmp_path, source)
-    assert arguments["slot"].fill == "arange"
+    assert arguments["slot"].fill == "shuffled"
     assert (arguments["column"].fill, arguments["column"].high) == ("integers", "m")
 
 

@@ -56,6 +56,7 @@ def test_truth_values_are_of_both_kinds():
         ("zeros", None, None, (0, 0)),
         ("ones", None, None, (1, 1)),
         ("arange", None, None, (0, 9999)),
+        ("shuffled", None, None, (0, 9999)),
         ("uniform", -2.0, "n", (-2, 7)),
         ("uniform", None, None, (0, 1)),
         ("integers", -3, 4, (-3, 3)),
@@ -65,6 +66,13 @@ def test_a_fill_stays_within_its_bounds_and_reaches_them(fill, low, high, expect
     values = made({"shape": [10_000], "fill": fill, "low": low, "high": high}, n=7)
     assert values.min() == pytest.approx(expected[0], abs=0.01)
     assert values.max() == pytest.approx(expected[1], abs=0.01)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "float32"])
+def test_what_is_shuffled_holds_each_number_once_and_hardly_any_at_its_place(dtype):
+    values = made({"dtype": dtype, "shape": [16, "n"], "fill": "shuffled"}, n=16)
+    assert (values.dtype, values.shape, sorted(values.flat)) == (dtype, (16, 16), [*range(256)])
+    assert (values.reshape(-1) == np.arange(256)).sum() < 16
 
 
 @pytest.mark.parametrize("dtype", ["int32", "uint32", "int64", "uint16"])
@@ -136,6 +144,7 @@ def test_elements_that_no_kernel_wrote_are_told_from_written_ones():
         ({"dtype": "int8", "shape": [9], "high": 300}, "does not fit into int8"),
         ({"dtype": "uint8", "shape": [9], "low": -1}, "does not fit into uint8"),
         ({"dtype": "int8", "shape": [900], "fill": "arange"}, "does not fit into int8"),
+        ({"dtype": "int8", "shape": [900], "fill": "shuffled"}, "does not fit into int8"),
         ({"dtype": "int8", "shape": [900], "fill": "offsets", "high": 128}, "128 does not fit into int8"),
         ({"dtype": "int8", "shape": [900], "fill": "offsets", "low": 5, "high": 4}, "nothing between low = 5"),
     ],

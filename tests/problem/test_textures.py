@@ -70,7 +70,7 @@ def test_what_a_domain_does_not_allow_is_left_as_it_is() -> None:
     assert drawn(Texture.LARGE, fill="uniform") is None
     assert drawn(Texture.ZEROS, fill="uniform", low=1, high=2) is None
     assert drawn(Texture.INFINITE) is None
-    for fill in ("arange", "zeros", "ones"):
+    for fill in ("arange", "shuffled", "zeros", "ones"):
         assert all(drawn(texture, fill=fill) is None for texture in ALL_BUT_NOISE)
 
 

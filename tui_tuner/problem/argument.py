@@ -32,7 +32,7 @@ Expression = str | int
 """Arithmetic over sizes and tunables; read only by `tui_tuner.problem.expressions`."""
 Fill = Literal["normal", "uniform", "integers", "arange", "zeros", "ones"]
 """How a test, or a model, may fill an array."""
-ArgumentFill = Literal[Fill, "offsets"]
+ArgumentFill = Literal[Fill, "offsets", "shuffled"]
 """How an argument may be filled."""
 ComparedAs = Literal["sum", "min", "max", "sorted"]
 """What of an output is compared, where that is not each element for itself."""

@@ -118,7 +118,7 @@ def check_value(argument: Argument, sizes: Mapping[str, int]) -> None:
         check_value(one, sizes)
     if fill_of(argument) in BOUNDED:
         bounds_of(argument, sizes)
-    if fill_of(argument) == "arange":
+    if fill_of(argument) in ("arange", "shuffled"):
         check_counting(count, dtype_named(argument.dtype))
 
 
@@ -272,8 +272,8 @@ def _filled(argument: Argument, sizes: Mapping[str, int], shape: tuple[int, ...]
             return np.ones(shape, dtype)
         case "neutral":
             return np.full(shape, neutral_number(argument, dtype), dtype)
-        case "arange":
-            return _counting(shape, dtype)
+        case "arange" | "shuffled" as how:
+            return _counting(shape, dtype, seed if how == "shuffled" else None)
         case "normal":
             return _drawn(shape, dtype, seed, lambda random, part: random.standard_normal(dtype=part.dtype, out=part))
     low, high = bounds_of(argument, sizes)
@@ -319,15 +319,15 @@ def _integers(random: np.random.Generator, part: np.ndarray, low: float, high: f
 def _offsets(random: np.random.Generator, count: int, dtype: np.dtype, first: int, last: int) -> np.ndarray:
     """Where parts of different length begin that lie behind each other, some of them empty, and where the last ends."""
     values = np.sort(random.integers(first, last, count, dtype, endpoint=True))
-    values[-1] = last
-    values[0] = first
+    values[-1], values[0] = last, first
     return values
 
 
-def _counting(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    count = math.prod(shape)
-    check_counting(count, dtype)
-    return np.arange(count).astype(dtype).reshape(shape)
+def _counting(shape: tuple[int, ...], dtype: np.dtype, seed: list[int] | None) -> np.ndarray:
+    """The numbers from 0 on, in their order or, with a seed, in none."""
+    check_counting(math.prod(shape), dtype)
+    values = np.arange(math.prod(shape)).astype(dtype)
+    return (values if seed is None else np.random.default_rng(seed).permutation(values)).reshape(shape)
 
 
 def test_sizes(problem: Problem) -> list[dict[str, int]]:

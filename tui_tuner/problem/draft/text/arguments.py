@@ -159,7 +159,7 @@ def _input(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
     elif parameter.name in arrays_of_offsets(draft.signature):
         yield from _offsets(parameter, draft)
     elif parameter.name in said_where(draft.signature):
-        yield 'fill = "arange"  # a guess, for the kernel writes where it says, and each place once: check'
+        yield 'fill = "shuffled"  # a guess, for the kernel writes where it says, and each place once: check'
     elif _fill(parameter, draft) == "integers" and (bound := _bound(parameter, draft)) is not None:
         yield f'fill = "integers"\nhigh = {bound}: check'
     elif _fill(parameter, draft) == "integers" and is_divided_by(parameter.name, draft.signature):
