@@ -161,3 +161,23 @@ def test_an_array_of_a_thread_says_nothing_of_what_a_loop_goes_to_that_has_a_lim
         "void run(const float *x, float *to, int n) { k<<<(n + 127) / 128, 128>>>(x, to, n); }\n",
     )
     assert problem.sizes["n"] == most
+
+
+@pytest.mark.parametrize(
+    ("said", "fill"),
+    [
+        ("v[i] = b * v[i] + (1 - b) * g[i] * g[i];", "uniform"),
+        ("v[i] += x * x;", "uniform"),
+        ("float held = v[i]; held = b * held + (1 - b) * (x * x); v[i] = held;", "uniform"),
+        ("float more = b * v[i] + (1 - b) * x * x; v[i] = more;", "uniform"),
+        ("v[i] = b * v[i] + (1 - b) * x;", "normal"),
+        ("v[i] += x * b;", "normal"),
+    ],
+)
+def test_what_squares_are_added_to_holds_nothing_below_0(tmp_path, said, fill):
+    problem, _ = drafted(
+        tmp_path,
+        f"__global__ void k(float *v, const float *g, int n, float b) {{ {ONE}"
+        f" if (i < n) {{ float x = g[i]; {said} }} }}",
+    )
+    assert [one.fill for one in problem.arguments if one.shape] == [fill, None]

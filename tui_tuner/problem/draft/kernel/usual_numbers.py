@@ -7,6 +7,7 @@ import re
 from tui_tuner.problem.signature import KernelSignature
 from tui_tuner.problem.syntax import enclosed
 
+_SQUARE = re.compile(r"(?<![\w.\]])([A-Za-z_]\w*(?:\s*\[[^][]*\])?)\s*\*\s*\1(?![\w\[(.])")
 _CAST = r"(?:\(\s*(?:unsigned\s+)?\w+\s*\)\s*|\(\s*)*"
 """Conversions and parentheses before what is divided by."""
 
@@ -23,6 +24,23 @@ def is_divided_by(name: str, signature: KernelSignature) -> bool:
     if re.search(rf"[/%]=?\s*{_CAST}(?:{divisors})(?!\s*[+*])", body) is None:
         return False
     return re.search(rf"(?:{divisors})\s*(?:[!=]=|>)\s*0|\b(?:max|fmaxf?)\s*\([^;]*(?:{divisors})", body) is None
+
+
+def holds_squares(name: str, signature: KernelSignature) -> bool:
+    """Whether the kernel adds squares to what an array holds, as the second moments of an optimizer: none is below 0.
+
+    As in `v[i] = b * v[i] + (1 - b) * g * g`, also by a name for what comes there.
+    """
+    body = signature.body
+    element = rf"\b{re.escape(name or '?')}\s*\[(?:[^][;]|\[[^][;]*\])*\]"
+    held = re.findall(rf"\b(\w+)\s*=(?!=)\s*{_CAST}{element}[\s)]*;", body)
+    own = "|".join((element, *(rf"\b{one}\b" for one in held)))
+    for added, text in re.findall(rf"{element}\s*(\+?)=(?!=)\s*([^;]*);", body):
+        named = re.fullmatch(rf"{_CAST}([A-Za-z_]\w*)[\s)]*", text)
+        said = re.findall(rf"\b{named[1]}\s*=(?!=)\s*([^;]*);", body) if named else [text]
+        if any(_SQUARE.search(one) and (added or re.search(own, one)) for one in said):
+            return True
+    return False
 
 
 _USUAL_FRACTIONS = {

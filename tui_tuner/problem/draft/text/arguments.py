@@ -28,7 +28,7 @@ from tui_tuner.problem.draft.kernel.plain_numbers import usual_plain_number
 from tui_tuner.problem.draft.kernel.reach import places_said
 from tui_tuner.problem.draft.kernel.searched import searched_by_halves, sought_in
 from tui_tuner.problem.draft.kernel.shared_arrays import shared_elements
-from tui_tuner.problem.draft.kernel.usual_numbers import is_divided_by, usual_fraction
+from tui_tuner.problem.draft.kernel.usual_numbers import holds_squares, is_divided_by, usual_fraction
 from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL
 from tui_tuner.problem.draft.text.draft import CHECK, Draft
 from tui_tuner.problem.draft.text.shapes import extents_said, parts_of_list, passed
@@ -305,4 +305,5 @@ def _fill(parameter: KernelParameter, draft: Draft, *, changed: bool = False) ->
     if parameter.dtype is not None and not is_floating(dtype_named(parameter.dtype)):
         return "integers"
     crossed = changed and is_crossed(parameter.name, draft.signature)  # lengths of ways are never negative
-    return "uniform" if crossed or draft.amendments.positive else "normal"
+    is_positive = draft.amendments.positive or (changed and holds_squares(parameter.name, draft.signature))
+    return "uniform" if crossed or is_positive else "normal"
