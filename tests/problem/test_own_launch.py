@@ -18,7 +18,7 @@ Y = "int row = blockIdx.y * blockDim.y + threadIdx.y;"
         (f"{X} {Y} if (row < rows && column < columns) to[row * columns + column] = 1;", ["columns", "rows"]),
         (f"{Y} {X} if (row >= rows || column >= columns) return; to[row * columns + column] = 1;", ["columns", "rows"]),
         (f"{X} {Y} if (row < columns && column < rows) to[row * rows + column] = 1;", ["rows", "columns"]),
-        (f"{X} {Y} if (column < columns - 1) to[row * columns + column] = 1;", ["rows", "columns"]),
+        (f"{X} {Y} if (column < columns - 1) to[row * columns + column] = 1;", ["columns", "rows"]),
         (
             f"{X} {Y} if (column < rows) to[column] = 1; if (column < columns) to[row * columns + column] = 1;",
             ["rows", "columns"],

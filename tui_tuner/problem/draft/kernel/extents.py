@@ -115,11 +115,17 @@ def extents_of(signature: KernelSignature, axes: int, doublings: int) -> Extents
 def elements_along(signature: KernelSignature) -> list[str]:
     """The threads along each axis: as many as the kernel's guards say of it, else one of its sizes after another.
 
-    Along an axis whose threads it tells apart and whose blocks it does not there is one block.
+    Of these none that a guard says of another axis, as long as others are left. Along an axis whose threads it tells
+    apart and whose blocks it does not there is one block.
     """
     names = size_names(signature)
     usual = [names[min(axis, len(names) - 1)] for axis in range(dimensions(signature))]
-    return [_said_along(axis, names, signature.body) or name for axis, name in enumerate(usual)]
+    said = [_said_along(axis, names, signature.body) for axis in range(len(usual))]
+    left = [one for one in names if one not in said]
+    others = [
+        left.pop(0) if one is None and name in said and left else name for one, name in zip(said, usual, strict=True)
+    ]
+    return [one or other for one, other in zip(said, others, strict=True)]
 
 
 def _said_along(axis: int, names: Sequence[str], body: str) -> str | None:
