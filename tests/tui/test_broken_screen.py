@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from textual.content import Content
 from textual.pilot import Pilot
 
 from tests.tui import scripted
@@ -22,6 +23,7 @@ from tui_tuner.log import writing
 from tui_tuner.session.events import EvaluationFinished
 from tui_tuner.strategies.steps import Decision, Proposal
 from tui_tuner.tui.app import LEFT, ScreenBroken, TunerApp
+from tui_tuner.tui.dialogs import ResultDialog
 from tui_tuner.tui.panes.benchmarks_pane import BenchmarksPane
 from tui_tuner.tui.panes.plan_pane import PlanPane
 from tui_tuner.tui.player import Player
@@ -61,6 +63,16 @@ def test_a_terminal_that_only_prints_lines_gets_no_screen_but_a_word(
     monkeypatch.setenv("TERM", term)
     with pytest.raises(SettingsError, match=f"no terminal for the screen: TERM={term}"):
         showing.FrontEnd(auto=False).check()
+
+
+async def test_the_result_of_a_session_that_breaks_right_after_it_does_not_break_the_screen() -> None:
+    finished = scripted.finished()[-1]
+    app = TunerApp(ScriptedRun([*scripted.opening(), finished]))
+    async with app.run_test() as pilot:
+        app.push_screen(ResultDialog(Content("failed"), Content("does not build"), yields=False))
+        app.exit("failed")  # before the dialog stands
+        await pilot.pause()
+    assert app.return_value == "failed"
 
 
 @pytest.mark.usefixtures("_table_breaks")

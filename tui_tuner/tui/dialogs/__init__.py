@@ -50,8 +50,9 @@ class Dialog(ModalScreen[ScreenResultType]):
         super().__init__(classes=class_over_ssh())
 
     def on_mount(self) -> None:
-        """Show what its keys do in the place of the keys behind it."""
-        self.mount(KeyLine())
+        """Show what its keys do in the place of the keys behind it; not where the app ends meanwhile."""
+        if self.is_attached:
+            self.mount(KeyLine())
 
     def action_give_up(self) -> None:
         """Close without a result."""
