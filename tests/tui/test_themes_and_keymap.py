@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.color import Color as RichColor
 from rich.color import ColorSystem
+from rich.segment import Segment
+from textual.app import App
 from textual.color import Color
 from textual.theme import BUILTIN_THEMES
 
@@ -20,6 +23,7 @@ from tui_tuner.resources import samples_directory, themes_directory
 from tui_tuner.tui.approval import QuestionLine
 from tui_tuner.tui.dialogs.sources import RowDialog, editor_command
 from tui_tuner.tui.keys import APP_BINDINGS, SCREEN_BINDINGS, checked_keymap
+from tui_tuner.tui.panes import Pane
 from tui_tuner.tui.themes import DEFAULT_THEME, chosen_theme, load_theme, load_themes
 
 OF_COLOURS = [name for name, theme in BUILTIN_THEMES.items() if not theme.ansi]
@@ -253,3 +257,43 @@ async def test_a_key_that_was_changed_is_called_so_wherever_it_is_named(started:
         question.ask(None)
         question.keep_device(True)
         assert question.render().plain.endswith("to compare rows with u; Q gives it back")
+
+
+def _corners(app: App[Any]) -> dict[int, Segment]:
+    """What is drawn at the upper left of each pane that is shown."""
+    lines, panes = drawn(app), [pane for pane in app.screen.query(Pane) if pane.display]
+    return {pane.number: next(iter(lines[pane.region.y].crop(pane.region.x, pane.region.x + 1))) for pane in panes}
+
+
+@pytest.mark.parametrize("theme", ["tuner-dark", "tuner-light", "tuner-contrast", *OF_COLOURS])
+async def test_borders_are_seen_in_every_theme_and_that_of_the_active_pane_more_than_others(
+    started: Started, theme: str
+) -> None:
+    async with started(ScriptedRun(scripted.running(), stays=True), theme=theme) as pilot:
+        await pilot.press("3")
+        await settled(pilot)
+        variables = pilot.app.get_css_variables()
+        grounds = [Color.parse(variables[name]) for name in ("background", "surface")]
+        for number, corner in _corners(pilot.app).items():
+            assert corner.style is not None
+            assert corner.style.color is not None
+            seen = min(contrast(Color.from_rich_color(corner.style.color), ground) for ground in grounds)
+            assert seen >= (4.45 if number == 3 else 2.95)  # the terminal's colours are whole numbers
+
+
+@pytest.mark.parametrize("theme", ["ansi-dark", "ansi-light", "no colour"])
+async def test_without_colours_of_its_own_the_active_pane_has_a_border_of_another_shape(
+    started: Started, theme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if theme == "no colour":
+        monkeypatch.setenv("NO_COLOR", "1")
+    run = ScriptedRun(scripted.running(), stays=True)
+    async with started(run, theme=None if theme == "no colour" else theme) as pilot:
+        await pilot.press("2")
+        await settled(pilot)
+        assert {number: corner.text for number, corner in _corners(pilot.app).items()} == {
+            1: "╭",
+            2: "┏",
+            3: "╭",
+            4: "╭",
+        }

@@ -1,4 +1,4 @@
-"""Colours of text that can be read: a theme's own where they can be, else as near to them as can be read."""
+"""Colours that can be read and seen: a theme's own where they can be, else as near to them as can be."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ _TEXTS: dict[str, tuple[float, Sequence[str]]] = {
 }
 """Variables that colour text or curves: their least contrast, and what they stand on beside what all of them do."""
 _KEYS = "footer-key-foreground", "footer-description-foreground"
+_FRAMES = {"frame": SEEN, "frame-focused": READ}
+"""Borders, with no more than background and surface behind them; that of what has the focus stands out from others."""
 
 
 def readable(variables: Mapping[str, str]) -> dict[str, str]:
@@ -45,6 +47,8 @@ def _changed(variables: Mapping[str, str]) -> dict[str, str]:
         marked = surface.blend(Color.parse(changed.get("foreground", variables["foreground"])), _MARKED)
         grounds = [*common, marked, *(surface + Color.parse(variables[ground]) for ground in more)]
         changed |= _other(name, variables, grounds, least)
+    for name, least in _FRAMES.items():
+        changed |= _other(name, variables, common[:2], least)
     below = surface + Color.parse(variables["footer-background"])
     for name in _KEYS:
         changed |= _other(name, variables, [below], READ)

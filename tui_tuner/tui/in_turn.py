@@ -80,12 +80,13 @@ class InTurn(App[ReturnType]):
     def get_css_variables(self) -> dict[str, str]:
         """Textual's own, all that colours text such that it can be read; keys where the theme names no colour for them.
 
-        `chart` is what curves are drawn in.
+        `chart` is what curves are drawn in, `frame` borders, and `frame-focused` that of what has the focus.
         """
         variables = super().get_css_variables()
         if "footer-key-foreground" not in self.current_theme.variables:
             variables["footer-key-foreground"] = variables["text-accent"]
         variables["chart"] = variables["accent"]
+        variables["frame"], variables["frame-focused"] = f"{variables['foreground']} 30%", variables["primary"]
         variables |= readable(variables)
         return variables
 
