@@ -12,6 +12,7 @@ from rich.segment import Segment
 from textual.app import App
 from textual.color import Color
 from textual.theme import BUILTIN_THEMES
+from textual.widgets import OptionList
 
 from tests.tui import scripted
 from tests.tui.conftest import Started, settled
@@ -297,3 +298,26 @@ async def test_without_colours_of_its_own_the_active_pane_has_a_border_of_anothe
             3: "╭",
             4: "╭",
         }
+
+
+@pytest.mark.parametrize("theme", ["ansi-dark", "ansi-light"])
+async def test_what_is_selected_in_a_list_is_turned_round_in_the_terminals_own_colours(
+    started: Started, theme: str
+) -> None:
+    async with started(ScriptedRun(scripted.running(), stays=True), theme=theme) as pilot:
+        await pilot.press("2", "home", "down")
+        await settled(pilot)
+        (step,) = _reversed(pilot.app)
+        assert "2 Vectorised loads" in step
+        await pilot.press("m", "down")
+        await settled(pilot)
+        (choice,) = _reversed(pilot.app)
+        assert "skip" in choice.lower()
+
+
+def _reversed(app: App[Any]) -> list[str]:
+    """Lines of lists that are turned round, as what is selected there is."""
+    lists = [each.region for each in app.screen.query(OptionList)]
+    strips = [line.crop(area.x, area.right) for area in lists for line in drawn(app)[area.y : area.bottom]]
+    turned = ["".join(part.text for part in strip if part.style is not None and part.style.reverse) for strip in strips]
+    return [line for line in turned if line.strip()]

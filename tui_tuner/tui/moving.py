@@ -14,6 +14,7 @@ from textual.content import Content
 from textual.events import Click, Key, Resize
 from textual.geometry import Offset, Size
 from textual.screen import ModalScreen
+from textual.style import Style
 from textual.widget import Widget
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
@@ -33,6 +34,12 @@ class LineList(OptionList, inherit_bindings=False):
         Binding("ctrl+u,pageup", "page_up", "Page up", show=False, tooltip="Go up a page."),
     ]
     BINDINGS: ClassVar[list[BindingType]] = [*KEYS]
+
+    def get_visual_style(self, *component_classes: str, partial: bool = False) -> Style:
+        """Textual 8.2's own, which leaves `reverse` out: what alone marks a line where colours are the terminal's."""
+        style = super().get_visual_style(*component_classes, partial=partial)
+        turned = any(self.get_component_styles(name).text_style.reverse for name in component_classes)
+        return style + Style(reverse=True) if turned else style
 
     def action_cursor_down(self) -> None:
         """Textual's own, which goes on from the top behind the last one."""
