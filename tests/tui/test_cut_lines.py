@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 from rich.segment import Segment
+from textual.color import Color
 from textual.pilot import Pilot
 from textual.strip import Strip
 from textual.widget import Widget
 
 from tests.tui import scripted
 from tests.tui.conftest import Started, settled
-from tests.tui.looking import screen_text
+from tests.tui.looking import drawn, screen_text
 from tests.tui.scripted import ScriptedRun
 from tui_tuner.session import events
 from tui_tuner.session.events import Event
@@ -115,3 +116,20 @@ def test_a_sign_two_cells_wide_at_the_edge_gives_way_to_the_mark() -> None:
     assert cut_off(Strip([Segment("ab"), Segment("日")])).text == "ab …"
     assert cut_off(Strip([Segment("abc")])).text == "ab…"
     assert cut_off(Strip([])).text == ""
+
+
+@pytest.mark.parametrize("keys", [(), ("vertical_line",)])
+async def test_the_background_of_changed_lines_goes_on_to_the_edge_of_a_wide_pane(
+    started: Started, keys: tuple[str, ...]
+) -> None:
+    async with started(ScriptedRun(scripted.awaiting(), stays=True), size=(200, 50)) as pilot:
+        await pilot.press(*keys)
+        await settled(pilot)
+        shown = pilot.app.screen.query_one("#diff-text")
+        assert shown.region.right > 100
+        grounds = {"4 * threadIdx.x + 3": "success-muted", "unchanged lines": "surface"}
+        for words, ground in grounds.items():
+            line = next(line for line in drawn(pilot.app) if words in line.text)
+            style = next(iter(line.crop(shown.region.right - 1, shown.region.right))).style
+            assert style is not None
+            assert style.bgcolor == Color.parse(pilot.app.get_css_variables()[ground]).rich_color, words

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from rich.cells import cell_len
+from rich.style import Style
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -91,6 +92,13 @@ class _DiffText(Static):
     def __init__(self) -> None:
         super().__init__(id="diff-text", markup=False)
         self.ends: Sequence[int] = ()
+
+    def render_line(self, y: int) -> Strip:
+        """A line, whose background goes on to the edge."""
+        strip = super().render_line(y)
+        behind = [segment.style for segment in strip][-1:]
+        ground = Style(bgcolor=behind[0].bgcolor) if behind and behind[0] is not None else None
+        return strip.extend_cell_length(self.size.width, ground)
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """The lines in view; the last cell of each says so where it goes on beyond the edge."""
