@@ -349,6 +349,15 @@ def test_two_tunables_stand_beside_the_times_also_where_a_bar_takes_of_the_room(
     assert sum(each.cells for each in shown[:5]) == room
 
 
+def test_tunables_have_the_room_that_short_states_leave() -> None:
+    context = EvaluationContext(Tunables(("bsx", "bsy", "tsx", "tsy"), (3, 3, 3, 3)))
+    longest = {"configuration": len(context.tunables.header), "time": 6, "change": 7, "95% CI": 13}
+    for state, names in ((len("verified · as given"), "bsx bsy tsx tsy"), (60, "bsx …")):
+        shown = placed(EVALUATION_COLUMNS, {**longest, "state": state}, context, 58)
+        assert shown[1].laid_out(shown[1].heading).split() == names.split()
+        assert shown[4].column.name == "state"
+
+
 async def test_what_short_names_stand_for_is_below_the_table_where_its_border_is_too_short(started: Started) -> None:
     run, places = ScriptedRun(scripted.running(), stays=True), set()
     async with started(run, size=(80, 24)) as pilot:

@@ -265,7 +265,8 @@ def placed(
     for each in whole:
         if each.column.in_sight and each.column.stretches:  # it makes room for what was brought into sight, or is cut
             left = room - squeezed - sum(widths.values()) + widths.pop(each.column.name)
-            widths[each.column.name] = max(each.column.least // 2, min(each.column.least - brought, left))
+            least = min(each.column.least, each.needs if longest.get(each.column.name) else each.column.least)
+            widths[each.column.name] = max(each.column.least // 2, min(least - brought, left))
     for each in sorted(whole, key=lambda each: not each.column.squeezed_to):
         left = room - sum(widths.values())
         if each.column.name not in widths and min(each.width, each.column.squeezed_to or each.width) <= left:
