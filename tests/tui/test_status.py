@@ -200,6 +200,9 @@ def test_cells_that_differ_are_found(before: str, now: str) -> None:
 def test_the_curve_names_its_first_and_its_best_time() -> None:
     assert best_chart([0.2, 0.1], "ms", 60, 1).plain.startswith("best so far 0.2000 → 0.1000 ms ")
     assert best_chart([0.2, 0.1], "ms", 60, 1, note="in 8 s").plain.startswith("best so far, in 8 s 0.2000 → ")
+    narrow = best_chart([3.875, 0.5536], "ms (recorded)", 58, 1, note="unconfirmed").plain
+    assert narrow.startswith("unconfirmed 3.875 → 0.5536 ms (recorded) ")
+    assert len(narrow) == 58
     labels = [line[:26].rstrip() for line in best_chart([0.2, 0.1], "ms", 60, 3, note="in 8 s").plain.split("\n")]
     assert labels == ["best so far  first 0.2000", "in 8 s", "ms            best 0.1000"]
     rising = [line[:25].rstrip() for line in best_chart([1.0, 2.0], "GFLOP/s", 60, 3).plain.split("\n")]

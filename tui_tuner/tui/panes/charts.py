@@ -67,8 +67,10 @@ def best_chart(
     if not values:
         return Content.styled(f"{title}: nothing measured yet", "$foreground-muted")
     if height < _WITH_AXIS:
-        named = f"{title}, {note}" if note else title
-        labels = [f"{named} {words(values[0])} → {words(values[-1])} {unit} ", *[""] * (height - 1)]
+        told = f"{words(values[0])} → {words(values[-1])} {unit} "
+        whole = f"{title}, {note} {told}" if note else f"{title} {told}"
+        fits = len(whole) + _LEAST_CURVE <= width
+        labels = [whole if fits else f"{note or title} {told}", *[""] * (height - 1)]
     else:
         ends = [f"first {words(values[0])}", f"best {words(values[-1])}"]
         top, bottom = ends if values[0] >= values[-1] else ends[::-1]
@@ -86,6 +88,8 @@ def best_chart(
 
 _WITH_AXIS = 3
 """From so many lines on the ends of the values stand at their heights."""
+_LEAST_CURVE = 16
+"""Cells of a curve of one line for which the title gives way to its note."""
 
 
 def over_time(values: Sequence[float], moments: Sequence[float], steps: int) -> list[float]:
