@@ -234,7 +234,7 @@ class SizeContents(BenchmarkContents):
         rows = size_rows(self._model)
         shown = visible_sizes(rows, order, text.lower().split())
         self.table.draw(shown, SizeContext.of(shown, max(self._model.means, default=0)), order)
-        return shown_of(len(shown), len(rows)) + runs_line(self._model)
+        return shown_of(len(shown), len(rows), runs_line(self._model))
 
     def chart(self, view_model: ViewModel, name: str, width: int, height: int) -> Content:
         """The geometric mean of the best GFLOP/s after each run."""

@@ -214,7 +214,7 @@ class EvaluationContents(BenchmarkContents):
         unit = time_label(view_model.device).partition(" (")[0]  # the chart above says it in full
         best = view_model.best_times[-1] if view_model.best_times else None
         self.table.draw(rows, EvaluationContext(columns, unit, best, self.marked, view_model.titles), order)
-        return shown_of(len(rows), len(view_model.rows)) + columns.legend
+        return shown_of(len(rows), len(view_model.rows), columns.legend)
 
     def _in_order(self, view_model: ViewModel, order: RowOrder[EvaluationRow]) -> OrderedRows[EvaluationRow]:
         """The rows that are wanted; at a cost that depends on what changed, while filter and order stay."""

@@ -176,6 +176,6 @@ class BenchmarkContents(ABC):
         """All rows as CSV; empty where there are none."""
 
 
-def shown_of(shown: int, there: int) -> str:
-    """How many rows are shown, where that is not all of them."""
-    return f"{shown} of {there} rows  " if shown < there else ""
+def shown_of(shown: int, there: int, words: str) -> str:
+    """How many rows are shown, where that is not all of them, then the words."""
+    return " · ".join(filter(None, (f"{shown} of {there} rows" if shown < there else "", words)))
