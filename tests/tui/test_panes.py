@@ -20,7 +20,7 @@ from tui_tuner.tui.dialogs import MessageDialog
 from tui_tuner.tui.dialogs.sources import RowDialog
 from tui_tuner.tui.panes.chat_entries import Fold
 from tui_tuner.tui.panes.chat_pane import ChatLog
-from tui_tuner.tui.panes.kernel_pane import KernelPane
+from tui_tuner.tui.panes.kernel_pane import NO_SOURCE, KernelPane
 from tui_tuner.tui.panes.plan_pane import StepList
 from tui_tuner.tui.player import Player
 from tui_tuner.tui.tables import FilterLine
@@ -315,3 +315,11 @@ async def test_nothing_is_under_way_nor_awaits_the_user_once_the_session_was_int
             await settled(pilot)
             shown += screen_text(pilot.app)
             assert not any(word in shown for word in ("awaiting", "running", "step 2:", "step 3:")), shown
+
+
+@pytest.mark.parametrize("size", [(60, 20), (100, 30)])
+async def test_that_there_is_no_source_is_told_in_plain_words_that_fit(started: Started, size: tuple[int, int]) -> None:
+    begins = scripted.opening()[0].model_copy(update={"baseline": scripted.BASELINE.edited("")})
+    async with started(ScriptedRun([begins, *scripted.opening()[1:]], stays=True), size=size) as pilot:
+        assert NO_SOURCE in screen_text(pilot.app)
+        assert pilot.app.screen.query_one("#view-source", TextArea).language is None

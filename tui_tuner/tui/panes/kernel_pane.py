@@ -25,7 +25,7 @@ from tui_tuner.text import clean
 from tui_tuner.tui.panes import Pane
 from tui_tuner.tui.subject import SubjectView
 from tui_tuner.tui.text import clickable
-from tui_tuner.tui.text.highlighting import apply_language, apply_theme
+from tui_tuner.tui.text.highlighting import PLAIN, apply_language, apply_theme
 from tui_tuner.tui.text.source_views import DiffView, SourceArea
 from tui_tuner.tui.view_model import ViewModel
 
@@ -34,7 +34,7 @@ VIEWS: tuple[SourceView, ...] = ("source", "diff", "best")
 Base = Literal["step", "given", "best"]
 BASES: dict[Base, str] = {"step": "what this step starts from", "given": "as given", "best": "the best so far"}
 _TRIED = "what this step tried before"
-NO_SOURCE = "the source of this kernel is not known: only its configurations are"
+NO_SOURCE = "the source is not known, only its configurations"
 
 
 class SeekInput(Input):
@@ -188,10 +188,11 @@ beside it; `{review}` shows all panes, and it again, `{facts}` goes there and ba
 
     def _draw_source(self, source: Source | None, language: str) -> None:
         area = self.query_one(f"#view-{self.view}", TextArea)
-        text = "" if source is None else clean(source.source) or NO_SOURCE
+        code = "" if source is None else clean(source.source)
+        text = code if code or source is None else NO_SOURCE
         if area.text != text:
             area.load_text(text)
-        apply_language(area, language)
+        apply_language(area, language if code else PLAIN)
 
     def _draw_diff(self, source: Source | None, language: str) -> None:
         base = self._compared(source)

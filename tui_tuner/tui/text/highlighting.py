@@ -49,7 +49,9 @@ _STYLES = {
 
 PYGMENTS_NAMES = {"cuda": "cuda", "opencl": "c", "c": "cpp", "yaml": "yaml"}
 """The lexer for each language of a source."""
-_WITHOUT_GRAMMAR = frozenset({"yaml"})
+PLAIN = ""
+"""The language of a text that is none of a kernel."""
+_WITHOUT_GRAMMAR = frozenset({PLAIN, "yaml"})
 
 
 def coloured(lines: Sequence[str], language: str) -> list[Content] | None:
