@@ -349,10 +349,10 @@ def test_two_tunables_stand_beside_the_times_also_where_a_bar_takes_of_the_room(
     assert sum(each.cells for each in shown[:5]) == room
 
 
-def test_tunables_have_the_room_that_short_states_leave() -> None:
-    context = EvaluationContext(Tunables(("bsx", "bsy", "tsx", "tsy"), (3, 3, 3, 3)))
+def test_tunables_have_the_room_that_states_leave_and_some_of_that_of_long_ones() -> None:
+    context = EvaluationContext(Tunables(("bsx", "bsy", "tsx", "tsy", "pad"), (3, 3, 3, 3, 3)))
     longest = {"configuration": len(context.tunables.header), "time": 6, "change": 7, "95% CI": 13}
-    for state, names in ((len("verified · as given"), "bsx bsy tsx tsy"), (60, "bsx …")):
+    for state, names in ((len("running"), "bsx bsy tsx tsy pad"), (60, "bsx bsy tsx …")):
         shown = placed(EVALUATION_COLUMNS, {**longest, "state": state}, context, 58)
         assert shown[1].laid_out(shown[1].heading).split() == names.split()
         assert shown[4].column.name == "state"

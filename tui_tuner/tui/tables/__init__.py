@@ -127,7 +127,8 @@ class Column(Generic[RowT, ContextT]):
         wants: the name of the order that a click so many cells into the heading wants; None where `order` is that.
         optional: whether it is left out while it says nothing of any row.
         in_sight: whether it always fits: the others give way to it, and stand behind where there is no room.
-        squeezed_to: cells that it can be cut to before it stands behind; 0 where it is shown whole or not at all.
+        squeezed_to: cells that it can be cut to before it stands behind, one that stretches leaves it twice as many; 0
+            where it is shown whole or not at all.
         stretches: whether it takes its `least` cells first, and what the others leave of the rest.
         parts: lengths of its texts behind each of their parts, between which alone they are cut; None to cut anywhere.
     """
@@ -261,7 +262,7 @@ def placed(
         return _all_of(whole)
     widths = {each.column.name: each.width for each in whole if each.column.in_sight or each.column.sorts(order)}
     brought = sum(widths[each.column.name] for each in whole if each.column.name in widths and not each.column.in_sight)
-    squeezed = sum(min(each.width, each.column.squeezed_to) for each in whole if each.column.name not in widths)
+    squeezed = sum(min(each.width, 2 * each.column.squeezed_to) for each in whole if each.column.name not in widths)
     for each in whole:
         if each.column.in_sight and each.column.stretches:  # it makes room for what was brought into sight, or is cut
             left = room - squeezed - sum(widths.values()) + widths.pop(each.column.name)
