@@ -230,3 +230,15 @@ async def test_the_clock_of_a_run_that_is_watched_is_that_of_the_run_from_the_fi
             now[0] += passed
             await settled(pilot)
             assert shown in screen_text(pilot.app)
+
+
+@pytest.mark.parametrize(("width", "has_room"), [(80, False), (120, True)])
+async def test_keys_that_look_closer_are_told_where_there_is_room_beside_all_others(
+    started: Started, width: int, has_room: bool
+) -> None:
+    async with started(ScriptedRun(scripted.running(), stays=True), size=(width, 36)) as pilot:
+        await pilot.press("3")
+        await settled(pilot)
+        keys = screen_text(pilot.app).splitlines()[-1]
+        assert "p pause" in keys
+        assert ("⏎ open row" in keys, "h chart" in keys) == (has_room, has_room)

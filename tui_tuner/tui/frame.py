@@ -94,10 +94,11 @@ class KeyEntry(NamedTuple):
 
 _ESC = "escape"
 _AT_THE_END = ("help", "quit")
-_NAMES = {each.id for each in [*APP_BINDINGS, *SCREEN_BINDINGS, *START_BINDINGS]}
-_ANSWER, _LAST, _WHY, _OTHER = range(4)
+_WHERE_THERE_IS_ROOM = ("row_open", "chart")
+_NAMES = {*_WHERE_THERE_IS_ROOM, *(each.id for each in [*APP_BINDINGS, *SCREEN_BINDINGS, *START_BINDINGS])}
+_ANSWER, _LAST, _WHY, _OTHER, _SPARE = range(5)
 """What answers a question is always there; help and quit stand at the end and go last, as does the way out of a dialog,
-before them what explains it."""
+before them what explains it. What only looks closer goes first."""
 
 
 def _paired(entries: Iterable[KeyEntry]) -> Iterable[KeyEntry]:
@@ -115,6 +116,8 @@ def _rank(binding: Binding) -> int:
         return _ANSWER
     if binding.key == _ESC or binding.description in _AT_THE_END:
         return _LAST
+    if binding.id in _WHERE_THERE_IS_ROOM:
+        return _SPARE
     return _WHY if binding.id == "facts" else _OTHER
 
 

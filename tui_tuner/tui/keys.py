@@ -166,7 +166,7 @@ SCREEN_BINDINGS = [
             tooltip="Show only the benchmarks that contain some words, or for which an expression holds."),
     Binding("equals_sign,alt+equals_sign", "benchmarks('pin')", "compare", group=_BENCHMARKS, id="compare",
             tooltip="Pin the row; on another row have both timed in turns; on a pinned one let it go."),
-    Binding("h,alt+h", "benchmarks('next_chart')", "chart", show=False, group=_BENCHMARKS, id="chart",
+    Binding("h,alt+h", "benchmarks('next_chart')", "chart", group=_BENCHMARKS, id="chart",
             tooltip="Go on to the next chart: the best over evaluations, over time, the times over each tunable."),
     Binding("p,alt+p", "pause", "pause", id="pause",
             tooltip="Begin nothing new until the same key lets the session go on."),

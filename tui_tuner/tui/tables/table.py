@@ -69,7 +69,7 @@ class ColumnTable(SelectableLines, ScrollView, Generic[RowT, ContextT], can_focu
         Binding("left", "scroll_half(-1)", "Left", show=False, id="row_left", tooltip="Show the columns before."),
         Binding("right", "scroll_half(1)", "Right", show=False, id="row_right",
                 tooltip="Show what stands beyond the edge: more columns, and those that are cut, whole."),
-        Binding("enter", "choose", "Open", show=False, id="row_open", tooltip="Show everything about the row."),
+        Binding("enter", "choose", "open row", id="row_open", tooltip="Show everything about the row."),
     ]  # fmt: skip
 
     @dataclass
