@@ -41,7 +41,7 @@ from tui_tuner.tui.panes.chat_entries import Fold, note_entry
 from tui_tuner.tui.status import model_effort, way_on
 from tui_tuner.tui.subject import BenchmarkContents, SubjectView, shown_of
 from tui_tuner.tui.tables import RowOrder
-from tui_tuner.tui.text import one_line, pairs_table, plain
+from tui_tuner.tui.text import Pairs, hanging, listed, one_line, pairs_table, plain
 from tui_tuner.tui.view_model import ViewModel
 
 _CHANGE = re.compile(r"([\d,]+) -> ([\d,]+) permutations")
@@ -171,15 +171,15 @@ def _winner(winner: Winner) -> Content:
     if winner.gain is not None and winner.first_gflops is not None:
         gain = f"{factor(winner.gain)} the {gflops_words(winner.first_gflops)} of the first run"
     time = "" if winner.microseconds is None else f"{winner.microseconds:,.2f} µs"
-    pairs = [
+    pairs: Pairs = [
         ("winner", winner.solution),
         ("found in", f"round {winner.round}"),
         ("speed", f"{gflops_words(winner.gflops)} GFLOP/s"),
         ("gain", gain),
         ("a launch", time),
+        *listed("parameters", {name: value_text(value) for name, value in winner.values.items()}),
     ]
-    values = "\n".join(f"  {name} = {value_text(value)}" for name, value in winner.values.items())
-    return pairs_table(pairs) + (plain(f"\n{values}") if values else "")
+    return pairs_table(pairs)
 
 
 def _measured(outcome: SizeOutcome, number: int) -> Content:
@@ -205,7 +205,7 @@ def _ranking(contenders: Sequence[Contender], first: int, names: Sequence[str]) 
     for place, one in enumerate(contenders, start=first):
         values = {name: one.values[name] for name in names if name in one.values}
         what = one_line(values_words(values) or one.solution)
-        yield Content(f"{place:>4} {gflops_words(one.gflops):>9}  ") + what
+        yield hanging(Content(f"{place:>4} {gflops_words(one.gflops):>9}  ")) + what
 
 
 def _rejected(row: SizeRow, model: TensileViewModel) -> list[Content]:
@@ -216,7 +216,7 @@ def _rejected(row: SizeRow, model: TensileViewModel) -> list[Content]:
     if not reasons:
         return []
     head = Content.styled("rejected permutations", "$foreground-muted")
-    lines = [Content(f"{number:>4}  ") + one_line(reason) for reason, number in reasons.items()]
+    lines = [hanging(Content(f"{number:>4}  ")) + one_line(reason) for reason, number in reasons.items()]
     return [Content("\n").join([head, *lines])]
 
 

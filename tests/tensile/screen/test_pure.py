@@ -173,7 +173,7 @@ def test_a_size_in_full_has_the_winner_the_ranking_the_slowest_and_what_was_reje
     assert title.plain == "256x128x1x4096"
     for part in (
         "1.23x the 7,560 of the first run",
-        "  GlobalSplitU = 8",
+        "            GlobalSplitU       = 8",
         "round 1: 22 solutions timed, 2 failed validation",
         "   2     8,938  MatrixInstruction [32,32,8,1,1,2,2,2,2] DepthU 32 GlobalSplitU 8",
         "the slowest\n  22     5,942  ",

@@ -65,6 +65,17 @@ async def test_the_configuration_takes_the_kernels_place_and_its_keys_are_listed
         assert "next chart" not in help_page
 
 
+async def test_what_is_told_of_a_size_goes_on_below_itself_where_it_is_too_long_for_a_line(started: Started) -> None:
+    async with started(tensile_run(tensile_script.awaiting(), stays=True), size=(48, 40)) as pilot:
+        await pilot.press("3", "enter")
+        await settled(pilot)
+        lines = [line.strip("│ ╭╮").rstrip() for line in screen_text(pilot.app).split("\n")]
+        at = next(number for number, line in enumerate(lines) if line.startswith("1     9,310"))
+        below = screen_text(pilot.app).split("\n")[at : at + 2]
+        assert below[1].index("[32,32,8") == below[0].index("MatrixInstruction")
+        assert "DepthU             = 64" in screen_text(pilot.app)
+
+
 async def test_before_the_first_results_there_is_no_configuration_in_force(started: Started) -> None:
     async with started(tensile_run(tensile_script.opening(), stays=True)) as pilot:
         assert "as given" in screen_text(pilot.app)
