@@ -247,6 +247,11 @@ def test_what_comes_after_a_first_value_far_above_the_rest_differs_in_the_curve(
     assert chart_rows([64.0, 8.0, 2.0, 1.01, 1.0], 5, 3) == ["█    ", "█▅   ", "██▅▂▁"]
 
 
+def test_a_gain_of_half_a_percent_is_a_small_step_of_the_curve() -> None:
+    assert chart_rows([28.92, 28.77], 2, 3) == ["  ", "  ", "▃▁"]
+    assert chart_rows([28.92, 28.92], 2, 1) == ["▁▁"]
+
+
 def test_the_outcome_of_a_step_stands_at_the_right_edge() -> None:
     step = Step(id=1, title="Tiles", state=StepState.ACCEPTED, factor=(1.62, 1.6, 1.64))
     assert step_lines(step, 40).plain == "✓  1 Tiles             1.62x [1.60,1.64]"

@@ -16,6 +16,8 @@ from tui_tuner.problem.model import Value
 from tui_tuner.tui.text import cut
 
 _EIGHTHS = "▁▂▃▄▅▆▇█"
+_FULL = 1.1
+"""The least factor between the smallest value and one that fills the height."""
 
 
 def sampled(values: Sequence[float], width: int) -> list[float]:
@@ -27,12 +29,13 @@ def sampled(values: Sequence[float], width: int) -> list[float]:
 
 def chart_rows(values: Sequence[float], width: int, height: int) -> list[str]:
     """The curve as `height` rows of `width` cells, top first: steps are factors, so that a first value far above the
-    rest leaves these room. The smallest is one eighth high, and whatever is larger is higher than it.
+    rest leaves these room, and a gain of a few percent does not look like a large one. The smallest is one eighth high,
+    and whatever is larger is higher than it.
     """
     steps = sampled(values, width)
     if not steps:
         return [""] * height
-    low, high = min(values), max(values)
+    low, high = min(values), max(*values, _FULL * min(values))
     levels = [1 + math.ceil(_share(value, low, high) * (8 * height - 1)) for value in steps]
     return ["".join(_cell(level - 8 * row) for level in levels) for row in reversed(range(height))]
 
@@ -87,7 +90,7 @@ def best_chart(
 
 
 _WITH_AXIS = 3
-"""From so many lines on the ends of the values stand at their heights."""
+"""From so many lines on the ends of the values stand at their heights, those of a small gain above each other."""
 _LEAST_CURVE = 16
 """Cells of a curve of one line for which the title gives way to its note."""
 
