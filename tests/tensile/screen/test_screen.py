@@ -35,6 +35,7 @@ from tui_tuner.tui.help import HelpPage
 from tui_tuner.tui.panes.kernel_pane import KernelPane
 from tui_tuner.tui.plan_lines import proposal_facts
 from tui_tuner.tui.text import Paragraphs
+from tui_tuner.tui.text.highlighting import style_of
 
 
 def sizes_text(app: TunerApp) -> list[str]:
@@ -74,6 +75,24 @@ async def test_what_is_told_of_a_size_goes_on_below_itself_where_it_is_too_long_
         below = screen_text(pilot.app).split("\n")[at : at + 2]
         assert below[1].index("[32,32,8") == below[0].index("MatrixInstruction")
         assert "DepthU             = 64" in screen_text(pilot.app)
+
+
+async def test_keys_and_comments_of_a_configuration_are_coloured_where_it_is_shown_and_edited(started: Started) -> None:
+    async with started(tensile_run(tensile_script.awaiting(), stays=True)) as pilot:
+        await pilot.press("d", "d", "e")
+        await settled(pilot)
+        variables = pilot.app.theme_variables
+        for area in (
+            pilot.app.session_screen.query_one("#view-source", TextArea),
+            pilot.app.screen.query_one(TextArea),
+        ):  # type: ignore[attr-defined]
+            number = next(at for at, line in enumerate(area.document.lines) if "# split the long K" in line)
+            line = area.get_line(number)
+            coloured = {line.plain[span.start : span.end]: span.style for span in line.spans}
+            assert coloured == {
+                "GlobalSplitU": style_of(variables, "text-secondary", "bold"),
+                "# split the long K": style_of(variables, "text-muted", "italic"),
+            }
 
 
 async def test_before_the_first_results_there_is_no_configuration_in_force(started: Started) -> None:

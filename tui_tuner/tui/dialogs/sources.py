@@ -34,7 +34,7 @@ from tui_tuner.tui.dialogs import Dialog, TypingDialog
 from tui_tuner.tui.moving import Menu, Reading
 from tui_tuner.tui.text import Paragraphs, clickable, hanging, one_line, plain
 from tui_tuner.tui.text.diff import diff_picture
-from tui_tuner.tui.text.highlighting import PYGMENTS_NAMES, apply_language, apply_theme
+from tui_tuner.tui.text.highlighting import PYGMENTS_NAMES, apply_theme
 from tui_tuner.tui.text.source_views import LinedArea
 from tui_tuner.tui.view_model import ViewModel
 
@@ -308,9 +308,9 @@ class EditorDialog(TypingDialog[str]):
 
     def on_mount(self) -> None:
         """Colour the source."""
-        area = self.query_one(TextArea)
+        area = self.query_one(LinedArea)
         apply_theme(area)
-        apply_language(area, self._language)
+        area.colour_as(self._language)
         if self._failed is not None and self._failed.line is not None:
             self.call_after_refresh(area.move_cursor, (self._failed.line - 1, 0), center=True)  # once it has a size
 

@@ -25,7 +25,7 @@ from tui_tuner.text import clean
 from tui_tuner.tui.panes import Pane
 from tui_tuner.tui.subject import SubjectView
 from tui_tuner.tui.text import clickable
-from tui_tuner.tui.text.highlighting import PLAIN, apply_language, apply_theme
+from tui_tuner.tui.text.highlighting import PLAIN, apply_theme
 from tui_tuner.tui.text.source_views import DiffView, SourceArea
 from tui_tuner.tui.view_model import ViewModel
 
@@ -187,12 +187,12 @@ beside it; `{review}` shows all panes, and it again, `{facts}` goes there and ba
             self._draw_source(source, language)
 
     def _draw_source(self, source: Source | None, language: str) -> None:
-        area = self.query_one(f"#view-{self.view}", TextArea)
+        area = self.query_one(f"#view-{self.view}", SourceArea)
         code = "" if source is None else clean(source.source)
         text = code if code or source is None else NO_SOURCE
         if area.text != text:
             area.load_text(text)
-        apply_language(area, language if code else PLAIN)
+        area.colour_as(language if code else PLAIN)
 
     def _draw_diff(self, source: Source | None, language: str) -> None:
         base = self._compared(source)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
@@ -10,6 +11,7 @@ import tree_sitter_c
 import tree_sitter_cpp
 import tree_sitter_cuda
 from rich.style import Style
+from rich.text import Text
 from textual.color import Color, ColorParseError
 from textual.content import Content
 from textual.document._syntax_aware_document import SyntaxAwareDocument
@@ -51,7 +53,10 @@ PYGMENTS_NAMES = {"cuda": "cuda", "opencl": "c", "c": "cpp", "yaml": "yaml"}
 """The lexer for each language of a source."""
 PLAIN = ""
 """The language of a text that is none of a kernel."""
-_WITHOUT_GRAMMAR = frozenset({PLAIN, "yaml"})
+YAML = "yaml"
+_WITHOUT_GRAMMAR = frozenset({PLAIN, YAML})
+_OF_YAML = {re.compile(r"^[\s-]*([^\s#:][^#:]*)(?=:)"): "type", re.compile(r"(?:^|\s)(#.*)"): "comment"}
+"""What is coloured in a line of YAML, which has no grammar here, with the names of the styles."""
 
 
 def coloured(lines: Sequence[str], language: str) -> list[Content] | None:
@@ -119,6 +124,13 @@ def apply_language(area: TextArea, language: str) -> None:
         area.register_language(language, grammar, query)
     if area.language != language:
         area.language = language
+
+
+def colour_yaml(line: Text, variables: dict[str, str]) -> None:
+    """Colour a key and a comment of a line."""
+    for pattern, name in _OF_YAML.items():
+        if found := pattern.search(line.plain):
+            line.stylize(style_of(variables, *_STYLES[name]), *found.span(1))
 
 
 def apply_theme(area: TextArea) -> None:

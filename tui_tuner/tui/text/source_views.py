@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from rich.cells import cell_len
 from rich.style import Style
+from rich.text import Text
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -26,10 +27,25 @@ from textual.widgets.text_area import Selection
 
 from tui_tuner.tui.text import cut_off
 from tui_tuner.tui.text.diff import DiffPicture, diff_picture
+from tui_tuner.tui.text.highlighting import YAML, apply_language, colour_yaml
 
 
 class LinedArea(TextArea):
     """A text whose lines are broken at the edge, or say in their last cell that they go on beyond it."""
+
+    _is_yaml = False
+
+    def colour_as(self, language: str) -> None:
+        """Colour the text as one in a language of sources."""
+        self._is_yaml = language == YAML
+        apply_language(self, language)
+
+    def get_line(self, line_index: int) -> Text:
+        """Textual's own; a line of YAML has its colours here."""
+        line = super().get_line(line_index)
+        if self._is_yaml:
+            colour_yaml(line, self.app.theme_variables)
+        return line
 
     def on_resize(self) -> None:
         """Draw what is broken elsewhere now: Textual 8.2 breaks it anew when it has drawn."""
