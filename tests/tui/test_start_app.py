@@ -8,11 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from textual.color import Color
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList, Select, Static, TextArea
 
 from tests.tui.at_start import look, look_at, shown, start_app
-from tests.tui.looking import faint, screen_text
+from tests.tui.conftest import settled
+from tests.tui.looking import contrast, drawn, faint, screen_text
 from tests.waiting import reached
 from tui_tuner.app import overview
 from tui_tuner.cli import CommandLine
@@ -377,6 +379,38 @@ def test_settings_that_would_not_load_are_not_written() -> None:
     with pytest.raises(SettingsError):
         overview.save_choices({"max_evaluations": "0"})
     assert Path("mine.toml").read_text() == "[session]\nseed = 3\n"
+
+
+@pytest.mark.usefixtures("_here")
+@pytest.mark.parametrize("theme", ["tuner-dark", "tuner-light", "tuner-contrast", "flexoki", "solarized-light"])
+async def test_the_picker_that_has_the_focus_stands_out_from_the_others(theme: str) -> None:
+    async with shown((80, 30)) as pilot:
+        app = pilot.app
+        app.theme = theme
+        app.query_one("#llm").focus()
+        await settled(pilot)
+        grounds = []
+        for name in ("device", "llm"):
+            area = app.query_one(f"#{name}").region
+            style = next(iter(drawn(app)[area.y].crop(area.x, area.x + 1))).style
+            assert style is not None
+            assert style.bgcolor is not None
+            grounds.append(Color.from_rich_color(style.bgcolor))
+        assert contrast(*grounds) >= 2.5
+        assert faint(app) == []
+
+
+@pytest.mark.usefixtures("_here")
+@pytest.mark.parametrize("theme", ["ansi-dark", "ansi-light"])
+async def test_what_is_selected_in_a_list_without_the_focus_is_underlined_in_the_terminals_colours(theme: str) -> None:
+    async with shown((80, 30)) as pilot:
+        app = pilot.app
+        app.theme = theme
+        app.query_one("#llm").focus()
+        await settled(pilot)
+        area = app.query_one("#kernels").content_region
+        styles = [next(iter(drawn(app)[y].crop(area.x, area.x + 1))).style for y in (area.y, area.y + 1)]
+        assert [bool(style and style.underline) for style in styles] == [True, False]
 
 
 @pytest.mark.usefixtures("_here")
