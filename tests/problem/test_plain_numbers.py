@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.problem.examples import drafted
-from tui_tuner.problem.draft.kernel.plain_numbers import is_plain_number
+from tui_tuner.problem.draft.kernel.usual_numbers import is_plain_number
 
 ONE = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= n) return;"
 

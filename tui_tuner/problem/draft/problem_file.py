@@ -17,8 +17,8 @@ from tui_tuner.problem.draft.host.build_options import BuildOptions, build_optio
 from tui_tuner.problem.draft.host.program import HostProgram
 from tui_tuner.problem.draft.kernel.device_words import text_of_headers
 from tui_tuner.problem.draft.kernel.files import known_language, source_of, text_of
+from tui_tuner.problem.draft.kernel.guesses import with_named_members
 from tui_tuner.problem.draft.kernel.includer import built_after, stated_before
-from tui_tuner.problem.draft.kernel.member_sizes import with_named_members
 from tui_tuner.problem.draft.kernel.order import appended
 from tui_tuner.problem.draft.kernel.parts import parts_of
 from tui_tuner.problem.draft.kernel.reach import reached_by

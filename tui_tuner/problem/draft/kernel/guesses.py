@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from tui_tuner.problem.draft.kernel.casts import without_casts
-from tui_tuner.problem.draft.kernel.member_sizes import named_members
-from tui_tuner.problem.draft.kernel.plain_numbers import is_plain_number
+from tui_tuner.problem.draft.kernel.usual_numbers import is_plain_number
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
 from tui_tuner.problem.tunables import why_no_size
 
@@ -28,6 +28,8 @@ BEFORE_ELEMENT = r"(?:\(\s*(?:\w+\s+)*\w+\s*\)\s*|\w+_cast\s*<[^<>]*>\s*\(\s*|__
 _CAST = r"(?:[(&\s]|\(\s*(?:const\s+)?(?:\w+\s+)*\w+\s*\*+\s*\)|\w+_cast\s*<[^<>]*>)*"
 _FOLDED = re.compile(r"\bblockIdx\s*\.\s*y\s*\*\s*gridDim\s*\.\s*x\b|\bgridDim\s*\.\s*x\s*\*\s*blockIdx\s*\.\s*y\b")
 """Rows of blocks that are numbered on from one to the next, as in a grid that would be too long along x."""
+_COUNTS_BY = r"[<>]=?\s*{0}|[*/%]\s*{0}|{0}\s*(?:[*/%]|-\s*1\b)"
+"""What a kernel does with a member that something is as long as."""
 
 
 def dimensions(signature: KernelSignature) -> int:
@@ -52,6 +54,35 @@ def size_names(signature: KernelSignature) -> list[str]:
     ]
     usable = [name for name in names if name and why_no_size(name) is None] + named_members(signature)
     return [name for name in usable if not is_plain_number(name, signature.body)] or ["n"]
+
+
+def with_named_members(signature: KernelSignature) -> KernelSignature:
+    """A kernel that nobody launches, whose text has `rows` for `p.rows`, where that seems to be a size."""
+    names = {one.name for one in signature.parameters}
+    body = signature.body
+    for one in signature.parameters:
+        for member in (name for name in _whole_members(one) if name not in names):
+            element = rf"\b{re.escape(one.name)}\s*\.\s*{member}\b"
+            if re.search(_COUNTS_BY.format(element), body):
+                body = re.sub(element, member, body)
+    return replace(signature, body=body)
+
+
+def named_members(signature: KernelSignature) -> list[str]:
+    """The members for which a kernel's text has their own names."""
+    found = [(one.name, member) for one in signature.parameters for member in _whole_members(one)]
+    left = [re.search(rf"\b{re.escape(name)}\s*\.\s*{member}\b", signature.body) for name, member in found]
+    said = [re.search(rf"(?<![\w.>]){member}\b", signature.body) for _, member in found]
+    return [member for (_, member), one, own in zip(found, left, said, strict=True) if own and not one]
+
+
+def _whole_members(parameter: KernelParameter) -> Iterator[str]:
+    if parameter.pointer:
+        return
+    for one in parameter.members or ():
+        is_whole = (one.dtype or "").removeprefix("u") in ("int32", "int64")
+        if is_whole and not one.count and not one.pointee and why_no_size(one.name) is None:
+            yield one.name
 
 
 def as_factor(text: str, behind: object) -> str:

@@ -24,11 +24,15 @@ from tui_tuner.problem.draft.kernel.guesses import (
 )
 from tui_tuner.problem.draft.kernel.offsets import arrays_of_offsets, divided_by
 from tui_tuner.problem.draft.kernel.order import said_where
-from tui_tuner.problem.draft.kernel.plain_numbers import usual_plain_number
 from tui_tuner.problem.draft.kernel.reach import places_said
 from tui_tuner.problem.draft.kernel.searched import searched_by_halves, sought_in
 from tui_tuner.problem.draft.kernel.shared_arrays import shared_elements
-from tui_tuner.problem.draft.kernel.usual_numbers import holds_squares, is_divided_by, usual_fraction
+from tui_tuner.problem.draft.kernel.usual_numbers import (
+    holds_squares,
+    is_divided_by,
+    usual_fraction,
+    usual_plain_number,
+)
 from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL
 from tui_tuner.problem.draft.text.draft import CHECK, Draft
 from tui_tuner.problem.draft.text.shapes import extents_said, parts_of_list, passed
