@@ -229,10 +229,12 @@ def test_a_source_whose_warps_cannot_be_made_late_in_time_is_judged_without_whic
 
 @pytest.mark.parametrize("kind", [FailureKind.TIMEOUT, FailureKind.LAUNCH])
 def test_that_it_takes_longer_or_more_registers_where_ours_is_put_before_it_is_no_fault(kind: FailureKind) -> None:
-    found = ToolFinding(failure=Failure(kind=kind, message="ordercheck: it does not end"))
-    watching = Tools({"late": found}).sanitizers()
+    found = ToolFinding(failure=Failure(kind=kind, message="it does not end"))
+    tools = Tools({"late": found})
+    watching = tools.sanitizers()
     watching.tools = {"ordercheck": LATE_WARPS}
     assert asyncio.run(watching.accusation(_named("late"))) is None
+    assert tools.told == ["a kernel is judged without ordercheck: with late warps, it does not end"]
     watching.tools = {"racecheck": "-lineinfo"}
     assert asyncio.run(watching.accusation(_named("late"))) == found.failure
 

@@ -138,7 +138,7 @@ class Sanitizers:
         built = await self.build(*kernel, [option])
         if not isinstance(built, Failure) and built[1] is not None:
             findings = await self._watched(tools, built[1])
-            return {tool: _fair(finding) for tool, finding in findings.items()} if option == LATE_WARPS else findings
+            return {tool: self._fair(tool, one) for tool, one in findings.items()} if option == LATE_WARPS else findings
         why = built if isinstance(built, Failure) else built[0].failure
         too_late = why if why is not None and why.kind is FailureKind.BUILD_TIMEOUT else None
         if option == LATE_WARPS:  # what is built is not the candidate's own: that it does not build is not its fault
@@ -172,6 +172,13 @@ class Sanitizers:
             for tool, finding in answer.findings.items()
         }
 
+    def _fair(self, tool: str, late: ToolFinding) -> ToolFinding:
+        """What is found with late warps, without what waiting alone may do: take more time, and more registers."""
+        if late.failure is None or late.failure.kind not in (FailureKind.TIMEOUT, FailureKind.LAUNCH):
+            return late
+        self._tell_once(f"a kernel is judged without {tool}: with late warps, {late.failure.message}")
+        return _UNSEEN
+
     def _tell_once(self, words: str) -> None:
         if words not in self._told:
             self._told.add(words)
@@ -191,12 +198,6 @@ _LANES_ORDERED_OTHERWISE = re.compile(
 def _can_judge(tool: str, source: str) -> bool:
     """Whether a tool has been seen to be right on such sources: not so warpcheck where instructions order lanes."""
     return tool != WARPCHECK or not _LANES_ORDERED_OTHERWISE.search(source)
-
-
-def _fair(finding: ToolFinding) -> ToolFinding:
-    """What is found with late warps, without what waiting alone may do: take more time, and more registers."""
-    is_fair = finding.failure is None or finding.failure.kind not in (FailureKind.TIMEOUT, FailureKind.LAUNCH)
-    return finding if is_fair else _UNSEEN
 
 
 def _is_right(late: ToolFinding | None) -> bool:
