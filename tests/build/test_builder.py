@@ -14,7 +14,7 @@ from tui_tuner.errors import MachineError, SandboxError
 from tui_tuner.evaluate.build import builder as building
 from tui_tuner.evaluate.build import kept_builds
 from tui_tuner.evaluate.build.builder import Builder
-from tui_tuner.evaluate.build.compilers import UNAVAILABLE, Recipe, include_paths, macros
+from tui_tuner.evaluate.build.compilers import UNAVAILABLE, Recipe, TextBetween, include_paths, macros
 from tui_tuner.evaluate.build.kept_builds import BuildCache
 from tui_tuner.evaluate.results import Build, Failure, FailureKind, Resources
 from tui_tuner.evaluate.sandbox import run
@@ -406,3 +406,40 @@ async def test_an_attempt_that_takes_too_long_is_not_followed_by_another(make, c
     build = await make(TwoWays(), timeout_s=0.3).build(candidate("sleep 60\ntouch out"), {})
     assert build.failure.kind is FailureKind.BUILD_TIMEOUT
     assert ran == ["attempt.sh"]
+
+
+class ByAText(ShellCompiler):
+    """The first line of the source writes a text, which the rest reads in capitals."""
+
+    def recipe(self, candidate, configuration, options):
+        first, _, script = candidate.source.partition("\n")
+        files = {"first.sh": first, "build.sh": script}
+        between = TextBetween(("/bin/sh", "first.sh", *macros(configuration)), "text", str.upper)
+        return Recipe(files, ("/bin/sh", "build.sh"), "out", between=between)
+
+
+async def test_a_text_on_the_way_is_changed_before_it_is_read(make, candidate, ran):
+    builder = make(ByAText())
+    build = await builder.build(candidate("echo abc > text; echo first\ncat text > out; echo last"), {})
+    assert (build.failure, Path(build.artifact).read_text()) == (None, "ABC\n")
+    assert build.resources.registers == len("last\n"), "what the last command says counts"
+    other = await builder.build(candidate("echo $1 > text\ncat text > out"), {"TILE": 4})
+    assert Path(other.artifact).read_text() == "-DTILE=4\n"
+    again = await builder.build(candidate("echo $1 > text\ncat text > out"), {"TILE": 8})
+    assert Path(again.artifact).read_text() == "-DTILE=8\n", "what writes the text is part of a build's key"
+    assert ran == ["first.sh", "build.sh"] * 3
+
+
+@pytest.mark.parametrize(
+    ("first", "said"), [("echo 'error: no'; exit 1", "error: no"), ("true", "no reason"), ("ln -s outside text", "no")]
+)
+async def test_what_leaves_no_text_ends_the_build(make, candidate, ran, first, said):
+    build = await make(ByAText()).build(candidate(f"{first}\ntouch out"), {})
+    assert said in build.failure.message
+    assert ran == ["first.sh"]
+
+
+async def test_either_command_may_be_stopped(make, candidate):
+    for source in ("sleep 30\ntouch out", "touch text\nsleep 30"):
+        build = await make(ByAText(), timeout_s=0.5).build(candidate(source), {})
+        assert build.failure.kind is FailureKind.BUILD_TIMEOUT

@@ -1,12 +1,13 @@
 """Builds whose warps are late: where they rest, with the real nvcc, and that a source cannot tell."""
 
 import asyncio
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from tui_tuner.evaluate.build.builder import Builder
-from tui_tuner.evaluate.build.compilers.late_warps import main, with_late_warps
+from tui_tuner.evaluate.build.compilers.late_warps import with_late_warps
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.evaluate.toolkit import LATE_WARPS
 
@@ -54,15 +55,15 @@ async def test_a_build_with_late_warps_has_the_same_kernel_and_what_rests_beside
     assert wrong.failure.message.startswith("kernel.cu:15: error: ")
 
 
-def test_what_headers_make_of_a_source_rests_behind_each_barrier(nvcc, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("kernel.cu").write_text(SOURCE + "template __global__ void t<128>(int*, const int*);\n")
-    command = [str(nvcc.program), "-cubin", "-arch=sm_90", "-std=c++17", "kernel.cu", "-o", "kernel.cubin"]
-    assert main(["kernel.cu", "--", *command]) == 0
-    ptx = Path("kernel.cu.ptx").read_text()
+def test_what_headers_make_of_a_source_rests_behind_each_barrier(nvcc, candidate, tmp_path):
+    recipe = nvcc.recipe(candidate(SOURCE, "t<128>"), {}, ["-O3", LATE_WARPS])
+    for name, text in recipe.files.items():
+        (tmp_path / name).write_text(text)
+    assert LATE_WARPS not in recipe.between.command
+    subprocess.run(recipe.between.command, cwd=tmp_path, check=True)
+    ptx = recipe.between.change((tmp_path / recipe.between.file).read_text())
     behind = [text.rstrip().rpartition(";")[0].rpartition("\n")[2] for text in ptx.split("\n{\n.reg .pred %tuner_p")]
     assert [name for name in IN_PTX if not any(name in line for line in behind[:-1])] == []
-    assert Path("kernel.cubin").stat().st_size > 8 * 512
 
 
 @pytest.mark.parametrize(

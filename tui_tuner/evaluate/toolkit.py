@@ -10,7 +10,7 @@ from pathlib import Path
 WITH_LINES = "-lineinfo"
 """The option of builds for the tools that watch a kernel before it is accepted."""
 LATE_WARPS = "late-warps"
-"""That of a build whose source makes warps late (`build/compilers/late_warps.py`); no compiler knows it."""
+"""That of a build whose warps are late (`build/compilers/late_warps.py`); no compiler knows it."""
 ORDERCHECK = "ordercheck"
 """The tool that looks at what such a build computes."""
 WARPCHECK = "warpcheck"

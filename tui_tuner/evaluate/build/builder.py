@@ -10,7 +10,7 @@ import re
 import shutil
 import signal
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -145,6 +145,8 @@ class Builder:
         content = [_FORMAT, self._compiler.toolchain, candidate.kernel, dict(recipe.files), recipe.command]
         if recipe.attempt:
             content.append(recipe.attempt)
+        if recipe.between:
+            content.append(recipe.between.command)
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     async def _kept_or_new(self, key: str, candidate: Candidate, recipe: Recipe, options: Sequence[str]) -> Build:
@@ -184,12 +186,26 @@ class Builder:
             spent_ms = done.milliseconds
         with self._cache.work_directory() as name:
             command, read = await self._command(recipe)
-            done = await self._confined(recipe, command, read, Path(name))
+            done = await self._made(recipe, command, read, Path(name))
             done = replace(done, milliseconds=done.milliseconds + spent_ms)
             build = self._outcome(key, candidate, recipe, done, Path(name))
         if spent_ms and build.failure is None:
             self._beyond_attempts.add(candidate.source)
         return build
+
+    async def _made(
+        self, recipe: Recipe, command: tuple[str, ...], read: tuple[Path, ...], directory: Path
+    ) -> CommandResult:
+        """What came of the command, or of what writes the text that it reads."""
+        if recipe.between is None:
+            return await self._confined(recipe, command, read, directory)
+        first = await self._confined(recipe, recipe.between.command, read, directory)
+        text = directory / recipe.between.file
+        if first.timed_out or first.returncode != 0 or text.is_symlink() or not text.is_file():
+            return first
+        await asyncio.to_thread(_change, text, recipe.between.change)
+        done = await self._confined(recipe, command, read, directory)
+        return replace(done, milliseconds=done.milliseconds + first.milliseconds)
 
     async def _confined(
         self, recipe: Recipe, command: tuple[str, ...], read: tuple[Path, ...], directory: Path
@@ -240,6 +256,10 @@ class Builder:
         resources = self._compiler.resources(done.output, symbol)
         build = build.model_copy(update={"symbol": symbol, "resources": resources})
         return self._cache.store(build, artifact.read_bytes(), artifact.suffix)
+
+
+def _change(file: Path, change: Callable[[str], str]) -> None:
+    file.write_text(change(file.read_text(encoding="utf-8", errors="replace")), encoding="utf-8")
 
 
 def _refuse_machine_faults(done: CommandResult, directory: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os.path
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -56,6 +56,21 @@ class Headers:
 
 
 @dataclass(frozen=True)
+class TextBetween:
+    """A text on the way to an artifact, which is changed before the recipe's own command reads it.
+
+    Attributes:
+        command: writes it.
+        file: its name in the work directory.
+        change: makes of it what is read.
+    """
+
+    command: tuple[str, ...]
+    file: str
+    change: Callable[[str], str]
+
+
+@dataclass(frozen=True)
 class Recipe:
     """How to build one configuration in a work directory.
 
@@ -73,6 +88,7 @@ class Recipe:
         quick: builds the same from the shared part; used where that can be had.
         attempt: builds most sources sooner. Where it fails the command has the last word, and where it ends with
             `UNAVAILABLE` it is not run again.
+        between: what the command is preceded by.
     """
 
     files: Mapping[str, str]
@@ -86,6 +102,7 @@ class Recipe:
     shared: SharedPart | None = None
     quick: tuple[str, ...] = ()
     attempt: tuple[str, ...] = ()
+    between: TextBetween | None = None
 
 
 class Compiler(Protocol):

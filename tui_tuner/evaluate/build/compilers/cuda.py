@@ -23,6 +23,7 @@ from tui_tuner.evaluate.build.compilers import (
     BuildRefusal,
     Headers,
     Recipe,
+    TextBetween,
     checked_name,
     include_paths,
     late_warps,
@@ -148,16 +149,16 @@ class Nvcc:
         return kernel_resources(log, symbol)
 
 
-_LATE_WARPS = Path(late_warps.__file__).resolve()
-
-
 def _with_late_warps(recipe: Recipe, main: str) -> Recipe:
-    """The same in two steps, what is between them changed by a Python of ours."""
+    """The same by way of PTX, in which warps are made late."""
+    ptx = f"{main}.ptx"
+    to_ptx = {"-cubin": "-ptx", ARTIFACT: ptx}
+    first = tuple(to_ptx.get(word, word) for word in recipe.command)
     return replace(
         recipe,
-        command=(sys.executable, "-I", str(_LATE_WARPS), main, "--", *recipe.command),
-        read=(Path(sys.prefix), Path(sys.base_prefix), _LATE_WARPS, *recipe.read),
-        made_with=(_LATE_WARPS, *recipe.made_with),
+        command=tuple(ptx if word == main else word for word in recipe.command),
+        between=TextBetween(first, ptx, late_warps.with_late_warps),
+        made_with=(Path(late_warps.__file__), *recipe.made_with),
     )
 
 

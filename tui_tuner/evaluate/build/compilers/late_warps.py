@@ -1,20 +1,16 @@
-"""The program that builds with warps that are late, each by another time, inside the sandbox.
+"""Builds whose warps are late, each by another time: what takes them to run in order or in step is wrong then.
 
 A GPU begins blocks in the order of their numbers and warps of a block nearly at once, so that a barrier or a wait for
 another block that is left out mostly does no harm. Here chance lets whole blocks and single warps rest, for windows of
 time: who begins, or comes from what orders memory among threads, waits until it does not rest. No block takes the place
 of another, since clusters are made of neighbours, and no warp is divided, since its threads may rightly run in step.
 
-That is put into what nvcc hands to ptxas, so that headers are late as well and no source can see it. Arguments: the
-file among those of nvcc that is compiled, `--`, nvcc and its arguments as they make a cubin.
+That is put into the PTX, on its way from nvcc to ptxas, so that headers are late as well and no source can see it.
 """
 
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 _REST = """
 {
@@ -46,36 +42,19 @@ and.b32 %tuner_r1, %tuner_r1, 7; setp.ne.u32 %tuner_p1, %tuner_r1, 0; and.pred %
 """In PTX: rest for a half of the windows, by chance. Those of warps last 1, 4, 16 and 65 microseconds, in turns of a
 millisecond each, those of blocks four times as long. Nobody rests in one millisecond of eight, so that nothing takes
 more than about eight times as long."""
+_REST_OF_IT = r"[^;]{0,400};"  # of bounded length, since a text in assembler comes here before ptxas has seen it
 _ORDERS = re.compile(
-    r"(?<![\w.:])(?:bar|barrier)(?:\.cta|\.cluster)?\.(?:sync|red|arrive|wait)\b[^;]*;"
-    r"|(?<![\w.:])mbarrier\.(?:arrive|test_wait|try_wait)\w*\b[^;]*;"
-    r"|(?<![\w.:])cp\.async\.(?:bulk\.)?wait_\w+[^;]*;"
-    r"|(?<![\w.:])(?:atom|red|fence|membar)\.[^;]*;"
+    rf"(?<![\w.:])(?:(?:bar|barrier)(?:\.cta|\.cluster)?\.(?:sync|red|arrive|wait)\b{_REST_OF_IT}"
+    rf"|mbarrier\.(?:arrive|test_wait|try_wait)\w*\b{_REST_OF_IT}"
+    rf"|cp\.async\.(?:bulk\.)?wait_\w+{_REST_OF_IT}"
+    rf"|(?:atom|red|fence|membar)\.{_REST_OF_IT})"
 )
 """What orders memory among the threads of a block or more; lanes of a warp stay in step."""
-_BEGINS = re.compile(r"\.entry\b[^{]*\{(?:\s*(?://[^\n]*\n|\.(?:reg|local|shared)\b[^;]*;))*")
+_BEGINS = re.compile(
+    rf"\.entry\b[^{{]{{0,99999}}\{{(?:\s*(?://[^\n]*\n|\.(?:reg|local|shared)\b{_REST_OF_IT}))*",
+)
 
 
 def with_late_warps(ptx: str) -> str:
     """PTX whose kernels rest by chance where they begin and behind what orders memory."""
     return _BEGINS.sub(rf"\g<0>{_REST}", _ORDERS.sub(rf"\g<0>{_REST}", ptx))
-
-
-def main(arguments: list[str]) -> int:
-    """Do what the arguments say and return the exit status."""
-    source, _, *command = arguments
-    artifact, ptx = command[command.index("-o") + 1], f"{source}.ptx"
-    status = _run(command, {"-cubin": "-ptx", artifact: ptx})
-    if status == 0:
-        Path(ptx).write_text(with_late_warps(Path(ptx).read_text()))
-        status = _run(command, {source: ptx})
-    return status
-
-
-def _run(command: list[str], instead: dict[str, str]) -> int:
-    words = [instead.get(word, word) for word in command]
-    return subprocess.run(words, check=False).returncode  # noqa: S603 - no shell, and confined with this process
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
