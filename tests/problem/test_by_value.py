@@ -11,6 +11,7 @@ from tui_tuner.errors import ProblemError
 from tui_tuner.problem.by_value import Field, Unknown, alignment_of, fields_of, in_one_block, structure_bytes
 from tui_tuner.problem.inputs import call_reference, make_arguments
 from tui_tuner.problem.load import load_problem
+from tui_tuner.problem.structures import spaced
 from tui_tuner.prompts import argument_facts
 
 KERNEL = """\
@@ -185,3 +186,12 @@ def test_a_number_of_a_structure_that_is_called_like_a_size_is_that_size(tmp_pat
     )
     (member,) = next(argument for argument in problem.arguments if argument.name == "by").members or []
     assert member.value == "width"
+
+
+@pytest.mark.parametrize("opened", ["namespace a { namespace b {", "namespace a::b {"])
+def test_a_structure_has_the_namespaces_in_front_that_it_stands_in(opened):
+    closed = "}" * opened.count("{")
+    others = "namespace c { struct Other { int y; }; } struct Free { int z; };"
+    code = f"{others} {opened} struct Pair {{ int x; }}; {closed}"
+    named = {name: spaced(name, code) for name in ("Pair", "Other", "Free", "None")}
+    assert named == {"Pair": "a::b::Pair", "Other": "c::Other", "Free": "Free", "None": "None"}

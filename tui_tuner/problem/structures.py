@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from tui_tuner.problem.syntax import closing, name_in, split_list
+from tui_tuner.problem.syntax import closing, name_in, namespaces_around, split_list
 
 _WORDS = r"(?:[^;{}()=<>:]|::)*"
 _HEAD = re.compile(
@@ -88,9 +88,7 @@ def spaced(structure: str, code: str) -> str:
     declared = re.search(rf"\b(?:struct|class)\s+{re.escape(structure.partition('<')[0])}\b[^;{{}}()]*\{{", code)
     if declared is None or "::" in structure.partition("<")[0]:
         return structure
-    spaces = re.finditer(r"\bnamespace\s+(\w+)\s*\{", code[: declared.start()])
-    around = [one[1] for one in spaces if closing(code, one.end() - 1) > declared.start()]
-    return "".join(f"{one}::" for one in around) + structure
+    return f"{namespaces_around(declared.start(), code)}{structure}"
 
 
 def _members(body: str) -> list[Member] | None:

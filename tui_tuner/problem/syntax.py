@@ -185,17 +185,25 @@ def without_own_values(source: str, names: Collection[str]) -> str:
 
 def declares_constant(source: str, name: str) -> bool:
     """Whether the source has a variable of this name in constant memory."""
-    return re.search(rf"\b__constant__\b[^;{{}}()]*\b{re.escape(name)}\b", code_only(source)) is not None
+    return _constant_declared(name, code_only(source)) is not None
 
 
 def constant_in_namespaces(name: str, source: str) -> str:
     """A variable in constant memory with the named namespaces around its declaration, as in "outer::inner::table"."""
     code = code_only(source)
-    declared = re.search(rf"\b__constant__\b[^;{{}}()]*\b{re.escape(name)}\b", code)
-    place = declared.start() if declared else 0
+    declared = _constant_declared(name, code)
+    return name if declared is None else f"{namespaces_around(declared.start(), code)}{name}"
+
+
+def _constant_declared(name: str, code: str) -> re.Match[str] | None:
+    return re.search(rf"\b__constant__\b[^;{{}}()]*\b{re.escape(name)}\b", code)
+
+
+def namespaces_around(place: int, code: str) -> str:
+    """The named namespaces that a place in code without comments stands in, as in "outer::inner::"; empty for none."""
     heads = re.finditer(r"\bnamespace\s+(\w+(?:\s*::\s*\w+)*)\s*\{", code[:place])
     around = [re.sub(r"\s", "", one[1]) for one in heads if closing(code, one.end() - 1) > place]
-    return "::".join([*around, name])
+    return "".join(f"{one}::" for one in around)
 
 
 def constants_of(code: str) -> Iterator[tuple[str, tuple[int, int]]]:

@@ -241,10 +241,7 @@ class HostObjects:
         for found in self._tensors_made(name, 0, place):
             if found["like"]:
                 return self._of_tensor(found["like"], found.start()) if found["like"] != name else None
-            return Taken(
-                " * ".join([*(f"({one})" for one in split_list(found["list"] or found["extent"])), ELEMENT]),
-                found.start(),
-            )
+            return Taken(" * ".join([*(f"({one})" for one in _extents_in(found)), ELEMENT]), found.start())
         function = self._program.function_at(place)
         if function is None or name not in function.parameters:
             return None
@@ -274,7 +271,7 @@ class HostObjects:
         for _ in range(_MOST_STEPS):
             found = next(self._tensors_made(name, self._program.begin_of(place), place), None)
             if found is not None and not found["like"]:
-                return split_list(found["list"] or found["extent"]), found.start()
+                return _extents_in(found), found.start()
             passed = None if found else self._program.meaning(name, place)
             text, where = (found["like"], found.start()) if found else passed or ("", place)
             other = re.fullmatch(r"[\s&*]*(\w+)(?:\.(?:cuda|contiguous|detach)\(\))*\s*", text)
@@ -344,3 +341,8 @@ def _equalities(code: str) -> Iterator[tuple[str, str, int]]:
             sides = re.fullmatch(rf"{_SIDE}=={_SIDE}", re.sub(r"\s", "", unwrapped(part.strip())))
             if sides is not None:
                 yield sides[1], sides[2], found.start()
+
+
+def _extents_in(made: re.Match[str]) -> list[str]:
+    """The extents of a tensor where it is made of some, or of one without braces."""
+    return split_list(made["list"] or made["extent"])

@@ -11,8 +11,11 @@ _SQUARE = re.compile(r"(?<![\w.\]])([A-Za-z_]\w*(?:\s*\[[^][]*\])?)\s*\*\s*\1(?!
 _CAST = r"(?:\(\s*(?:unsigned\s+)?\w+\s*\)\s*|\(\s*)*"
 """Conversions and parentheses before what is divided by."""
 _OF_BITS = r"(?:<<|>>|(?<![&|])[&|^](?![&|]))=?"
+"""What shifts a number, or takes its bits."""
 _RAISED = r"(?<![\w.])1[uUlL]*\s*<<\s*{}\b"
+"""Two to the power of a scalar."""
 _STAGE, _LOGARITHM = 3, 10
+"""What is taken for such a power: one of several steps, or the logarithm of how many elements there are."""
 _SEED = re.compile(r"(?:.*_)?seed", re.IGNORECASE)
 
 
@@ -22,8 +25,8 @@ def is_divided_by(name: str, signature: KernelSignature) -> bool:
     Such are counts of something, and none of them is 0.
     """
     body = signature.body
-    element = rf"\b{re.escape(name or '?')}\s*\[(?:[^][;]|\[[^][;]*\])*\]"
-    held = re.findall(rf"\b(\w+)\s*=(?!=)\s*{_CAST}{element}[\s)]*;", body)
+    element = _element_of(name)
+    held = _holding(element, body)
     divisors = "|".join((element, *(rf"\b{re.escape(one)}\b(?!\s*[\[(.])" for one in held)))
     if re.search(rf"[/%]=?\s*{_CAST}(?:{divisors})(?!\s*[+*])", body) is None:
         return False
@@ -36,15 +39,25 @@ def holds_squares(name: str, signature: KernelSignature) -> bool:
     As in `v[i] = b * v[i] + (1 - b) * g * g`, also by a name for what comes there.
     """
     body = signature.body
-    element = rf"\b{re.escape(name or '?')}\s*\[(?:[^][;]|\[[^][;]*\])*\]"
-    held = re.findall(rf"\b(\w+)\s*=(?!=)\s*{_CAST}{element}[\s)]*;", body)
-    own = "|".join((element, *(rf"\b{one}\b" for one in held)))
+    element = _element_of(name)
+    own = "|".join((element, *(rf"\b{one}\b" for one in _holding(element, body))))
     for added, text in re.findall(rf"{element}\s*(\+?)=(?!=)\s*([^;]*);", body):
         named = re.fullmatch(rf"{_CAST}([A-Za-z_]\w*)[\s)]*", text)
         said = re.findall(rf"\b{named[1]}\s*=(?!=)\s*([^;]*);", body) if named else [text]
         if any(_SQUARE.search(one) and (added or re.search(own, one)) for one in said):
             return True
     return False
+
+
+def _element_of(name: str) -> str:
+    """What an element of an array is written like."""
+    return rf"\b{re.escape(name or '?')}\s*\[(?:[^][;]|\[[^][;]*\])*\]"
+
+
+def _holding(element: str, body: str) -> list[str]:
+    """The variables that are set to an element."""
+    found: list[str] = re.findall(rf"\b(\w+)\s*=(?!=)\s*{_CAST}{element}[\s)]*;", body)
+    return found
 
 
 _USUAL_FRACTIONS = {
