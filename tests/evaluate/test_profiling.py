@@ -196,6 +196,37 @@ def test_few_warps_that_copy_for_tensor_cores_are_not_too_few() -> None:
     assert (plain.bottleneck, fed.bottleneck) == ("occupancy", "latency")
 
 
+def of_sums(busy: float) -> Counters:
+    """What an H200 counted of a kernel whose threads all add to 192 words, its units this busy, in percent."""
+    return Counters(
+        values={
+            "l1tex__throughput.avg.pct_of_peak_sustained_elapsed": busy,
+            "lts__throughput.avg.pct_of_peak_sustained_elapsed": 4.0,
+            LOADED: 18.0,
+            "smsp__average_warps_issue_stalled_lg_throttle_per_issue_active.ratio": 68.0,
+            "smsp__average_warps_issue_stalled_mio_throttle_per_issue_active.ratio": 14.0,
+            "smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio": 12.0,
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("busy", "mix", "cause"),
+    [
+        (6.0, {"atomic operation": 3}, "Atomic operations, as it seems: no unit is busy for more than 6%"),
+        (6.0, {"jump": 3}, "It waits, 72% of that since the queue of accesses to global memory is full"),
+        (40.0, {"atomic operation": 3}, "Accesses that do not coalesce"),
+    ],
+)
+def test_accesses_hold_nothing_back_where_the_way_to_memory_is_idle(
+    busy: float, mix: dict[str, int], cause: str
+) -> None:
+    profile = Profile(counters=of_sums(busy), code=MachineCode(instructions=121, mix=mix))
+    found = diagnosis(PRODUCT, H200, kernel(256, "n * n"), measured(26.4), profile)
+    assert found is not None
+    assert found.cause.startswith(cause)
+
+
 def test_without_a_busy_unit_it_is_what_warps_wait_for() -> None:
     found = diagnosis(PRODUCT, H200, kernel(256, "n * n"), measured(26.4), Profile(counters=counted("histogram")))
     assert found is not None

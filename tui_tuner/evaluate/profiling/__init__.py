@@ -85,6 +85,11 @@ class MachineCode(ResultModel):
         return _ASYNC in self.mix
 
     @property
+    def has_atomics(self) -> bool:
+        """Whether any of its instructions is an atomic operation."""
+        return _ATOMIC in self.mix
+
+    @property
     def has_tensor_cores(self) -> bool:
         """Whether any of its instructions is one of tensor cores."""
         return _TENSOR in self.mix

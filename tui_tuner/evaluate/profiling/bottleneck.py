@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tui_tuner.evaluate.profiling import NO_PROFILE, Diagnosis, Profile, profile_facts
-from tui_tuner.evaluate.profiling.counters import Counters
+from tui_tuner.evaluate.profiling.counters import QUEUED, Counters
 from tui_tuner.evaluate.profiling.occupancy import Occupancy, Waves, occupancy, waves
 from tui_tuner.evaluate.profiling.roofline import Roofline, roofline
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation
@@ -35,6 +35,8 @@ _BEYOND = 1.05
 _LOW_OCCUPANCY = 0.25
 _SCATTERED = 0.3
 """Share of the sectors of accesses to global memory that is data, up to which they are what holds a launch back."""
+_HARDLY = 0.25
+"""Share of its peak up to which a unit holds nothing back."""
 _SPILLED = 32
 """Bytes of registers that a thread keeps in memory, from which on they may cost something."""
 
@@ -137,6 +139,7 @@ class _Measured:
                 "work in each thread.",
             )
         if self.counters is not None:
+            yield from self._of_atomics(self.counters)
             yield from self._of_waits(self.counters)
         if self.limits is not None:
             yield "latency", self._waiting(self.limits)
@@ -159,6 +162,8 @@ class _Measured:
                 )
 
     def _of_sectors(self, counters: Counters) -> Iterator[tuple[Bottleneck, str]]:
+        if counters.memory_busy < _HARDLY:  # what asks for so little waits for something else, whatever it asks for
+            return
         code = self.profile.code
         copies = code is not None and code.copies
         for share, how in ((None if copies else counters.loaded, "loaded from"), (counters.stored, "stored to")):
@@ -173,6 +178,19 @@ class _Measured:
         for unit, share in counters.busy()[:1]:
             if share >= NEAR:
                 yield unit.holds, f"{unit.name[0].upper()}{unit.name[1:]}: busy for {share:.0%} of the time. {unit.way}"
+
+    def _of_atomics(self, counters: Counters) -> Iterator[tuple[Bottleneck, str]]:
+        code, busy = self.profile.code, counters.busy()
+        if code is None or not code.has_atomics or not busy or busy[0][1] >= _HARDLY:
+            return
+        for stall, share in counters.waits()[:1]:
+            if stall in QUEUED:
+                yield (
+                    "latency",
+                    f"Atomic operations, as it seems: no unit is busy for more than {busy[0][1]:.0%} of the time, and "
+                    f"warps wait, {share:.0%} of that {stall.reason}. Those on one word wait for each other. Add up "
+                    "before, in registers, a warp or shared memory; several copies of what many threads add to.",
+                )
 
     def _of_waits(self, counters: Counters) -> Iterator[tuple[Bottleneck, str]]:
         for stall, share in counters.waits()[:1]:

@@ -154,6 +154,8 @@ STALLS = {
     "sleeping": Stall("asleep", "shorter sleeps"),
 }
 
+QUEUED = frozenset(STALLS[name] for name in ("lg_throttle", "drain", "membar"))
+"""Waits that atomic operations on one word cause, as each holds up those behind it."""
 METRICS = (
     *(metric for unit in UNITS for metric in unit.metrics),
     *(_STALL.format(name) for name in STALLS),
@@ -171,6 +173,11 @@ class Counters(ResultModel):
         """Units with the share of their peak, the busiest first."""
         shares = [(unit, self._share(unit)) for unit in UNITS]
         return sorted(((u, s) for u, s in shares if s is not None), key=lambda pair: -pair[1])
+
+    @property
+    def memory_busy(self) -> float:
+        """Share of its peak of the busiest unit on the way to global memory; 0 where none was counted."""
+        return max((self._share(unit) or 0.0 for unit in (MEMORY, L2, L1)), default=0.0)
 
     def of(self, *, tensor: bool, copies: bool) -> Counters:
         """Without what means nothing for code that has no instructions of tensor cores, or has asynchronous copies.
