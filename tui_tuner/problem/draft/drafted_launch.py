@@ -54,6 +54,7 @@ class DraftedLaunch:
         stated: sizes that the source itself states, by the name of the macro or constant.
         usual: scalars that depend on sizes from outside, which are taken for usual ones.
         drawn: of arrays of whole numbers that the host fills at random, the least and the first that is too large.
+        fractions: of arrays of fractions, between which numbers the host fills them.
         multiples: what a size is a whole multiple of, an expression over the others.
         of_block: sizes that the block is made of.
         local: elements of the `__local` arguments of OpenCL, over the block too.
@@ -77,6 +78,7 @@ class DraftedLaunch:
     values: dict[str, str | float] = field(default_factory=dict)
     of_block: frozenset[str] = frozenset()
     drawn: dict[str, tuple[int, str]] = field(default_factory=dict)
+    fractions: dict[str, tuple[float, float]] = field(default_factory=dict)
     stated: dict[str, str] = field(default_factory=dict)
     usual: frozenset[str] = frozenset()
     multiples: dict[str, str] = field(default_factory=dict)

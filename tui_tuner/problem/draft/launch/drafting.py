@@ -34,6 +34,7 @@ from tui_tuner.problem.draft.launch.block import DraftedBlock
 from tui_tuner.problem.draft.launch.names import HostedKernel, LaunchNames
 from tui_tuner.problem.draft.launch.promises import (
     drawn_in,
+    fractions_in,
     held_before,
     is_power,
     local_memory,
@@ -190,6 +191,7 @@ class _Drafting:
             values=values,
             of_block=frozenset(sizes.keys() & re.findall(r"\w+", " ".join(keys.get("block_size", ())))),
             drawn=drawn,
+            fractions=dict(fractions_in(reading)),
             stated={name: name for name in sizes if name in reading.stated},
             usual=frozenset(self._made_of_usual_sizes(values)) | reading.of_cases,
             multiples={name: by for name, by in multiples.items() if name in sizes},

@@ -19,6 +19,7 @@ from tui_tuner.problem.draft.host.program import HostProgram
 from tui_tuner.problem.draft.kernel.offsets import arrays_of_offsets
 from tui_tuner.problem.draft.kernel.shared_arrays import shared_arrays, shared_elements
 from tui_tuner.problem.draft.launch.reading import LaunchReading
+from tui_tuner.problem.dtypes import dtype_named, is_floating
 from tui_tuner.problem.syntax import list_at
 
 _ASSERTED = re.compile(
@@ -45,11 +46,27 @@ def drawn_in(reading: LaunchReading) -> Iterator[tuple[str, tuple[int, str]]]:
     for given, parameter in reading.arguments:
         is_whole = parameter.pointer and "int" in (parameter.dtype or "") and parameter.name not in offsets
         found = reading.memory.drawn(given, reading.launch.place) if is_whole else None
+        if is_whole and found is None:
+            found = reading.ranges.whole_numbers(given, reading.launch.place)
         if found is not None:
             with suppress(NotArithmetic):
                 node = reading.expression(found.number, found.place)
                 high = ast.BinOp(node, ast.Add(), ast.Constant(found.low))
                 yield parameter.name, (found.low, said_again(ast.unparse(high)))
+
+
+def fractions_in(reading: LaunchReading) -> Iterator[tuple[str, tuple[float, float]]]:
+    """Arrays of fractions of which the host says between which numbers their elements are."""
+    for given, parameter in reading.arguments:
+        if parameter.pointer and parameter.dtype and is_floating(dtype_named(parameter.dtype)):
+            found = reading.ranges.range(given, reading.launch.place)
+            if found is not None and found.low < found.high:
+                yield parameter.name, (_rounded(found.low), _rounded(found.high))
+
+
+def _rounded(number: float) -> float:
+    """What bounds of float32 are written as."""
+    return float(f"{number:.6g}")
 
 
 def held_before(reading: LaunchReading) -> Iterator[tuple[str, str]]:

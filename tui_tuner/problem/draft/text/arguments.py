@@ -111,8 +111,11 @@ def _output(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
     why = "the kernel writes it in part" if in_part else "the kernel seems to read it too"
     held, usual = draft.launch.held.get(parameter.name, ""), _fill(parameter, draft, changed=True)
     fill, said = _content_before(held, parameter.name, draft.signature.body, usual)
-    yield f'fill = "{fill}"  # {why}: its content before each launch{said}'
-    if fill == "integers" and parameter.name in draft.launch.drawn:
+    bounds = _bounds_of_host(parameter, draft) if fill in ("normal", "uniform") else None
+    yield f'fill = "{"uniform" if bounds else fill}"  # {why}: its content before each launch{said}'
+    if bounds:
+        yield _said_bounds(bounds)
+    elif fill == "integers" and parameter.name in draft.launch.drawn:
         yield _drawn(parameter, draft)
     else:
         yield from _marks(parameter, draft)
@@ -168,10 +171,25 @@ def _input(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
         yield f'fill = "integers"\nhigh = {bound}: check'
     elif _fill(parameter, draft) == "integers" and is_divided_by(parameter.name, draft.signature):
         yield 'fill = "integers"\nlow = 1  # a guess, for the kernel divides by it: check'
+    elif (bounds := _bounds_of_host(parameter, draft)) is not None:
+        yield f'fill = "uniform"\n{_said_bounds(bounds)}'
     elif draft.amendments.finer and parameter.dtype in ("int8", "int16"):
         yield f'fill = "integers"\nlow = -100{_EITHER_SIGN}'
     elif _fill(parameter, draft) == "uniform":
         yield f'fill = "uniform"{_POSITIVE}'
+
+
+def _bounds_of_host(parameter: KernelParameter, draft: Draft) -> tuple[float, float] | None:
+    """Between which numbers the host fills an array of fractions, where that says more than that none is negative.
+
+    What begins at 0 is often no more than what random numbers come as, and sums of them show fewer faults.
+    """
+    bounds = draft.launch.fractions.get(parameter.name)
+    return bounds if bounds and (bounds[0] != 0 or draft.amendments.positive) else None
+
+
+def _said_bounds(bounds: tuple[float, float]) -> str:
+    return f"low = {bounds[0]}\nhigh = {bounds[1]}  # as the host fills it"
 
 
 def _local(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
