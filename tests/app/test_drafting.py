@@ -767,6 +767,27 @@ def test_a_kernel_that_races_is_tried_without_negative_numbers(tmp_path):
         asyncio.run(Amending(file, problem_of(file), Told(racing, racing)).held())
 
 
+NEAREST = (
+    "__global__ void nearest(const float *x, float *best, int n, int k)\n{\n"
+    "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= n) return;\n  float held[8];\n"
+    "  for (int j = 0; j < k; j++) held[j] = 1e30f;\n"
+    "  for (int j = 0; j < 64; j++) { float d = fabsf(x[i] - x[j]); for (int l = 0; l < k; l++)"
+    " if (d < held[l]) { float t = held[l]; held[l] = d; d = t; } }\n"
+    "  for (int j = 0; j < k; j++) best[i * k + j] = held[j];\n  ALSO\n}\n"
+    "void run(int n, int k) { float *x, *best; cudaMalloc(&x, n * 4); cudaMalloc(&best, n * k * 4);"
+    " nearest<<<(n + 255) / 256, 256>>>(x, best, n, k); }\n"
+)
+
+
+@pytest.mark.parametrize(("also", "tested"), [("", 5), ("for (int j = k; j < 8; j++) best[i * 8 + j] = 0;", 8)])
+def test_how_many_are_chosen_is_another_number_in_tests_where_the_kernel_can_do_it(tmp_path, also, tested):
+    file = tmp_path / "nearest.cu"
+    file.write_text(NEAREST.replace("ALSO", also))
+    problem = drafted(file).problem
+    assert problem.sizes["k"] == 8
+    assert {test.sizes["k"] for test in (*problem.tests, *problem.emulator.tests)} == {tested}
+
+
 def test_scalars_that_are_guesses_are_named_where_a_draft_does_not_hold(tmp_path):
     file = tmp_path / "turned.cu"
     file.write_text(

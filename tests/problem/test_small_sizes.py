@@ -225,6 +225,19 @@ def test_sizes_made_smaller_leave_every_extent_something(tmp_path, halvings):
         assert min(evaluate(one, sizes) for one in problem.launch.problem_size) >= 1, text
 
 
+def test_small_sizes_that_are_guesses_are_others_in_tests(tmp_path):
+    """A kernel that knows a stride of 1 by heart would pass tests that have no other."""
+    source = SLID.replace("DEEP", "images * colours")
+    problem, text = drafted(tmp_path, source, Amendments(tested="all"))
+    assert {name: problem.sizes[name] for name in ("wide", "far")} == {"wide": 9, "far": 1}
+    for test in (*problem.tests, *problem.emulator.tests):
+        assert test.sizes["wide"] < 9, text
+        assert test.sizes["far"] == 2, text
+    by_host = source.replace("void run(", "void all() { run(a, b, 16, 3, 512, 512, 9, 1); }\nvoid run(")
+    of_host, text = drafted(tmp_path, by_host, Amendments(tested="all"))
+    assert {test.sizes["far"] for test in (*of_host.tests, *of_host.emulator.tests)} == {1}, text
+
+
 def test_what_is_left_of_a_size_is_half_of_it_where_nobody_says_more(tmp_path):
     problem, text = drafted(
         tmp_path,

@@ -23,7 +23,7 @@ from tui_tuner.evaluate.given import with_name_of
 from tui_tuner.evaluate.given_fault import GivenFault, GivenFaultKind
 from tui_tuner.evaluate.trials import TrialResult, Trials
 from tui_tuner.format import assigned_words, time_words
-from tui_tuner.problem.draft.amendments import NO_AMENDMENTS, Amendments, Tested
+from tui_tuner.problem.draft.amendments import APART, NO_AMENDMENTS, Amendments, Tested
 from tui_tuner.problem.draft.kernel.files import text_of
 from tui_tuner.problem.draft.kernel.includer import lacking, stated_before
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts
@@ -173,12 +173,12 @@ class Amending:
         Args:
             no_numbers: outputs with elements that are no number at the first size already.
         """
-        ways: tuple[Tested, ...] = ("apart", "", "half", "same")
+        ways: tuple[Tested, ...] = ("all", "apart", "", "half", "same")
         faults: list[GivenFault] = []
-        for way in ways:
+        for way, simpler in zip(ways, (*ways[1:], ""), strict=True):
             self._made = replace(self._made, tested=way)
             trial_of = await self._draft(self._made)
-            if way == "apart" and trial_of.text == (await self._draft(replace(self._made, tested=""))).text:
+            if way in APART and trial_of.text == (await self._draft(replace(self._made, tested=simpler))).text:
                 continue
             problem = trial_of.problem.on_emulator()
             trial = await self._trials.outcome(problem, problem.tests)
@@ -202,7 +202,7 @@ class Amending:
             if trial.fault.kind is GivenFaultKind.RACY and not self._made.positive:
                 faults = [trial.fault]
                 break
-            if way != "apart":
+            if way not in APART:
                 faults.append(trial.fault)
         fault = faults[0]
         if fault.kind is GivenFaultKind.LATE:

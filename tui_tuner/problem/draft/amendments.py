@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-Tested = Literal["", "apart", "odd", "half", "same"]
+Tested = Literal["", "all", "apart", "odd", "half", "same"]
+
+APART: tuple[Tested, ...] = ("all", "apart")
+"""Sizes of which no two are alike."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,7 @@ class Amendments:
         halvings: how often the sizes of the emulator are halved once more.
         doublings: how often the sizes that are timed are doubled, as far as they are guesses; below zero, halved.
         tested: what the sizes of the tests are to those that are timed; where no two are alike ("apart"), a kernel that
-            takes one for another shows.
+            takes one for another shows, and where small ones are others too ("all"), one that knows them by heart.
         stated_too: whether numbers that the source states are sizes, which the emulator has smaller.
         as_host: whether sizes are the host's where its launch is too small to be timed: the kernel can do no larger.
     """

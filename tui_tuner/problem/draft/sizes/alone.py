@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from tui_tuner.problem.draft.amendments import Amendments
+from tui_tuner.problem.draft.amendments import APART, Amendments
 from tui_tuner.problem.draft.drafted_launch import DraftedLaunch
 from tui_tuner.problem.draft.kernel.extents import elements_along, extents_of, usual_axes
 from tui_tuner.problem.draft.kernel.guards import is_guarded
@@ -15,6 +15,7 @@ from tui_tuner.problem.draft.sizes.counts import degree, extents_in
 from tui_tuner.problem.draft.sizes.small import BETWEEN_ROWS, few_alone
 from tui_tuner.problem.signature import KernelSignature
 
+_OTHER_FEW = {1: 2, 2: 3, 3: 4}
 _FEWEST = 8
 """A size that is set apart from another is no smaller than about that."""
 
@@ -41,9 +42,12 @@ def sizes_alone(
         {name: min(extent if name in counted else other, given.get(name, extent)) for name in names}
         for extent, other in by_axes
     ]
-    if amendments.tested == "apart":
+    if amendments.tested in APART:
         halved = () if is_guarded(signature) else names
         found[1::2] = (apart(one, given, halved) for one in found[1::2])
+    if amendments.tested == "all":
+        few = [name for name in given if launch.sizes.get(name) is None]
+        found[1::2] = (with_other_few(one, few) for one in found[1::2])
     return found
 
 
@@ -66,6 +70,11 @@ def _values(signature: KernelSignature, amendments: Amendments, axes: int, has_e
         halved = amendments.tested == "half"
         tested, emulated_test = timed >> halved, emulated >> halved
     return timed, max(15, tested), emulated, max(15, emulated_test)
+
+
+def with_other_few(sizes: Mapping[str, int], names: Collection[str]) -> dict[str, int]:
+    """Sizes of which small ones that are guesses are others: a stride of 2 for one of 1, 5 for the 8 largest."""
+    return {name: _OTHER_FEW.get(size, size * 2 // 3 | 1) if name in names else size for name, size in sizes.items()}
 
 
 def apart(sizes: Mapping[str, int], fixed: Collection[str], halved: Collection[str]) -> dict[str, int]:

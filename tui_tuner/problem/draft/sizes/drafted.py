@@ -7,13 +7,13 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from tui_tuner.problem.draft.amendments import Amendments, Tested
+from tui_tuner.problem.draft.amendments import APART, Amendments, Tested
 from tui_tuner.problem.draft.drafted_launch import DraftedLaunch
 from tui_tuner.problem.draft.kernel.extents import elements_along, scaled
 from tui_tuner.problem.draft.kernel.guards import is_guarded
 from tui_tuner.problem.draft.kernel.guesses import AXES, SMALL, size_names
 from tui_tuner.problem.draft.kernel.offsets import OF_EACH, arrays_of_offsets, divided_by
-from tui_tuner.problem.draft.sizes.alone import apart, sizes_alone
+from tui_tuner.problem.draft.sizes.alone import apart, sizes_alone, with_other_few
 from tui_tuner.problem.draft.sizes.counts import (
     counted_in,
     degree,
@@ -86,7 +86,7 @@ def _sizes_of_launch(
     timed = {name: scaled(size, amendments.doublings) if name in guessed else size for name, size in usual.items()}
     emulated = _emulated(launch, signature, usual, guessed, amendments.halvings)
     odd_or_half: Tested = "odd" if is_guarded(signature) else "half"
-    is_apart = amendments.tested == "apart"
+    is_apart = amendments.tested in APART
     how = odd_or_half if is_apart else amendments.tested or odd_or_half
     small = _tested(launch, emulated, how)
     is_scaled = has_emulator and how != "same"
@@ -95,6 +95,9 @@ def _sizes_of_launch(
         few = {name for name, size in emulated.items() if size < SMALL}
         fixed = _bounds(launch) | launch.stated.keys() | launch.of_block | few
         small, others = (apart(one, fixed, one.keys() if how == "half" else launch.powers) for one in (small, others))
+        if amendments.tested == "all":
+            guesses = {name for name in few if launch.sizes.get(name) is None} - launch.of_block - launch.powers
+            small, others = (with_other_few(one, guesses) for one in (small, others))
     found = [_whole(launch, one) for one in (timed, others, emulated, small)]
     for one, like in zip(found, (None, timed, timed, emulated), strict=True):
         make_room(launch, one, like)
