@@ -181,3 +181,27 @@ def test_what_squares_are_added_to_holds_nothing_below_0(tmp_path, said, fill):
         f" if (i < n) {{ float x = g[i]; {said} }} }}",
     )
     assert [one.fill for one in problem.arguments if one.shape] == [fill, None]
+
+
+@pytest.mark.parametrize(
+    ("counted", "bounds"),
+    [
+        ("__popcll(words[i] & mask[0])", (0, 2**63 - 1)),
+        ("__popcll(a) + (int)a", (0, 2**63 - 1)),
+        ("__popc(__ballot_sync(~0u, a > 3))", (None, None)),
+        ("(int)a", (None, None)),
+    ],
+)
+def test_words_whose_bits_are_counted_have_any(tmp_path, counted, bounds):
+    problem, _ = drafted(
+        tmp_path,
+        "__constant__ uint64_t mask[1];\n"
+        f"__global__ void k(const uint64_t *words, int *to, int n) {{ {ONE} if (i >= n) return;"
+        f" const uint64_t *row = words + i; uint64_t a = row[0]; to[i] = {counted}; }}\n"
+        "void run(const uint64_t *words, int *to, int n) { cudaMemcpyToSymbol(mask, words, 8);"
+        " k<<<(n + 127) / 128, 128>>>(words, to, n); }\n",
+    )
+    words = next(one for one in problem.arguments if one.name == "words")
+    assert (words.low, words.high) == bounds
+    constant = [one for one in problem.arguments if one.name == "mask"]
+    assert [one.high for one in constant] in ([], [bounds[1] if "mask" in counted else None])

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from tui_tuner.problem.c_types import dtype_of, type_aliases
 from tui_tuner.problem.draft.host.memory import HostMemory
 from tui_tuner.problem.draft.host.program import HostProgram
-from tui_tuner.problem.draft.kernel.device_words import header_directories, local_headers
+from tui_tuner.problem.draft.kernel.device_words import header_directories, reached_headers
 from tui_tuner.problem.draft.kernel.files import text_of
 from tui_tuner.problem.dtypes import dtype_named, is_floating
 from tui_tuner.problem.host_code import device_code
@@ -62,7 +62,7 @@ def constants_of_kernel(code: str, file: Path, kernel: str, language: Language) 
     """The constant memory that a host fills and that this kernel, or a function that it calls, reads."""
     if language != "cuda":
         return []
-    headers = [text_of(header) for header in local_headers(code, file)]
+    headers = [text_of(header) for header in reached_headers(code, file)]
     words = re.findall(r"\w+", code_only(device_code(code, tuple(header_directories(code, file)), kernel)))
     return [one for one in drafted_constants(code, headers) if words.count(one.name) > 1]
 

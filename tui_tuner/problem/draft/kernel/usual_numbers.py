@@ -8,7 +8,7 @@ from tui_tuner.problem.signature import KernelSignature
 from tui_tuner.problem.syntax import enclosed
 
 _SQUARE = re.compile(r"(?<![\w.\]])([A-Za-z_]\w*(?:\s*\[[^][]*\])?)\s*\*\s*\1(?![\w\[(.])")
-_CAST = r"(?:\(\s*(?:unsigned\s+)?\w+\s*\)\s*|\(\s*)*"
+CAST = r"(?:\(\s*(?:unsigned\s+)?\w+\s*\)\s*|\(\s*)*"
 """Conversions and parentheses before what is divided by."""
 _OF_BITS = r"(?:<<|>>|(?<![&|])[&|^](?![&|]))=?"
 """What shifts a number, or takes its bits."""
@@ -19,44 +19,30 @@ _STAGE, _LOGARITHM = 3, 10
 _SEED = re.compile(r"(?:.*_)?seed", re.IGNORECASE)
 
 
-def is_divided_by(name: str, signature: KernelSignature) -> bool:
-    """Whether the kernel divides by an element of an array, or by a variable that holds one, and nowhere asks for 0.
-
-    Such are counts of something, and none of them is 0.
-    """
-    body = signature.body
-    element = _element_of(name)
-    held = _holding(element, body)
-    divisors = "|".join((element, *(rf"\b{re.escape(one)}\b(?!\s*[\[(.])" for one in held)))
-    if re.search(rf"[/%]=?\s*{_CAST}(?:{divisors})(?!\s*[+*])", body) is None:
-        return False
-    return re.search(rf"(?:{divisors})\s*(?:[!=]=|>)\s*0|\b(?:max|fmaxf?)\s*\([^;]*(?:{divisors})", body) is None
-
-
 def holds_squares(name: str, signature: KernelSignature) -> bool:
     """Whether the kernel adds squares to what an array holds, as the second moments of an optimizer: none is below 0.
 
     As in `v[i] = b * v[i] + (1 - b) * g * g`, also by a name for what comes there.
     """
     body = signature.body
-    element = _element_of(name)
-    own = "|".join((element, *(rf"\b{one}\b" for one in _holding(element, body))))
+    element = element_of(name)
+    own = "|".join((element, *(rf"\b{one}\b" for one in holding(element, body))))
     for added, text in re.findall(rf"{element}\s*(\+?)=(?!=)\s*([^;]*);", body):
-        named = re.fullmatch(rf"{_CAST}([A-Za-z_]\w*)[\s)]*", text)
+        named = re.fullmatch(rf"{CAST}([A-Za-z_]\w*)[\s)]*", text)
         said = re.findall(rf"\b{named[1]}\s*=(?!=)\s*([^;]*);", body) if named else [text]
         if any(_SQUARE.search(one) and (added or re.search(own, one)) for one in said):
             return True
     return False
 
 
-def _element_of(name: str) -> str:
+def element_of(name: str) -> str:
     """What an element of an array is written like."""
     return rf"\b{re.escape(name or '?')}\s*\[(?:[^][;]|\[[^][;]*\])*\]"
 
 
-def _holding(element: str, body: str) -> list[str]:
+def holding(element: str, body: str) -> list[str]:
     """The variables that are set to an element."""
-    found: list[str] = re.findall(rf"\b(\w+)\s*=(?!=)\s*{_CAST}{element}[\s)]*;", body)
+    found: list[str] = re.findall(rf"\b(\w+)\s*=(?!=)\s*{CAST}{element}[\s)]*;", body)
     return found
 
 

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
+
 from tui_tuner.problem.by_value import Field, structure_bytes
 from tui_tuner.problem.draft.arithmetic.worked_out import extents_of
 from tui_tuner.problem.draft.kernel.guesses import (
@@ -25,13 +27,17 @@ from tui_tuner.problem.draft.kernel.guesses import (
 from tui_tuner.problem.draft.kernel.offsets import arrays_of_offsets, divided_by
 from tui_tuner.problem.draft.kernel.order import said_where
 from tui_tuner.problem.draft.kernel.reach import places_said
-from tui_tuner.problem.draft.kernel.searched import searched_by_halves, sought_in
 from tui_tuner.problem.draft.kernel.shared_arrays import shared_elements
 from tui_tuner.problem.draft.kernel.usual_numbers import (
     holds_squares,
-    is_divided_by,
     usual_fraction,
     usual_plain_number,
+)
+from tui_tuner.problem.draft.kernel.whole_numbers import (
+    has_bits_counted,
+    is_divided_by,
+    searched_by_halves,
+    sought_in,
 )
 from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL
 from tui_tuner.problem.draft.text.draft import CHECK, Draft
@@ -171,6 +177,8 @@ def _input(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
         yield f'fill = "integers"\nhigh = {bound}: check'
     elif _fill(parameter, draft) == "integers" and is_divided_by(parameter.name, draft.signature):
         yield 'fill = "integers"\nlow = 1  # a guess, for the kernel divides by it: check'
+    elif _fill(parameter, draft) == "integers" and has_bits_counted(parameter.name, draft.signature):
+        yield _of_all_bits(parameter.dtype or "int32")
     elif (bounds := _bounds_of_host(parameter, draft)) is not None:
         yield f'fill = "uniform"\n{_said_bounds(bounds)}'
     elif draft.amendments.finer and parameter.dtype in ("int8", "int16"):
@@ -255,6 +263,15 @@ def _constants(draft: Draft) -> Iterator[str]:
             yield f'fill = "integers"\nlow = {one.drawn[0]}\nhigh = {one.drawn[1]}  # as the host fills it'
         elif draft.amendments.positive and is_floating(dtype_named(one.dtype)):
             yield f'fill = "uniform"{_POSITIVE}'
+        elif not is_floating(dtype_named(one.dtype)) and has_bits_counted(one.name, draft.signature):
+            yield _of_all_bits(one.dtype)
+
+
+def _of_all_bits(dtype: str) -> str:
+    """A fill whose numbers have any bits that the type has, or that a problem file can say."""
+    bounds = np.iinfo(dtype_named(dtype))
+    high = min(int(bounds.max), 2**63 - 1)
+    return f'fill = "integers"\nlow = {bounds.min}\nhigh = {high}  # a guess, for the kernel counts bits: check'
 
 
 def _offsets(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
