@@ -12,7 +12,13 @@ from fake_cuda import FakeBackend, FakeDriver, cubin, floats
 from tui_tuner.errors import DeviceError, DeviceLost, MachineError
 from tui_tuner.evaluate.devices.base import Inspection
 from tui_tuner.evaluate.devices.cuda import device as cuda
-from tui_tuner.evaluate.devices.cuda.ceilings import CEILING_SOURCE, LEAST_BYTES, computed_ceilings, measure_ceilings
+from tui_tuner.evaluate.devices.cuda.ceilings import (
+    CEILING_SOURCE,
+    LEAST_BYTES,
+    CeilingKernels,
+    computed_ceilings,
+    measure_ceilings,
+)
 from tui_tuner.evaluate.devices.cuda.checks import checks_candidate, kernel_for
 from tui_tuner.evaluate.devices.cuda.driver import Driver
 from tui_tuner.evaluate.devices.cuda.timing import AHEAD, ClockSampler
@@ -410,6 +416,14 @@ def test_ceilings_are_bytes_and_operations_over_the_measured_time(device, driver
     assert measured == pytest.approx({"float32": 1, "float64": 1, "float16": 2, "bfloat16": 2, "int32": 1, "int8": 4})
     device._memory.trim()
     assert set(driver.blocks) == before
+
+
+def test_the_bandwidth_of_a_copy_is_that_of_the_faster_way(device, driver, backend, tmp_path, monkeypatch):
+    kernels = CeilingKernels(device, cubin(tmp_path))
+    asked = {}
+    monkeypatch.setattr(kernels, "_median_ms", lambda symbol, _, blocks: asked.setdefault(symbol, 1 / blocks))
+    assert kernels.copy(2**27) == pytest.approx(2**27 / asked["copy_single"] / 1e6)
+    assert asked["copy"] == 4 * asked["copy_single"]
 
 
 def test_what_no_plain_kernel_reaches_is_computed_from_the_properties_of_the_device():

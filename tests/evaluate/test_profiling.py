@@ -227,6 +227,26 @@ def test_accesses_hold_nothing_back_where_the_way_to_memory_is_idle(
     assert found.cause.startswith(cause)
 
 
+@pytest.mark.parametrize(("memory", "bottleneck"), [(87.0, "memory"), (60.0, "l2")])
+def test_what_passes_through_the_l2_cache_to_device_memory_is_held_by_that(memory: float, bottleneck: str) -> None:
+    """Rows that are read once: 260 MB in 0.0682 ms on an H200, the L2 cache busy for 91%, device memory for 87%."""
+    counters = Counters(
+        values={
+            "lts__throughput.avg.pct_of_peak_sustained_elapsed": 91.0,
+            "dram__throughput.avg.pct_of_peak_sustained_elapsed": memory,
+            "dram__bytes_read.sum": 256e6,
+            "dram__bytes_write.sum": 4e6,
+        }
+    )
+    no_work = PRODUCT.model_copy(update={"work": None})
+    found = diagnosis(no_work, H200, kernel(256, "n * n"), measured(0.0682), Profile(counters=counters))
+    assert found is not None
+    assert found.bottleneck == bottleneck
+    counted_rate = next(fact for fact in found.facts if fact.startswith("achieved, as counted"))
+    assert "3812 GB/s" in counted_rate
+    assert counted_rate.endswith("93% of the measured bandwidth of writing")
+
+
 def test_without_a_busy_unit_it_is_what_warps_wait_for() -> None:
     found = diagnosis(PRODUCT, H200, kernel(256, "n * n"), measured(26.4), Profile(counters=counted("histogram")))
     assert found is not None

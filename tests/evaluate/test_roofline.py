@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tui_tuner.evaluate.devices.kinds import kind_named
-from tui_tuner.evaluate.profiling.roofline import roofline, working_type
+from tui_tuner.evaluate.profiling.roofline import expected_bytes, roofline, working_type
 from tui_tuner.evaluate.results import Ceiling, DeviceInfo, Evaluation, Timing
 from tui_tuner.problem.model import Argument, Kernel, Launch, Problem, Work
 from tui_tuner.prompts import bound_facts, traffic_facts
@@ -76,6 +76,12 @@ def product(held: str, **more: Any) -> Problem:
 )
 def test_the_type_worked_in_is_declared_or_told_by_arguments_and_source(asked: Problem, dtype: str) -> None:
     assert working_type(asked) == dtype
+
+
+def test_bandwidths_are_measured_over_what_is_declared_or_else_over_all_arrays() -> None:
+    """An H200 copies 64 MiB at 3.3 TB/s and 256 MiB at 4.0."""
+    assert expected_bytes(product("float32", nbytes="8 * n")) == 8 * N
+    assert expected_bytes(product("float32").model_copy(update={"work": None})) == 3 * 4 * N * N
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from tui_tuner.evaluate.given import check_given
 from tui_tuner.evaluate.library import NamedLibrary
 from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
 from tui_tuner.evaluate.profiling.profiler import Profiler
-from tui_tuner.evaluate.profiling.roofline import Roofline, roofline
+from tui_tuner.evaluate.profiling.roofline import Roofline, expected_bytes, roofline
 from tui_tuner.evaluate.programs import MeasuredPrograms, launch_shapes
 from tui_tuner.evaluate.quoted import quoted
 from tui_tuner.evaluate.results import Build, Comparison, DeviceInfo, Evaluation, Failure, FailureKind, Timing
@@ -40,7 +40,6 @@ from tui_tuner.evaluate.several import Places, of_the_challenger
 from tui_tuner.evaluate.site import ArtifactBuilder, LocalOptions, Site, ThisMachine, Tools, expected
 from tui_tuner.format import first_of
 from tui_tuner.problem.candidate import Candidate, baseline
-from tui_tuner.problem.expressions import evaluate
 from tui_tuner.problem.model import Configuration, Problem, Test
 
 PAUSES_S = (1.0, 5.0)
@@ -319,7 +318,7 @@ class LocalEvaluator:
 
     async def _ceilings(self, device: DeviceInfo, builder: ArtifactBuilder) -> DeviceInfo:
         artifact = await self._build_ours(ceilings_candidate(), device, builder)
-        moved = 0 if self._problem.work is None else int(evaluate(self._problem.work.bytes, self._problem.sizes))
+        moved = expected_bytes(self._problem)  # what there is less of goes at a lower bandwidth
         try:
             answer = await self._places.first.ask(CeilingsRequest(artifact=artifact, bytes=moved))
         except RunnerDied as died:

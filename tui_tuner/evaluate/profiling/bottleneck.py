@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tui_tuner.evaluate.profiling import NO_PROFILE, Diagnosis, Profile, profile_facts
-from tui_tuner.evaluate.profiling.counters import QUEUED, Counters
+from tui_tuner.evaluate.profiling.counters import L2, MEMORY, QUEUED, Counters
 from tui_tuner.evaluate.profiling.occupancy import Occupancy, Waves, occupancy, waves
-from tui_tuner.evaluate.profiling.roofline import Roofline, roofline
+from tui_tuner.evaluate.profiling.roofline import Roofline, roofline, traffic_ms
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation
 from tui_tuner.format import counted
 from tui_tuner.problem.candidate import Candidate, Geometry, geometry
@@ -175,9 +175,11 @@ class _Measured:
                 )
 
     def _of_a_unit(self, counters: Counters) -> Iterator[tuple[Bottleneck, str]]:
-        for unit, share in counters.busy()[:1]:
-            if share >= NEAR:
-                yield unit.holds, f"{unit.name[0].upper()}{unit.name[1:]}: busy for {share:.0%} of the time. {unit.way}"
+        busy = [(unit, share) for unit, share in counters.busy() if share >= NEAR]
+        if busy and busy[0][0] is L2 and MEMORY in dict(busy):  # through which all goes that comes from there
+            busy = [(unit, share) for unit, share in busy if unit is MEMORY]
+        for unit, share in busy[:1]:
+            yield unit.holds, f"{unit.name[0].upper()}{unit.name[1:]}: busy for {share:.0%} of the time. {unit.way}"
 
     def _of_atomics(self, counters: Counters) -> Iterator[tuple[Bottleneck, str]]:
         code, busy = self.profile.code, counters.busy()
@@ -259,3 +261,7 @@ def _facts(measured: _Measured, problem: Problem) -> Iterator[str]:
             f"{limits.memory}; {operations / time / 1e9:.4g} TFLOP/s in {limits.dtype}, {limits.compute_ms / time:.0%} "
             f"of {limits.compute}"
         )
+    counted_bytes = None if measured.counters is None else measured.counters.moved
+    if counted_bytes and measured.device.memory_gbs:
+        least, bandwidth = traffic_ms(problem, measured.device, counted_bytes)
+        yield f"achieved, as counted: {counted_bytes / time / 1e6:.4g} GB/s, {least / time:.0%} of {bandwidth}"

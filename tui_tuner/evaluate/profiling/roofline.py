@@ -68,7 +68,7 @@ def roofline(problem: Problem, device: DeviceInfo) -> Roofline | None:
         return None
     moved = float(evaluate(work.bytes, problem.sizes))
     operations = float(evaluate(work.flops, problem.sizes))
-    memory_ms, memory = _memory(problem, device, moved)
+    memory_ms, memory = traffic_ms(problem, device, moved)
     dtype = working_type(problem)
     peak_name, peak = _peak(device, dtype)
     limits = Roofline(memory_ms, operations / peak.rate / 1e6, dtype, memory, peak_name)
@@ -94,11 +94,16 @@ def moved_once(problem: Problem, device: DeviceInfo) -> Moved | None:
     nbytes = sum(_traffic(problem))
     if device.memory_gbs is None or not nbytes:
         return None
-    return Moved(nbytes, *_memory(problem, device, float(nbytes)))
+    return Moved(nbytes, *traffic_ms(problem, device, nbytes))
 
 
-def _memory(problem: Problem, device: DeviceInfo, moved: float) -> tuple[float, str]:
-    """Time of the traffic, ms, and the bandwidth that it is counted at.
+def expected_bytes(problem: Problem) -> int:
+    """What a launch moves, at the sizes that are timed: as it is declared, else each array once."""
+    return sum(_traffic(problem)) if problem.work is None else int(evaluate(problem.work.bytes, problem.sizes))
+
+
+def traffic_ms(problem: Problem, device: DeviceInfo, moved: float) -> tuple[float, str]:
+    """What moving so many bytes takes, ms, and the bandwidth that it is counted at, of a device that has one.
 
     As much as is both read and written goes at the bandwidth of a copy, the rest at that of reading or writing alone.
     """
