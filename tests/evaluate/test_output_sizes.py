@@ -42,3 +42,13 @@ def test_where_numbers_may_cancel_noise_says_how_large_they_are() -> None:
     size = OutputSizes().of(Texture.EQUAL, noise)[0]
     assert size is not None
     assert size(np.zeros(100)) == magnitude(noise.expected[0]) == 7
+
+
+def test_where_a_texture_leaves_few_of_many_elements_noise_says_how_large_their_numbers_may_be() -> None:
+    """All points of a clustering whose distances come to 0 are added to the first centre; the rest stays 0."""
+    noise = LaunchData(0, "", [], {0: np.full(5, 7, np.float32)}, {})
+    size = OutputSizes().of(Texture.TINY, noise)[0]
+    assert size is not None
+    assert size(np.array([3e-29, 0, 0, 0, 0])) == pytest.approx(7)
+    assert size(np.full(5, 3e-29)) == pytest.approx(3e-29), "none is left out"
+    assert size(np.zeros(5)) == 0, "nothing is no sum that came to little"

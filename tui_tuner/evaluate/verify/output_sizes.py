@@ -34,7 +34,10 @@ class OutputSizes:
 
     def of(self, texture: Texture, noise: LaunchData) -> dict[int, SizeOf | None]:
         """The same of a launch whose inputs have a texture, beside what noise gave."""
-        return {i: _size(texture, one) or self._usual(noise.index, i, one) for i, one in noise.expected.items()}
+        return {
+            i: _size(texture, one) or self._usual(noise.index, i, one) or _of_the_few_left(one)
+            for i, one in noise.expected.items()
+        }
 
     def knows(self, index: int, outputs: Mapping[int, np.ndarray]) -> bool:
         """Whether there was other noise for each output of few elements."""
@@ -60,6 +63,16 @@ class OutputSizes:
 def _is_few(output: np.ndarray) -> bool:
     """Whether its magnitude says little of what its elements were made of."""
     return is_floating(output.dtype) and output.size < FEW_ELEMENTS
+
+
+def _of_the_few_left(noise: np.ndarray) -> SizeOf | None:
+    """As of an output of few elements, where a texture leaves no more of many: all numbers were added to one place."""
+
+    def size(expected: np.ndarray) -> float:
+        is_of_few = 0 < np.count_nonzero(expected) < FEW_ELEMENTS
+        return max(magnitude(expected), magnitude(noise) if is_of_few else 0.0)
+
+    return size if is_floating(noise.dtype) else None
 
 
 def _has_signs(noise: KernelArgument) -> bool:
