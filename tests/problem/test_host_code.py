@@ -246,6 +246,24 @@ def test_of_several_launches_the_largest_is_the_one():
 
 
 @pytest.mark.parametrize(
+    ("loop", "sizes"),
+    [
+        ("for (int i = 0; i < 3; i++) { int n = all[i], m = wide[i];", {"n": 1 << 22, "m": 64}),
+        ("for (size_t i = 0, e = 3; i < e; ++i) { int n = all[i], m = wide[i];", {"n": 1 << 22, "m": 64}),
+        ("for (int n : {1, 2}) { int n = all[1], m = wide[0];", {"n": 1 << 20, "m": 16}),
+    ],
+)
+def test_of_sizes_that_a_host_goes_through_the_last_is_meant(loop, sizes):
+    source = (
+        "__global__ void k(int *v, int n, int m) { int i = blockIdx.x * blockDim.x + threadIdx.x;"
+        " if (i < n) v[i] = m; }\n"
+        "int main() { int all[] = {65536, 1048576, 4194304}; int wide[] = {16, 32, 64}; int *d;\n"
+        f"{loop} cudaMalloc(&d, n * m * sizeof(int)); k<<<(n + 127) / 128, 128>>>(d, n, m); }} }}\n"
+    )
+    assert launch_in(source, "k").sizes == sizes
+
+
+@pytest.mark.parametrize(
     ("filled", "bounds"),
     [
         ("for (int i = 0; i < n; i++) h[i] = rand() % BINS;", (0, "BINS")),

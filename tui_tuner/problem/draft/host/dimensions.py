@@ -7,7 +7,7 @@ import re
 from tui_tuner.problem.draft.host.members import listed
 from tui_tuner.problem.draft.host.memory import named
 from tui_tuner.problem.draft.host.program import HostProgram
-from tui_tuner.problem.draft.host.statements import NOTHING_YET, is_summed
+from tui_tuner.problem.draft.host.statements import NOTHING_YET, begins_loop, is_summed
 from tui_tuner.problem.syntax import enclosed, split_list
 
 _MOST_STEPS = 12
@@ -39,16 +39,20 @@ def axes(program: HostProgram, text: str, place: int) -> tuple[list[str], int]:
 def element(program: HostProgram, name: str, place: int) -> tuple[str, int] | None:
     """What an element of a vector, or an array, is that the host sets as a whole, or by the names of its axes.
 
-    Of an array that a function is given it is that element of what a caller passes.
+    Of an array that a function is given it is that element of what a caller passes. Of numbers that a loop goes through
+    it is the last: the others are how a host comes to the size that counts.
     """
     indexed = re.fullmatch(r"(.+)\[([\w+-]+)\]", name)
-    index = None if indexed is None else program.number(indexed[2], place)  # of a loop's the first
+    index = None if indexed is None else program.number(indexed[2], place)
     if indexed is None or index is None or index < 0:
         return None
     whole = indexed[1]
     meaning = program.meaning(whole, place)
     values, there = _values_of(program, whole, place) if meaning is None else (listed(meaning[0]), meaning[1])
     given = split_list(values or "")
+    counted_by = program.meaning(indexed[2], place)
+    if counted_by is not None and begins_loop(program.code, counted_by[1]) and all(map(str.isdecimal, given)):
+        index = max(index, len(given) - 1)
     if index < len(given) and not NOTHING_YET.fullmatch(given[index]):
         return given[index], there
     if meaning is not None and (other := named(meaning[0])).isidentifier() and meaning[1] != place:

@@ -12,11 +12,11 @@ from tree_sitter import Node
 from tui_tuner.problem.draft.host.functions import HostFunction, returned
 from tui_tuner.problem.draft.host.memory import Drawn, HostMemory, named
 from tui_tuner.problem.draft.host.program import HostProgram
+from tui_tuner.problem.draft.host.statements import begins_loop
 from tui_tuner.problem.syntax import list_at, parse_code
 
 _MOST_STEPS = 12
 _MOST_CHARACTERS = 400
-_LOOK_BACK = 80
 _LEAST_HIGH = 2
 """Of whole numbers: what is 0 or 1 everywhere is a mark."""
 _RANDOM_WORDS = {
@@ -167,7 +167,7 @@ class HostRanges:
 
     def _is_counted(self, name: str, place: int) -> bool:
         """Whether what a name is set to is only where it begins: in the head of a loop, or to be raised."""
-        if re.search(r"\bfor\s*\([^;()]*$", self._code[max(0, place - _LOOK_BACK) : place]):
+        if begins_loop(self._code, place):
             return True
         function = self._program.function_at(place)
         changed = rf"\b{name}\s*(?:\+\+|--|[-+*/]=)|(?:\+\+|--)\s*{name}\b"

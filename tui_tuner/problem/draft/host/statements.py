@@ -16,6 +16,7 @@ CONSTANT = re.compile(
 """A constant outside of functions, with its value."""
 NOTHING_YET = re.compile(r"\s*(?:-\s*1|0(?:\.0*)?f?)\s*")
 """What a variable is declared with that is set to something from outside later, as by an option."""
+_LOOK_BACK = 80
 _HALVED = r"\s*(?:>>=\s*1|/=\s*2|=\s*{0}\s*(?:>>\s*1|/\s*2))\s*"
 _RAISED = r"(?:\+\+\s*{0}|{0}\s*(?:\+\+|\+=\s*1))\s*"
 
@@ -27,6 +28,11 @@ def assignments(name: str) -> re.Pattern[str]:
     """
     plain = re.escape(name)
     return re.compile(rf"(?<![\w.>]){plain}\s*=(?!=|\s*{plain}\s*[-+*/]\s*\w+\s*\))(?P<text>[^;]*)")
+
+
+def begins_loop(code: str, place: int) -> bool:
+    """Whether what is set at a place is set in the head of a `for`, as what it begins with."""
+    return re.search(r"\bfor\s*\([^;()]*$", code[max(0, place - _LOOK_BACK) : place]) is not None
 
 
 def first_item(text: str) -> str:
