@@ -74,6 +74,15 @@ def test_what_the_host_code_of_headers_names_of_cublas_does_no_harm(emulator: Be
     assert emulator.compile(source, "k").ok
 
 
+def test_what_the_host_code_of_headers_names_of_cufft_does_no_harm(emulator: Bench) -> None:
+    source = (
+        "#include <cufft.h>\nstruct Plan { cufftHandle handle; cufftDoubleComplex *spectrum; };\n"
+        "inline bool is_made(cufftResult made) { return made == CUFFT_SUCCESS; }\n"
+        "__global__ void k(cufftComplex *x, cufftReal by) { x[threadIdx.x] = make_cuComplex(by, cuCimagf(x[0])); }\n"
+    )
+    assert emulator.compile(source, "k").ok
+
+
 def test_what_is_left_to_old_compilers_is_left_out(emulator: Bench) -> None:
     source = "#if __CUDACC_VER_MAJOR__ < 11\nnothing known;\n#endif\n__global__ void k(float* x) { *x = 1; }\n"
     assert emulator.compile(source, "k").ok

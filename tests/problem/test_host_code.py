@@ -101,9 +101,10 @@ def test_a_header_whose_name_no_file_can_have_is_missing(tmp_path):
     assert len(missing_headers(source, (tmp_path,))) == 1
 
 
-def test_a_source_without_host_code_stays_as_it_is():
-    source = '#include "missing.h"\nfloat helper(float v) { return v; }\n__global__ void k(float *v) { v[0] = 1; }\n'
-    assert device_code(source) == source
+def test_a_source_without_host_code_loses_no_more_than_headers_that_are_nowhere(tmp_path):
+    (tmp_path / "ours.h").write_text("#define LENGTH 4\n")
+    code = '#include "ours.h"\nfloat helper(float v) { return v; }\n__global__ void k(float *v) { v[0] = 1; }\n'
+    assert device_code(f'#include "missing.h"\n{code}', (tmp_path,)).lstrip() == code
 
 
 @pytest.mark.parametrize(
@@ -145,6 +146,23 @@ def test_what_kernels_take_of_opencv_stays_where_its_headers_are_left_out(tmp_pa
     code = device_code(source, (tmp_path,))
     assert code.splitlines()[0] == "typedef unsigned char uchar; namespace cv {}"
     assert code.splitlines()[1:3] == source.splitlines()[1:3]
+
+
+@pytest.mark.parametrize("header", ["<cufft.h>", '"cufftXt.h"'])
+def test_what_kernels_take_of_cufft_stays_where_its_headers_are_left_out(tmp_path, header):
+    source = (
+        f"#include {header}\n__global__ void k(cufftComplex *v, cufftReal f) {{ v[0] = cuCmulf(v[1], v[2]); }}\n"
+        "int main() { cufftHandle plan; cufftComplex *v; k<<<1, 1>>>(v, 1); }\n"
+    )
+    code = device_code(source, (tmp_path,)).splitlines()
+    assert code[0] == "#include <cuComplex.h>"
+    assert code[1] == source.splitlines()[1].replace("cufftComplex", "cuFloatComplex").replace("cufftReal", "float")
+    assert not code[2].strip()
+
+
+def test_a_header_of_cufft_that_no_kernel_needs_is_left_out(tmp_path):
+    source = "#include <cufft.h>\n__global__ void k(float *v) { v[0] = 1; }\nint main() { k<<<1, 1>>>(v); }\n"
+    assert "#include" not in device_code(source, (tmp_path,))
 
 
 def launch_in(source: str, kernel: str):

@@ -214,3 +214,28 @@ def test_template_arguments_of_the_kernels_namespace_get_it_too():
     )
     assert in_namespaces("k<float, twice<float>, Sum, 4>", source) == "a::k<float, a::twice<float>, a::Sum, 4>"
     assert in_namespaces("k<float, b::twice, a::Sum, N>", source) == "a::k<float, b::twice, a::Sum, N>"
+
+
+@pytest.mark.parametrize(
+    ("written", "dtype", "width"),
+    [
+        ("cufftComplex", "float32", 2),
+        ("cufftDoubleComplex", "float64", 2),
+        ("cufftReal", "float32", 1),
+        ("thrust::complex<double>", "float64", 2),
+        ("cuda::std::complex<float>", "float32", 2),
+        ("Complex", "float32", 2),
+        ("c10::Half", "float16", 1),
+        ("at::BFloat16", "bfloat16", 1),
+        ("Half", None, 1),
+    ],
+)
+def test_numbers_of_libraries_are_known_by_their_names(written, dtype, width):
+    source = f"typedef thrust::complex<float> Complex;\n__global__ void k(const {written} *v) {{}}\n"
+    [parameter] = find_kernel(source, "cuda", "k").parameters
+    assert (parameter.dtype, parameter.width) == (dtype, width)
+
+
+def test_complex_numbers_of_pyopencl_are_vectors():
+    [parameter] = find_kernel("__kernel void k(__global cdouble_t *v) {}\n", "opencl", "k").parameters
+    assert (parameter.dtype, parameter.width) == ("float64", 2)

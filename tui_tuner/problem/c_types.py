@@ -43,6 +43,8 @@ _NAMED = {
     "__bf16": "bfloat16",
     "hip_bfloat16": "bfloat16",
     **_OF_VECTORS,
+    "cufftReal": "float32",
+    "cufftDoubleReal": "float64",
     "bool": "bool",
     "_Bool": "bool",
     "size_t": "uint64",
@@ -61,16 +63,29 @@ _VECTORS = {
     "cuComplex": "float2",
     "cuFloatComplex": "float2",
     "cuDoubleComplex": "double2",
+    "cufftComplex": "float2",
+    "cufftDoubleComplex": "double2",
+    "cfloat_t": "float2",
+    "cdouble_t": "double2",
     **{f"__nv_fp8x{width}_{kind}": f"__nv_fp8_{kind}{width}" for width in (2, 4) for kind in ("e4m3", "e5m2")},
 }
 """Types that are as vectors by other names."""
 _VECTOR = re.compile(rf"((?:u?(?:char|short|int|long|longlong))|float|double|{'|'.join(_OF_VECTORS)})(2|3|4|8|16)")
+_COMPLEX = r"(?:(?:thrust|std|cuda\s*::\s*std|c10)\s*::\s*)complex\s*<\s*(?:float|double)\s*>"
+_OF_LIBRARIES = (
+    (re.compile(r"\b(?:c10|at)\s*::\s*Half\b"), "half"),
+    (re.compile(r"\b(?:c10|at)\s*::\s*BFloat16\b"), "nv_bfloat16"),
+    (re.compile(rf"\b{_COMPLEX.replace('(?:float|double)', '(float|double)')}"), r"\g<1>2"),
+)
+"""Types of libraries, as the vectors and narrow numbers that they are."""
 _PACKED_MARK = "__times"
 """Between a type and how many of it a structure is made of, where no vector is."""
 
 
 def type_words(type_text: str) -> list[str]:
     """The words of a type without qualifiers, address spaces and `std::`."""
+    for written, meaning in _OF_LIBRARIES:
+        type_text = written.sub(meaning, type_text)
     words = re.findall(r"\w+", type_text.replace("std::", ""))
     return [word for word in words if word not in _QUALIFIERS and word.strip("_") not in ADDRESS_SPACES]
 
@@ -122,12 +137,12 @@ _DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+([A-Za-z][\w \t]*?)
 def type_aliases(code: str) -> dict[str, str]:
     """What the `typedef`s and `using`s of the source stand for."""
     found = {name: meaning for name, meaning in _DEFINED.findall(code) if dtype_of(meaning, "cuda", {})[0] is not None}
-    typedefs = re.findall(r"\btypedef\s+([\w\s:]+?)\s+(\w+)\s*;", code)
+    typedefs = re.findall(rf"\btypedef\s+([\w\s:]+?|{_COMPLEX})\s+(\w+)\s*;", code)
     found |= {name: meaning for meaning, name in typedefs}
     for name in {name for meaning, name in typedefs if meaning != found[name]}:
         del found[name]  # it depends on macros which of them it is
     found |= dict(_plain_structs(code))
-    found |= dict(re.findall(r"\busing\s+(\w+)\s*=\s*([\w\s:]+?)\s*;", code))
+    found |= dict(re.findall(rf"\busing\s+(\w+)\s*=\s*([\w\s:]+?|{_COMPLEX})\s*;", code))
     return found
 
 

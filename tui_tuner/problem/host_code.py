@@ -33,6 +33,15 @@ _WORD, _ENDS = re.compile(r"\w+"), re.compile(r"\s*;")
 _CLASS = re.compile(r"(?:template\s*<[^{}()<>]*>\s*)?\b(?:struct|class)\s+(?P<name>\w+)[^;{}()=]*\{")
 _OF_OPENCV = "typedef unsigned char uchar; namespace cv {}"
 """What kernels beside OpenCV's headers use of them."""
+_OF_CUFFT = {
+    "cufftComplex": "cuFloatComplex",
+    "cufftDoubleComplex": "cuDoubleComplex",
+    "cufftReal": "float",
+    "cufftDoubleReal": "double",
+}
+"""What CUDA calls the numbers that kernels take from cuFFT, whose headers are left out."""
+_HEADER_OF_CUFFT = re.compile(r"cufft(?:w|Xt)?\.h")
+_TAKEN_FROM_CUFFT = re.compile(rf"\b(?P<type>{'|'.join(_OF_CUFFT)})\b|\b(?:make_)?cu\w*Complex\b")
 OF_PYTORCH = re.compile(r"(?:torch|ATen|c10|THC|THCUNN|TH)/.*")
 """PyTorch's headers, which no compiler of device code has."""
 _NAME_OF_PYTORCH = re.compile(r"\s*using\s+(?:namespace\s+)?(?:\w+\s*=\s*)?(?:torch|at|c10)\b")
@@ -71,7 +80,7 @@ def has_host_code(code: str) -> bool:
 
 @lru_cache(maxsize=32)  # a kernel has one text and many configurations
 def device_code(source: str, directories: tuple[Path, ...] = (), kernel: str = "") -> str:
-    """The source with what only the host runs blanked, line for line; a source without such code stays as it is.
+    """The source with what only the host runs blanked, line for line; of one without such code only headers are.
 
     That is functions and prototypes without a word of the device, classes of the host and others that nothing names,
     headers of host libraries, and headers that stand in none of the directories, nor where compilers or the system
@@ -84,7 +93,7 @@ def device_code(source: str, directories: tuple[Path, ...] = (), kernel: str = "
     source = without_climbing(source, directories)
     code = code_only(source)
     if not has_host_code(code):
-        return source
+        return _with_headers_that_are_there(source, directories)
     source = _blanked(source, _host_parts(code))
     source = _blanked(source, _instances_by_macros(code))
     source = _blanked(source, _unnamed_classes(code_only(source)))
@@ -98,7 +107,7 @@ def device_code(source: str, directories: tuple[Path, ...] = (), kernel: str = "
         idle = "|".join(header for header, needed in _LIBRARIES.items() if not re.search(needed, words))
         source = INCLUDE.sub(lambda found: _without(found, idle), source)
         source = INCLUDE.sub(lambda found: _of_host(found, directories, words), source)
-    return INCLUDE.sub(lambda found: _kept(found, directories), source)
+    return _with_headers_that_are_there(source, directories)
 
 
 def without_host_parts(source: str) -> str:
@@ -204,6 +213,18 @@ def without_bodies(code: str) -> str:
     while (shorter := re.sub(r"\{[^{}]*\}", " ", code)) != code:
         code = shorter
     return code
+
+
+def _with_headers_that_are_there(source: str, directories: Sequence[Path]) -> str:
+    """The source without headers of host libraries and others that are nowhere, and what it takes from them."""
+    if any(map(_is_of_cufft, INCLUDE.finditer(source))) and _TAKEN_FROM_CUFFT.search(code_only(source)):
+        source = INCLUDE.sub(lambda one: "#include <cuComplex.h>" if _is_of_cufft(one) else one.group(), source)
+        source = _TAKEN_FROM_CUFFT.sub(lambda word: _OF_CUFFT[word[0]] if word["type"] else word[0], source)
+    return INCLUDE.sub(lambda found: _kept(found, directories), source)
+
+
+def _is_of_cufft(include: re.Match[str]) -> bool:
+    return _HEADER_OF_CUFFT.fullmatch(include["quoted"] or include["angled"]) is not None
 
 
 def _kept(include: re.Match[str], directories: Sequence[Path]) -> str:
