@@ -406,6 +406,15 @@ def test_init_of_a_file_with_one_kernel_that_does_not_hold_names_no_other(tmp_pa
     assert "of several" not in drafted.err
 
 
+def test_init_of_a_kernel_that_lacks_a_header_says_what_is_left_to_do(tmp_path: Path) -> None:
+    (tmp_path / "lacking.cu").write_text(
+        '#include "ours.h"\n__global__ void k(float *x) { x[threadIdx.x] = NUMBER; }\n'
+    )
+    drafted = tuner_tui("init", "lacking.cu", cwd=tmp_path)
+    assert "NUMBER is not known; not found: ours.h" in drafted.err
+    assert "put the header beside the kernel; or name the header's directory in [kernel]" in drafted.err
+
+
 def test_a_replay_whose_reader_is_gone_is_not_to_be_gone_on_with(tmp_path: Path) -> None:
     replay = start("replay", RECORDED, "--auto", "--output", "json", cwd=tmp_path)
     assert replay.stdout is not None

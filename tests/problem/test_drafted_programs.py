@@ -294,7 +294,7 @@ ROWS_OF_A_TABLE = {
     "with what remains of another": ("int id = ids[row];", "table[id * dim + dim % d]", None),
     "from the second one on": ("int id = ids[row];", "table[(id + 1) * dim - dim + d]", None),
     "of a table for each batch": ("int id = ids[row];", "table[(row * dim + id) * dim + d]", None),
-    "behind a row": ("int id = ids[row];", "table[row * dim + id]", None),
+    "behind a row": ("int id = ids[row];", "table[row * dim + id]", "dim"),
     "as far as a number that is read": ("int id = ids[row];", "table[id * ids[0] + d]", None),
 }
 

@@ -27,6 +27,8 @@ __global__ void k(const float *x, float *y, int rows, int cols, int part)
         ("for (int j = 0; j < cols; j++) SUM[j]; for (int j = 0; j <= cols; j++) SUM[j];", "cols + 1"),
         ("int a = i * cols, b = cols - 1; SUM[a + b];", "cols * rows"),
         ("int j = (int)(i * part) - 1; if (j >= 0 && j < (int)cols) SUM[j];", "cols"),
+        ("const int back[3] = {0, 2, 1}; for (int d = 0; d < 3; d++) SUM[back[d] * rows + i];", "3 * rows"),
+        ("int part_of = i < part ? 0 : 1; SUM[part_of * cols];", "cols + 1"),
         ("int j = int(threadIdx.x); if (j < static_cast<int>(cols)) SUM[unsigned(i) * cols + j];", "cols * rows"),
     ],
 )
@@ -149,6 +151,23 @@ def test_a_label_is_a_place_in_a_row_that_is_gone_through(tmp_path, body):
     arguments = {one.name: one for one in problem.arguments}
     assert [arguments[one].shape for one in ("scores", "weights")] == [["kinds * rows"], ["kinds"]]
     assert (arguments["labels"].fill, arguments["labels"].high) == ("integers", "kinds")
+
+
+def test_a_label_is_a_place_in_a_row_of_which_no_more_is_read(tmp_path):
+    source = (
+        "__global__ void pick(const float *x, float *y, const unsigned *label, unsigned rows, unsigned cols) {"
+        " int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < rows) y[i] = -logf(x[i * cols + label[i]]); }"
+    )
+    problem, _ = drafted(tmp_path, source)
+    arguments = {one.name: one for one in problem.arguments}
+    assert arguments["x"].shape == ["cols * rows"]
+    assert (arguments["label"].fill, arguments["label"].high) == ("integers", "cols")
+
+
+def test_a_table_that_the_kernel_fills_says_nothing_of_how_far_it_reaches(tmp_path):
+    body = "int at[3] = {0, 2, 1}; at[i % 3] = part; y[i] += x[at[1] * cols];"
+    problem, _ = drafted(tmp_path, KERNEL.replace("BODY", body))
+    assert {one.name: one.shape for one in problem.arguments}["x"] == ["rows", "cols"]
 
 
 def test_labels_of_a_byte_are_no_more_than_it_holds(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import shlex
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from tui_tuner.resources import (
 )
 from tui_tuner.text import is_utf8, say, suggestion, tell
 
+_WRITE_THE_DRAFT = re.compile(r"write the draft with: .*?, (?:correct it, )?and (?:start again: )?")
+"""What a hint says first of a draft that is not written."""
 _STRATEGY_FILE = Path("my_strategy.py")
 """Where a first strategy goes, in the current directory, unless the user names another file."""
 _STRATEGY_CLASS = "MyStrategy"
@@ -72,7 +75,7 @@ async def init(chosen: argparse.Namespace) -> int:
         if others:
             say(f"kernel {name} of several; for another: {another}, as in {', '.join(others)}")
         say(f"what is written does not hold yet: {error.message}")
-        if what := (error.hint or "").partition("start again: ")[2]:
+        if what := _WRITE_THE_DRAFT.sub("", error.hint or ""):
             say(what)
     else:
         text = held.text

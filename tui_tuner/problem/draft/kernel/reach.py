@@ -33,6 +33,7 @@ _MOST_STEPS = 8
 _INSIDE = r"(?:[^][;]|\[(?:[^][;]|\[[^][;]*\])*\])*"
 _INDEX = rf"\[{_INSIDE}\]"
 _SAID = "said_place"
+_OWN_TABLE = r"\b(?:(?:unsigned|int|char|short|u?int\d+_t)\s+)+(\w+)\s*\[\w*\]\s*=\s*\{([\d,\s]*\d)\s*\}\s*;"
 _OWN_CONSTANT = r"\b(?:const(?:expr)?\s+)+(?:unsigned\s+)?(?:int|unsigned|size_t)\s+(\w+)\s*=\s*(\d+)\s*;"
 
 
@@ -75,7 +76,8 @@ def elements_reached(signature: KernelSignature, array: str, sizes: Collection[s
     for one in signature.parameters:
         if one.is_array and one.name not in ("", array) and "int" in (one.dtype or ""):
             body = _with_ends_of_rows(one.name, body)
-    reading = _Reading(_with_numbers_of_names(without_number_casts(body)), frozenset(sizes), blocks)
+    body = _with_most_of_tables(_with_numbers_of_names(without_number_casts(body)))
+    reading = _Reading(body, frozenset(sizes), blocks)
     try:
         found = [of_whole_rows(plus(reading.most(index), 1)) for index in reading.indices(array)]
         return text_of(largest_of(found))
@@ -89,6 +91,16 @@ def _with_numbers_of_names(body: str) -> str:
         rest = body.replace(declared, " ")
         if not re.search(rf"(?<![\w.>]){name}\s*=(?!=)", rest):
             body = re.sub(rf"(?<![\w.>]){name}\b", number, rest)
+    return body
+
+
+def _with_most_of_tables(body: str) -> str:
+    """The text with the largest number for an element of a table of its own, as of `int back[3] = {0, 2, 1};`."""
+    for declared, name, numbers in re.findall(rf"({_OWN_TABLE})", body):
+        rest = body.replace(declared, " ")
+        element = rf"(?<![\w.>]){name}\s*{_INDEX}"
+        if not re.search(rf"{element}\s*(?:[-+*/%&|^]?=(?!=)|\+\+|--)", rest):
+            body = re.sub(element, str(max(map(int, numbers.split(",")))), rest)
     return body
 
 
@@ -115,28 +127,21 @@ def places_said(
             if parts is not None:
                 return parts
     body = without_row_pointers(signature.body)
-    rows = {scalar(one["row"] or one["gone"]) for one in _place_in_row(name, body).finditer(body)}
+    rows = {scalar(one["row"]) for one in _place_in_row(name, body).finditer(body)}
     return next(iter(rows)) if len(rows) == 1 else None
 
 
 def _place_in_row(name: str, body: str) -> re.Pattern[str]:
-    """The pattern of an element that says a place in a row of a batch, as in `x[b * m * n + i * n + columns[j]]`.
-
-    Also in a row that is gone through besides, as in `x[i * n + label]` beside `x[i * n + j]`.
-    """
+    """The pattern of an element that says a place in a row, as in `x[i * n + label[i]]`, also in one of a batch."""
     said = rf"\s*\+[\s(]*(?:{'|'.join(_ways_to_say(name, body))})"
-    alone = re.findall(rf"\b(\w+)\s*\[[^][;=]*\*\s*([A-Za-z_]\w*){said}[\s)]*\]", body)
-    besides = (rf"\b{array}\s*\[[^][;=]*\*\s*{row}\b(?!{said})\s*\+" for array, row in alone)
-    gone = "|".join({row for (_, row), other in zip(alone, besides, strict=True) if re.search(other, body)}) or "(?!)"
-    row = rf"\*\s*(?:(?P<row>[A-Za-z_]\w*)\s*\+[^][;=]*\*\s*(?P=row)|(?P<gone>{gone}))"
-    return re.compile(rf"(?P<before>{row}){said}(?=[\s)]*\])")
+    return re.compile(rf"(?P<before>\*\s*(?P<row>[A-Za-z_]\w*)){said}(?=[\s)]*\])")
 
 
 def _with_ends_of_rows(name: str, body: str) -> str:
     """The text with the last place of a row for one that an element says, also where it alone is an index."""
     place = _place_in_row(name, body)
-    rows = {one["row"] or one["gone"] for one in place.finditer(body)}
-    body = place.sub(lambda said: f"{said['before']} + ({said['row'] or said['gone']} - 1)", body)
+    rows = {one["row"] for one in place.finditer(body)}
+    body = place.sub(lambda said: f"{said['before']} + ({said['row']} - 1)", body)
     if len(rows) != 1:
         return body
     return re.sub(rf"\[[\s(]*(?:{'|'.join(_ways_to_say(name, body))})[\s)]*\]", f"[{rows.pop()} - 1]", body)
@@ -261,10 +266,22 @@ class _Reading:
                 return self.most(left, steps)  # as of height - 1 - y
             case ast.BinOp(left=left, op=ast.Mult(), right=right):
                 return times(self.most(left, steps), self.most(right, steps))
-            case ast.Call(func=ast.Name(id="min" | "ceil_div" as name), args=parts):
-                return self._most_of_least(parts, steps) if name == "min" else self._rounded_up(node, parts)
+            case ast.IfExp() | ast.Call():
+                return self._most_of_choice(node, steps)
             case ast.BinOp(op=ast.FloorDiv() | ast.Mod()):
                 return self._most_of_division(node, steps)
+        raise Unbounded(ast.unparse(node))
+
+    def _most_of_choice(self, node: ast.IfExp | ast.Call, steps: int) -> Sum:
+        match node:
+            case ast.IfExp(body=one, orelse=other):
+                return largest_of([self.most(one, steps), self.most(other, steps)])
+            case ast.Call(func=ast.Name(id="max"), args=parts):
+                return largest_of([self.most(one, steps) for one in parts])
+            case ast.Call(func=ast.Name(id="min"), args=parts):
+                return self._most_of_least(parts, steps)
+            case ast.Call(func=ast.Name(id="ceil_div"), args=parts):
+                return self._rounded_up(node, parts)
         raise Unbounded(ast.unparse(node))
 
     def _rounded_up(self, node: ast.expr, parts: Sequence[ast.expr]) -> Sum:
