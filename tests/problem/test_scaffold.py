@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tui_tuner.errors import ProblemError
-from tui_tuner.problem.conditionals import active_source
+from tui_tuner.problem.conditionals import active_source, asked_around
 from tui_tuner.problem.draft.kernel.files import ranked_kernels
 from tui_tuner.problem.draft.problem_file import scaffold
 from tui_tuner.problem.load import load_problem
@@ -365,3 +365,40 @@ def test_a_kernel_behind_branches_that_are_left_out_keeps_its_template(tmp_path)
     branches = "#ifdef OTHER\n#define N 1\n#else\n#ifdef THIRD\n#define N 2\n#else\n#define N 3\n#endif // 3\n#endif\n"
     file.write_text(branches + "/*** it ***/\ntemplate <typename T>\n__global__ void k(T *x) { x[threadIdx.x] = N; }\n")
     assert 'name = "k<float>"' in scaffold(file, None)
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("#ifdef GPU\n#include <stdio.h>\nHERE\n#endif\n", {"GPU"}),
+        ("#if defined(GPU) && WITH_CUDA\nHERE\n#endif\n", {"GPU", "WITH_CUDA"}),
+        ("#if GOOGLE_CUDA || TENSORFLOW_USE_ROCM\nHERE\n#endif\n", {"GOOGLE_CUDA"}),
+        ("#ifdef A\n#ifdef B\n#endif\n#if (defined(C))\nHERE\n#endif\n#endif\n", {"A", "C"}),
+        ("#ifndef K_CUH\n#define K_CUH\n#ifdef __CUDACC__\nHERE\n#endif\n#endif\n", set()),
+        ("#ifdef A\n1\n#else\nHERE\n#endif\n", set()),
+        ("#ifdef A\n1\n#elif defined B\nHERE\n#endif\n", {"B"}),
+        ("#define A\n#ifdef A\nHERE\n#endif\n", set()),
+        ("#if N > 2\nHERE\n#endif\n", set()),
+    ],
+)
+def test_what_a_build_has_to_define_for_a_line_is_known(source, names):
+    assert asked_around(source, source[: source.index("HERE")].count("\n") + 1) == names
+
+
+def test_a_file_whose_kernels_are_all_below_a_macro_is_built_with_it(tmp_path):
+    file = tmp_path / "k.cu"
+    one = "__global__ void NAME(float *x) { x[threadIdx.x] = 1; }\n"
+    file.write_text(f"#ifdef GPU\n{one.replace('NAME', 'a')}#ifdef MORE\n{one.replace('NAME', 'b')}#endif\n#endif\n")
+    assert 'compiler_options = ["-DGPU"]  # GPU, without which it has no kernel: check' in scaffold(file, "a")
+    file.write_text(f"{file.read_text()}{one.replace('NAME', 'c')}")
+    assert "compiler_options" not in scaffold(file, "c")
+
+
+def test_a_kernel_that_nothing_uses_is_not_the_first_choice(tmp_path):
+    file = tmp_path / "k.cu"
+    loops = "for (int i = 0; i < 9; i++) for (int j = 0; j < 9; j++) a[i] = j;"
+    old = f"__global__ void old(float *a);\n__global__ void old(float *a) {{ {loops} }}\n"
+    file.write_text(f"{old}template <typename T> __global__ void now(T *a) {{ a[threadIdx.x] = 1; }}\n")
+    assert ranked_kernels(file) == ["old", "now"]
+    file.write_text(f"{file.read_text()}void run(float *a) {{ now<float><<<64, 16>>>(a); }}\n")
+    assert ranked_kernels(file) == ["now", "old"]

@@ -12,6 +12,7 @@ _CONDITION = re.compile(
     r"^[ \t]*#[ \t]*(?P<word>ifdef|ifndef|if|elif|else|endif|define|undef)\b(?P<rest>(?:\\\r?\n|[^\n])*)", re.MULTILINE
 )
 _ASKED = re.compile(r"(?P<not>!?)\s*defined\s*\(?\s*(?P<name>\w+)\s*\)?")
+_WANTED = re.compile(r"[\s(]*(?:defined\s*\(?\s*)?(?P<name>[A-Za-z_]\w*)[\s)]*")
 _OF_COMPILERS = re.compile(r"_.*|kernel_tuner|CL_.*|cl_.*|FP_.*|NDEBUG|WIN32")
 """Names that compilers, and builds here, may define."""
 
@@ -59,6 +60,30 @@ def active_source(source: str, defined: Collection[str]) -> str:
         elif word in ("define", "undef") and not is_out and (name := re.match(r"\w+", rest)):
             (known.add if word == "define" else known.discard)(name[0])
     return "".join([*kept, source[place:]])
+
+
+def asked_around(source: str, line: int) -> frozenset[str]:
+    """The macros that a build has to define for what stands in a line: none that the source, or a compiler, does."""
+    lines = code_only(source).splitlines(keepends=True)
+    is_open, known = list[frozenset[str]](), set[str]()
+    for one in _CONDITION.finditer("".join(lines[: line - 1])):
+        word, rest = one["word"], one["rest"].strip()
+        if word in ("if", "ifdef", "ifndef"):
+            is_open.append(_wanted(word, rest))
+        elif word == "endif" and is_open:
+            is_open.pop()
+        elif word in ("elif", "else") and is_open:
+            is_open[-1] = _wanted(word, rest)
+        elif word == "define" and (name := re.match(r"\w+", rest)):
+            known.add(name[0])
+    return frozenset[str]().union(*is_open) - known
+
+
+def _wanted(word: str, condition: str) -> frozenset[str]:
+    """What has to be defined for a condition to hold, as of `defined(GPU) && WITH_CUDA`; of alternatives the first."""
+    parts = condition.partition("||")[0].split("&&") if word in ("if", "ifdef", "elif") else []
+    named = (_WANTED.fullmatch(one) for one in parts)
+    return frozenset(one["name"] for one in named if one and not _OF_COMPILERS.fullmatch(one["name"]))
 
 
 def active_headers(headers: Sequence[str], code: str) -> list[str]:

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from tui_tuner.errors import ProblemError
-from tui_tuner.problem.conditionals import active_source
+from tui_tuner.problem.conditionals import active_source, asked_around
 from tui_tuner.problem.draft.amendments import NO_AMENDMENTS, Amendments
 from tui_tuner.problem.draft.constants import constants_of_kernel
 from tui_tuner.problem.draft.drafted_launch import NO_LAUNCH, DraftedLaunch, TunedSpace
@@ -82,6 +82,7 @@ def scaffold(
         facts=facts or ProposedFacts(),
         constants=constants_of_kernel(given.source + "\n" + given.host, source_path, name, given.language),
         options=given.built.without(said.tunables),
+        supposed_macros=given.built.supposed,
         reached=reached,
         parts=parts_of(signature, f"{given.code}\n{code_only(given.host)}"),
         appended=appended(signature),
@@ -142,7 +143,14 @@ def _given(file: Path, host: Path | None) -> _Given:
         code, spaces, lines, options = host_in_c(code, language, source)
     options = list(dict.fromkeys([*options, *(one for space in spaces.values() for one in space.options)]))
     built = build_options(source, code) if language == "opencl" else options_of_scripts(options)
+    built = built.with_supposed(_asked_around_kernels(source, language))
     return _Given(file, language, active_source(source, built.macros), code, built, spaces, lines=lines)
+
+
+def _asked_around_kernels(source: str, language: Language) -> frozenset[str]:
+    """The macros that a build has to define for each of the kernels of a source, as where all is below `#ifdef GPU`."""
+    asked = [asked_around(source, one.line) for one in find_kernels(source, language)]
+    return asked[0].intersection(*asked[1:]) if asked else frozenset()
 
 
 def _launched(

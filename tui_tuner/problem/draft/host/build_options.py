@@ -57,10 +57,21 @@ def build_macros(program: HostProgram, source: str) -> dict[str, BuildMacro]:
 
 @dataclass(frozen=True)
 class BuildOptions:
-    """What the host builds a kernel with: macros by name, and how to compile, as by `-cl-fast-relaxed-math`."""
+    """What the host builds a kernel with: macros by name, and how to compile, as by `-cl-fast-relaxed-math`.
+
+    Attributes:
+        supposed: macros that no host is known to define, and without which the source has no kernel.
+    """
 
     macros: Mapping[str, BuildMacro] = field(default_factory=dict)
     flags: Sequence[str] = ()
+    supposed: frozenset[str] = frozenset()
+
+    def with_supposed(self, names: Collection[str]) -> BuildOptions:
+        """These, and macros that nobody defines."""
+        supposed = frozenset(names) - self.macros.keys()
+        macros = {**self.macros, **{name: BuildMacro(name, "", "") for name in sorted(supposed)}}
+        return BuildOptions(macros, self.flags, supposed)
 
     def without(self, tunables: Collection[str]) -> list[str]:
         """The options for a compiler, but for macros that are tunables."""

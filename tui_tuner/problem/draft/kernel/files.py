@@ -18,7 +18,10 @@ _HEADERS = (".cuh", ".h", ".hpp", ".inl")
 
 
 def ranked_kernels(source_path: Path) -> list[str]:
-    """The kernels of a file, those first that seem to do the most work; those launched in a single block come last."""
+    """The kernels of a file, those first that seem to do the most work.
+
+    Those that are launched in a single block come last, behind these those that nothing uses where others are used.
+    """
     language = language_of(source_path)
     if language is None:
         return []
@@ -29,7 +32,9 @@ def ranked_kernels(source_path: Path) -> list[str]:
         grids = re.findall(rf"\b{re.escape(name)}\s*(?:<[^<>]*>)?\s*<<<\s*(?:dim3\s*\(\s*)?(\w+)", code)
         return bool(grids) and set(grids) == {"1"}
 
-    found = sorted(find_kernels(source, language), key=lambda one: (is_small(one.name), -work_of(one)))
+    kernels = find_kernels(source, language)
+    used = {one.name for one in kernels if re.search(rf"\b{re.escape(one.name)}\b\s*[^\s(]", code)}
+    found = sorted(kernels, key=lambda one: (bool(used) and one.name not in used, is_small(one.name), -work_of(one)))
     return [one.name for one in found]
 
 

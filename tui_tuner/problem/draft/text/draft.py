@@ -36,6 +36,7 @@ class Draft:
         launch: the same, completed by what is proposed.
         is_launched: whether either says anything of it.
         options: what the host builds the kernel with.
+        supposed_macros: those of the options that no host is known to define, and without which there is no kernel.
         reached: elements of arrays, as far as the kernel's text reaches into them.
         parts: outputs in which each block leaves a part of the result, and by what these make it.
         appended: the array that threads append to, and what counts its elements.
@@ -54,6 +55,7 @@ class Draft:
     facts: ProposedFacts
     constants: Sequence[DraftedConstant]
     options: Sequence[str]
+    supposed_macros: frozenset[str]
     reached: Mapping[str, str]
     parts: Mapping[str, ComparedAs]
     appended: Appended | None

@@ -47,8 +47,7 @@ def lines_of(draft: Draft) -> Iterator[str]:
         yield f'language = "{draft.language}"'
     places = [f"-I{one}" for one in header_directories(draft.source, file)]
     if options := [*places, *draft.options]:
-        said = "as the host builds it" if draft.options else "for the headers of its project"
-        yield f"compiler_options = {json.dumps(options)}  # {said}"
+        yield f"compiler_options = {json.dumps(options)}  # {_said_of_options(draft)}"
     yield ""
     yield "[sizes]  # names for the expressions below, with the values that are timed"
     for name, value in draft.sizes.timed.items():
@@ -66,6 +65,12 @@ def lines_of(draft: Draft) -> Iterator[str]:
     elif not COMPILED_LANGUAGES[draft.language].has_blocks:
         yield from _own_macros(draft)
     yield from _checks(draft)
+
+
+def _said_of_options(draft: Draft) -> str:
+    if draft.supposed_macros:
+        return f"{', '.join(sorted(draft.supposed_macros))}, without which it has no kernel: check"
+    return "as the host builds it" if draft.options else "for the headers of its project"
 
 
 def _said_of_size(name: str, value: int, draft: Draft) -> str:
