@@ -6,8 +6,8 @@ import pytest
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.conditionals import active_source, asked_around
-from tui_tuner.problem.draft.kernel.files import ranked_kernels
-from tui_tuner.problem.draft.problem_file import scaffold
+from tui_tuner.problem.draft.kernel.files import file_of_kernels, ranked_kernels
+from tui_tuner.problem.draft.problem_file import launched_first, scaffold
 from tui_tuner.problem.load import load_problem
 
 SIGNATURES = {
@@ -402,3 +402,26 @@ def test_a_kernel_that_nothing_uses_is_not_the_first_choice(tmp_path):
     assert ranked_kernels(file) == ["old", "now"]
     file.write_text(f"{file.read_text()}void run(float *a) {{ now<float><<<64, 16>>>(a); }}\n")
     assert ranked_kernels(file) == ["now", "old"]
+
+
+def test_a_program_whose_kernels_stand_in_a_file_beside_it_leads_there(tmp_path):
+    one = "__global__ void NAME(T *a) { a[threadIdx.x] = 1; }\n"
+    (tmp_path / "a.cu").write_text(one.replace("NAME", "other").replace("T", "int"))
+    (tmp_path / "b.cu").write_text(b"\xff\xfe".decode("latin1") * 9, encoding="latin1")
+    (tmp_path / "k.cu").write_text("template <typename T, int N>\n" + one.replace("NAME", "inner"))
+    (tmp_path / "k.cuh").write_text("template <typename T, int N> __global__ void inner(T *a);\n")
+    main = tmp_path / "main.cu"
+    main.write_text('#include "k.cuh"\nint main() { float *a; inner<float, 4><<<64, 16>>>(a); }\n')
+    assert file_of_kernels(main) == tmp_path / "k.cu"
+    main.write_text('#include "k.cuh"\nint main() { }\n')
+    assert file_of_kernels(main) == main
+
+
+def test_a_kernel_that_another_file_launches_is_the_first_choice(tmp_path):
+    file, host = tmp_path / "k.cu", tmp_path / "main.cu"
+    loops = "for (int i = 0; i < 9; i++) for (int j = 0; j < 9; j++) a[i] = j;"
+    file.write_text(
+        f"__global__ void much(int *a) {{ {loops} }}\n__global__ void one(int *a) {{ a[threadIdx.x] = 1; }}\n"
+    )
+    host.write_text("int main() { int *a; one<<<64, 16>>>(a); }\n")
+    assert launched_first(file, ranked_kernels(file), host) == ["one", "much"]

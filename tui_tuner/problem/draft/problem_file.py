@@ -91,8 +91,8 @@ def scaffold(
 
 
 def launched_first(source_path: Path, kernels: Sequence[str], host: Path | None) -> Sequence[str]:
-    """Kernels of a file, those that a script launches before those that it does not."""
-    if host is None or host.suffix != ".py":
+    """Kernels of a file, those that another file with the host's code names before those that it does not."""
+    if host is None:
         return kernels
     words = {*re.findall(r"\w+", _given(source_path, host).host)}
     return sorted(kernels, key=lambda name: name not in words)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 from tui_tuner.errors import ProblemError
@@ -15,6 +17,8 @@ from tui_tuner.problem.signature import find_kernels
 from tui_tuner.problem.syntax import MOST_BYTES, code_only
 
 _HEADERS = (".cuh", ".h", ".hpp", ".inl")
+_LAUNCHED = re.compile(r"\b(\w+)\s*(?:<(?:[^<>;]|<[^<>;]*>)*>\s*)?<<<")
+_MOST_BESIDE = 64
 
 
 def ranked_kernels(source_path: Path) -> list[str]:
@@ -58,13 +62,28 @@ def known_language(file: Path) -> Language:
 
 
 def file_of_kernels(file: Path, kernel: str | None = None) -> Path:
-    """The file, or the first beside it that it includes and that has this kernel, or any, where it has none itself."""
+    """The file, or one beside it where it has no kernel: the first that it includes, or whose kernel it launches.
+
+    Args:
+        kernel: which kernel it has to be, where several are beside it.
+    """
     if language_of(file) != "cuda" or not file.is_file() or ranked_kernels(file):
         return file
     name = (kernel or "").partition("<")[0]
     included = [one for one in local_headers(text_of(file), file) if language_of(one) == "cuda"]
-    found = {one: names for one in included if (names := ranked_kernels(one))}
+    found = {one: names for one in included if (names := ranked_kernels(one))} or _beside(file)
     return next((one for one, names in found.items() if name in names), next(iter(found), file))
+
+
+def _beside(file: Path) -> dict[Path, list[str]]:
+    """The files beside one that have a kernel that it launches, with these kernels."""
+    launched, found = {*_LAUNCHED.findall(code_only(text_of(file)))}, dict[Path, list[str]]()
+    others = (one for one in sorted(file.parent.glob("*.cu")) if one != file)
+    for one in islice(others if launched else (), _MOST_BESIDE):
+        with suppress(ProblemError):  # it is no text, or too long
+            if names := [name for name in ranked_kernels(one) if name in launched]:
+                found[one] = names
+    return found
 
 
 def source_of(file: Path) -> str:
