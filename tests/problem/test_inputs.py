@@ -5,7 +5,7 @@ import pytest
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.check_inputs import fill_fault
-from tui_tuner.problem.inputs import array_bytes, make_arguments, poisoned, untouched
+from tui_tuner.problem.inputs import array_bytes, bounds_of, make_arguments, poisoned, untouched
 from tui_tuner.problem.model import Argument, Kernel, Launch, Problem
 
 
@@ -152,3 +152,9 @@ def test_elements_that_no_kernel_wrote_are_told_from_written_ones():
 def test_what_does_not_fit_is_an_error_that_names_the_argument(argument, message):
     with pytest.raises(ProblemError, match=f"argument 'a0': .*{message}"):
         made(argument, n=4096)
+
+
+def test_the_lower_bound_of_a_fill_may_be_made_of_sizes():
+    argument = Argument(name="n", dtype="int32", shape=["1"], fill="integers", low="rows * 2", high="rows * 2 + 1")
+    assert bounds_of(argument, {"rows": 7}) == (14, 15)
+    assert Argument(name="x", dtype="float32", shape=["1"], fill="uniform", low=1).model_dump()["low"] == 1.0

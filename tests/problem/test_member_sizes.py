@@ -38,3 +38,51 @@ def test_a_parameter_of_the_same_name_is_the_size(tmp_path):
 def test_where_the_host_launches_it_the_host_says_what_they_are(tmp_path):
     _, text = drafted(tmp_path, STRUCTURE + KERNEL + LAUNCH)
     assert '"rows"' not in text.partition("[tunables]")[0].partition("members")[0]
+
+
+HELD = """\
+__global__ void add(const float *x, float *y, const int *d_rows, const int *d_columns, const int *level) {
+    int r = blockIdx.y * blockDim.y + threadIdx.y, c = blockIdx.x * blockDim.x + threadIdx.x;
+    const int rows = *d_rows, columns = d_columns[0];
+    int at = *level;
+    if (r < rows && c < columns) y[r * columns + c] += at == 3 ? 1 : x[r * columns + c];
+}
+"""
+
+
+def arguments_of(problem):
+    return {one.name: one for one in problem.arguments}
+
+
+def test_the_only_element_of_an_array_that_a_kernel_takes_for_a_size_is_one(tmp_path):
+    problem, _ = drafted(tmp_path, HELD)
+    assert problem.launch.problem_size == ["columns", "rows"]
+    arguments = arguments_of(problem)
+    assert arguments["x"].shape == ["columns * rows"]
+    assert (arguments["d_rows"].shape, arguments["d_rows"].low, arguments["d_rows"].high) == (["1"], "rows", "rows + 1")
+    assert (arguments["d_columns"].low, arguments["level"].low) == ("columns", None)
+
+
+def test_what_the_host_copies_to_such_an_array_is_that_size(tmp_path):
+    problem, text = drafted(
+        tmp_path,
+        HELD + "void run() { int m = 700, n = 900; int *a, *b, *c; float *x, *y;\n"
+        " cudaMalloc(&x, m * n * sizeof(float)); cudaMalloc(&y, m * n * sizeof(float));\n"
+        " cudaMemcpy(a, &m, sizeof(int), cudaMemcpyHostToDevice); cudaMemcpy(b, &n, 4, cudaMemcpyHostToDevice);\n"
+        " add<<<dim3((n + 15) / 16, (m + 15) / 16), dim3(16, 16)>>>(x, y, a, b, c); }\n",
+    )
+    assert problem.sizes == {"rows": 700, "columns": 900}, text
+    arguments = arguments_of(problem)
+    assert [arguments[name].low for name in ("d_rows", "d_columns")] == ["rows", "columns"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    ["int rows = *d_rows; rows += 1;", "int rows = *d_rows; y[d_rows[1]] = 0;", "int rows = *d_rows; *d_rows = 0;"],
+    ids=["changed", "with another element", "written"],
+)
+def test_an_element_that_is_changed_or_not_the_only_one_is_no_size(tmp_path, other):
+    source = HELD.replace("const int rows = *d_rows, columns", f"{other} const int columns").replace(
+        "const int *d", "int *d"
+    )
+    assert arguments_of(drafted(tmp_path, source)[0])["d_rows"].low is None

@@ -125,7 +125,7 @@ class Argument(BaseModel):
     local: Expression | None = None
     output: bool = False
     fill: ArgumentFill | None = None
-    low: float | None = None
+    low: float | str | None = None
     high: Expression | float | None = None
     compare: ComparedAs | None = None
     one_value: bool = False

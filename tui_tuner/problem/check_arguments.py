@@ -245,7 +245,9 @@ def why_not_passable(parameter: KernelParameter) -> str | None:
 def _check_argument_names(argument: Argument, index: int, problem: Problem, place: KeyLocations) -> None:
     expressions: list[tuple[str, int, Expression | float]]
     expressions = [("shape", i, e) for i, e in enumerate(argument.shape or [])]
-    expressions += [(key, 0, value) for key in ("value", "high") if (value := getattr(argument, key)) is not None]
+    expressions += [
+        (key, 0, value) for key in ("value", "low", "high") if (value := getattr(argument, key)) is not None
+    ]
     for number, member in enumerate(argument.members or []):
         values = member.value if isinstance(member.value, list) else [member.value, member.high]
         values = [] if member.array is not None else values

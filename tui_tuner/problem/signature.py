@@ -48,6 +48,7 @@ class KernelParameter:
         width: elements of a vector type, 4 for float4.
         members: of a structure that is passed by value, where they are known; none of one that only has functions.
         behind: the member of such a structure that points to it, as in "p.rows"; empty for what is a parameter.
+        holds: the size that its only element is, where that is taken for one; empty for others.
     """
 
     name: str
@@ -58,6 +59,7 @@ class KernelParameter:
     width: int = 1
     members: tuple[Field, ...] | None = None
     behind: str = ""
+    holds: str = ""
 
     @property
     def local(self) -> bool:

@@ -53,7 +53,39 @@ def size_names(signature: KernelSignature) -> list[str]:
         if not p.pointer and p.members is None and p.dtype is not None and p.dtype.strip("u") in ("int32", "int64")
     ]
     usable = [name for name in names if name and why_no_size(name) is None] + named_members(signature)
+    usable += [one.holds for one in signature.parameters if one.holds]
     return [name for name in usable if not is_plain_number(name, signature.body)] or ["n"]
+
+
+def with_held_sizes(signature: KernelSignature) -> KernelSignature:
+    """The kernel whose text has a size for the only element of an array that it takes for one, as `int n = *d_n;`."""
+    body, parameters = signature.body, list[KernelParameter]()
+    taken = {one.name for one in signature.parameters}
+    for one in signature.parameters:
+        plain = re.escape(one.name or "?")
+        first = rf"(?:\*\s*{plain}\b(?!\s*(?:\[|->|\+\+|--))|(?<![\w.>]){plain}\s*\[\s*0\s*\])"
+        named = re.findall(rf"\b(\w+)\s*=(?!=)\s*{BEFORE_ELEMENT}{first}[\s)]*[;,]", body)
+        is_alone = len(named) == len(re.findall(rf"\b{plain}\b", body)) == 1
+        size = named[0] if is_alone else ""
+        is_size = size not in taken and why_no_size(size) is None and _is_counted_by(size, body)
+        if size and one.is_array and _is_whole(one) and is_size:
+            body = re.sub(rf"\b{size}\s*=(?!=)\s*{BEFORE_ELEMENT}{first}[\s)]*(?=[;,])", size, body)
+            taken.add(size)
+        else:
+            size = ""
+        parameters.append(replace(one, holds=size))
+    return replace(signature, body=body, parameters=tuple(parameters))
+
+
+def _is_counted_by(name: str, body: str) -> bool:
+    """Whether a name that the text sets once is what something is as long as."""
+    plain = re.escape(name or "?")
+    is_changed = len(re.findall(rf"(?<![\w.>]){plain}\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)|{plain}\s*(?:\+\+|--)", body)) > 1
+    return not is_changed and re.search(_COUNTS_BY.format(rf"\b{plain}\b"), body) is not None
+
+
+def _is_whole(parameter: KernelParameter) -> bool:
+    return parameter.width == 1 and (parameter.dtype or "").removeprefix("u") in ("int32", "int64")
 
 
 def with_named_members(signature: KernelSignature) -> KernelSignature:

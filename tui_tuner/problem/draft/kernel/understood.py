@@ -15,8 +15,9 @@ from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words
 from tui_tuner.problem.draft.host.program import HostProgram
 from tui_tuner.problem.draft.host.templates import OPEN_TYPE
 from tui_tuner.problem.draft.kernel.casts import without_brackets
-from tui_tuner.problem.draft.kernel.guesses import outputs
+from tui_tuner.problem.draft.kernel.guesses import outputs, with_held_sizes
 from tui_tuner.problem.draft.kernel.moves import with_moves
+from tui_tuner.problem.languages import COMPILED_LANGUAGES
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import KernelParameter, KernelSignature, pointed_array
 from tui_tuner.problem.structures import enumerators, structures
@@ -41,7 +42,8 @@ def understood(
     pointed = _with_pointed(_with_members(called, code, language), code, language)
     typed = _with_casts(pointed, code, language, given)
     known = _with_bits(_with_members(typed, code, language), code_only(source))
-    return replace(known, body=with_moves(known.body, [one.name for one in known.parameters if one.is_array]))
+    moved = replace(known, body=with_moves(known.body, [one.name for one in known.parameters if one.is_array]))
+    return with_held_sizes(moved) if COMPILED_LANGUAGES[language].has_blocks else moved
 
 
 def _with_types_of_headers(signature: KernelSignature, code: str, language: Language) -> KernelSignature:

@@ -101,8 +101,21 @@ class LaunchNames:
         self.cases_of_block = frozenset(self._cases_asked)
 
     def scalars(self) -> Iterator[tuple[str, str | None, str]]:
-        """Name, dtype and text of each scalar that is passed, and of each member of a structure, as in "p.width"."""
-        return self.program.members.scalars(self.launch.arguments, self.signature.parameters)
+        """Name, dtype and text of each scalar that is passed, and of each member of a structure, as in "p.width".
+
+        Also of each size that an array holds, which is what the host copies there.
+        """
+        yield from self.program.members.scalars(self.launch.arguments, self.signature.parameters)
+        for given, parameter in zip(self.launch.arguments, self.signature.parameters, strict=False):
+            if parameter.holds:
+                yield parameter.holds, parameter.dtype, self._copied_to(given) or parameter.holds
+
+    def _copied_to(self, given: str) -> str:
+        """The variable that the host copies to an array before the launch; empty where it copies none."""
+        to = rf"(?:\([^()]*\)\s*)?{re.escape(given)}\s*"
+        copies = rf"\b(?:cuda|hip)Memcpy(?:Async)?\s*\(\s*{to},|\bclEnqueueWriteBuffer\s*\([^,;]*,\s*{to},[^;&]*?,"
+        found = re.findall(rf"(?:{copies})\s*&\s*(\w+)\s*,", self.program.code[: self.launch.place])
+        return found[-1] if found else ""
 
     def chain(self, text: str, place: int) -> Iterator[str]:
         """A name and the names that it stands for, last a macro that the kernel is built with as this."""

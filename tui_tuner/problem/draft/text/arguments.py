@@ -158,7 +158,10 @@ def _said_of_output(parameter: KernelParameter, draft: Draft) -> str:
 
 def _input(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
     """The fill of an input, where another than the usual one suits it."""
-    if parameter.name in searched_by_halves(draft.signature):
+    if parameter.holds and (size := passed(draft, parameter.holds)) is not None:
+        yield f'fill = "integers"\nlow = {json.dumps(size)}'
+        yield f"high = {json.dumps(f'{size} + 1')}  # a guess, for the kernel takes it for a size: check"
+    elif parameter.name in searched_by_halves(draft.signature):
         yield 'fill = "arange"  # a guess, for the kernel searches it by halves: check'
     elif parameter.name in draft.launch.drawn:
         yield 'fill = "integers"'

@@ -24,6 +24,8 @@ def passed(draft: Draft, name: str) -> str | None:
 def extents_said(parameter: KernelParameter, draft: Draft) -> tuple[list[str], str]:
     """The extents of an array, and what is said behind them."""
     launch, found = draft.launch, draft.amendments.shapes.get(parameter.name)
+    if parameter.holds:
+        return ["1"], "  # the kernel reads no more"
     width = f"{parameter.width} * " if parameter.width > 1 else ""
     if parameter.name in draft.parts and (found is not None or parameter.name not in launch.shapes):
         return [draft.most_blocks()], "  # as many as there are blocks at most: check"
