@@ -210,6 +210,29 @@ def test_a_launch_of_a_script_that_is_too_small_is_told_with_the_name_of_the_scr
     assert any("make the numbers larger that run.py states" in one for one in doubts), doubts
 
 
+def test_whole_numbers_are_0_or_1_where_outputs_of_larger_ones_held_one_value(tmp_path):
+    file = tmp_path / "all.cu"
+    file.write_text(
+        "__global__ void all(const int *from, int *to, int n) {"
+        " int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= n) return;"
+        " to[i] = from[i] * from[(i + 1) % n] * from[(i + 2) % n] * from[(i + 3) % n] == 1; }\n"
+    )
+    written = drafted(file)
+    assert written.problem.arguments[0].high == 2
+    assert "high = 2  # a guess, for outputs held one value where numbers were larger: check" in written.text
+
+
+def test_no_more_kernels_of_a_file_are_tried_than_there_is_time_for(tmp_path, monkeypatch):
+    file = tmp_path / "several.cu"
+    one = "__global__ void NAME(int *a) { AT a[blockIdx.x * blockDim.x + threadIdx.x] = 3 * threadIdx.x; }\n"
+    far = "a[1 << 30] = 1; a[1 << 29] = 1;"
+    file.write_text(one.replace("NAME", "far").replace("AT", far) + one.replace("NAME", "near").replace("AT", ""))
+    assert "near" in drafted(file).problem.kernel.name
+    monkeypatch.setattr("tui_tuner.app.drafting._MOST_SECONDS", 0)
+    with pytest.raises(ProblemError, match=r"far\(\)"):
+        drafted(file)
+
+
 def test_what_a_kernel_lacks_is_named_with_what_to_write(tmp_path):
     file = tmp_path / "lacking.cu"
     file.write_text(

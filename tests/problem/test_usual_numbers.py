@@ -205,3 +205,38 @@ def test_words_whose_bits_are_counted_have_any(tmp_path, counted, bounds):
     assert (words.low, words.high) == bounds
     constant = [one for one in problem.arguments if one.name == "mask"]
     assert [one.high for one in constant] in ([], [bounds[1] if "mask" in counted else None])
+
+
+LIFE = """\
+__device__ int around(const unsigned char *g, int at, int w) {
+    int found = 0;
+    for (int dy = -1; dy <= 1; dy++) for (int dx = -1; dx <= 1; dx++) if (dx || dy) found += g[at + dy * w + dx];
+    return found;
+}
+__global__ void life(const unsigned char *cells, unsigned char *to, int w, int h) {
+    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x < 1 || y < 1 || x >= w - 1 || y >= h - 1) return;
+    int at = y * w + x;
+    int alive = COUNTED;
+    to[at] = alive ASKED || (alive == 2 && cells[at]);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("counted", "asked", "high"),
+    [
+        ("around(cells, at, w)", "== 3", 2),
+        ("cells[at - 1] + cells[at + 1] + cells[at - w] + cells[at + w]", "== 3", 2),
+        ("0; for (int i = -1; i <= 1; i++) alive += (int)cells[at + i * w]", "== 3", 2),
+        ("cells[at - 1] * cells[at + 1]", "== 3", None),
+    ],
+)
+def test_cells_of_which_a_kernel_asks_how_many_there_are_are_0_or_1(tmp_path, counted, asked, high):
+    problem, _ = drafted(tmp_path, LIFE.replace("COUNTED", counted).replace("ASKED", asked))
+    assert problem.arguments[0].high == high
+
+
+def test_numbers_that_are_added_up_and_compared_with_large_ones_are_any(tmp_path):
+    source = LIFE.replace("COUNTED", "cells[at - 1] + cells[at + 1]").replace("ASKED", "> 90").replace("== 2", "< 40")
+    assert drafted(tmp_path, source)[0].arguments[0].high is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +12,6 @@ from tui_tuner.app.needed import (
     MOST_HALVINGS,
     amended_for,
     assigned,
-    for_headers,
     guessed_scalars,
     needed,
     unfilled,
@@ -27,7 +26,7 @@ from tui_tuner.problem.draft.amendments import APART, NO_AMENDMENTS, Amendments,
 from tui_tuner.problem.draft.kernel.files import text_of
 from tui_tuner.problem.draft.kernel.includer import lacking, stated_before
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts
-from tui_tuner.problem.headers import missing_headers
+from tui_tuner.problem.headers import is_of_host_library, missing_headers
 from tui_tuner.problem.inputs import array_bytes
 from tui_tuner.problem.load import Written
 from tui_tuner.problem.model import Problem, Test
@@ -286,8 +285,7 @@ class Amending:
         if lost and (unknown or "No such file" in reason):
             said = f": {unknown} is not known" if unknown else ""
             message = f"{self._kernel}() does not build{said}; not found: {', '.join(dict.fromkeys(lost))}"
-            hint = for_headers(lost, self._init, self._trials.where)
-            raise ProblemError(message, hint=hint, file=self._file, line=self._line)
+            raise ProblemError(message, hint=self._for_headers(lost), file=self._file, line=self._line)
         host = self._first.host
         said_by_host = host is not None and re.search(rf"-D\s*{unknown}\b", text_of(host))
         is_macro = written.problem.language == "opencl" and (unknown or "").isupper()  # no device would build it
@@ -305,6 +303,21 @@ class Amending:
             raise ProblemError(message, hint=hint, file=self._file, line=self._line)
         line = with_name_of(self._file, next(iter(reason.splitlines()), "no reason"))
         return replace(written, doubts=(f"{NOT_RUN}: {self._trials.where} cannot build it ({line})",))
+
+    def _for_headers(self, lost: Sequence[str]) -> str:
+        """What to do about headers that the kernel needs and that are nowhere, in words."""
+        if any(one.startswith("hip/") for one in lost):
+            as_cuda = "write what it takes of HIP as CUDA has it, as threadIdx.x for hipThreadIdx_x"
+            return f"{as_cuda}, and leave that header out"
+        if all(map(is_of_host_library, lost)):
+            return (
+                f"{self._trials.where} has no such library: use a CUDA GPU, or keep the header and what needs it "
+                "from these builds, by #ifndef kernel_tuner and #endif around them"
+            )
+        return (
+            f"put the header beside the kernel; or write the draft with: {self._init}, "
+            'and name the header\'s directory in [kernel]: compiler_options = ["-I/its/directory"]'
+        )
 
     def _refused(self, fault: GivenFault) -> ProblemError:
         hint = f"write the draft with: {self._init}, correct it, and start again: "

@@ -43,6 +43,8 @@ from tui_tuner.text import clean
 _MODEL_DRAFTS = 2
 """The model's first draft, and one more that knows why the first did not hold."""
 _MOST_UNSURE, _LONGEST = 4, 160
+_MOST_SECONDS = 120
+"""Of trying the kernels of a file one after another until one holds."""
 
 
 def drafted(file: Path, kernel: str | None, host: Path | None = None) -> Written:
@@ -133,12 +135,19 @@ async def confirmed(
 async def _first_that_holds(
     file: Path, written: Written, trials: Trials, model: _Model | None, doing: Doing
 ) -> Written:
-    """The draft of the first kernel that could be tried; else of the first that could not."""
+    """The draft of the first kernel that could be tried, as long as that does not take too long.
+
+    Else that of the first that could not.
+    """
+    clock = asyncio.get_running_loop().time
+    end = clock() + _MOST_SECONDS
     refused: list[ProblemError] = []
     untried: list[Written] = []
     told: tuple[str, ...] = ()
     try:
         for name in (None, *written.alternatives):
+            if name is not None and clock() > end:
+                break
             try:
                 first = written if name is None else await off_the_loop(draft_of, file, name, written.host)
                 held = None

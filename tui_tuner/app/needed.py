@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import combinations, combinations_with_replacement
 from typing import NamedTuple
@@ -19,8 +19,7 @@ from tui_tuner.problem.draft.kernel.usual_numbers import FINER
 from tui_tuner.problem.draft.text.draft import CHECK
 from tui_tuner.problem.dtypes import dtype_named, is_floating
 from tui_tuner.problem.expressions import ExpressionError, evaluate
-from tui_tuner.problem.headers import is_of_host_library
-from tui_tuner.problem.inputs import shape_of
+from tui_tuner.problem.inputs import fill_of, shape_of
 from tui_tuner.problem.model import Argument, Problem
 from tui_tuner.problem.signature import KernelSignature, find_kernel
 from tui_tuner.problem.structures import structures
@@ -75,7 +74,8 @@ def _argument(name: str, problem: Problem) -> Argument:
 def _without(name: str, made: Amendments, problem: Problem) -> Amendments | None:
     """The amendments for an output that holds one value, or what it held before; None where that is no draft.
 
-    Whole numbers that are made of a product may all be the largest there are, if its factors are not small.
+    Whole numbers that are made of a product may all be the largest there are, if its factors are not small, and those
+    that are made by counting what is alike in an array may all be 0, if that holds more than a few different numbers.
     A status that is written where something went wrong is no output where nothing does, and stays as it was. One that
     is cleared is one still, and so is a flag of each element, as of those that a search has seen.
     """
@@ -85,7 +85,16 @@ def _without(name: str, made: Amendments, problem: Problem) -> Amendments | None
         return replace(made, one_value=made.one_value | {name})
     is_whole = not is_floating(dtype_named(_argument(name, problem).dtype))
     has_factors = any(isinstance(one.value, float) for one in problem.arguments)
-    return replace(made, finer=made.finer + 1) if is_whole and has_factors and made.finer < len(FINER) else None
+    if is_whole and has_factors and made.finer < len(FINER):
+        return replace(made, finer=made.finer + 1)
+    return replace(made, finer=0, few=True) if not made.few and any(map(_is_of_any_number, problem.arguments)) else None
+
+
+def _is_of_any_number(argument: Argument) -> bool:
+    """Whether it is an input of whole numbers of which nothing says how large they are."""
+    is_array = argument.shape is not None and argument.members is None and not argument.output
+    is_bounded = argument.high is not None or argument.function is not None or argument.dtype == "bool"
+    return is_array and not is_bounded and fill_of(argument) == "integers"
 
 
 def _is_flag(name: str, problem: Problem) -> bool:
@@ -249,26 +258,6 @@ def needed(fault: GivenFault, problem: Problem) -> str:
         host = ", --host FILE names the code that allocates it" if problem.language == "opencl" else ""
         return f"shape says how large an array is{host}, low and high what numbers are in it{made}"
     return "[launch] says how many threads run, [[arguments]] what they are given"
-
-
-def for_headers(lost: Sequence[str], init: str, where: str) -> str:
-    """What to do about headers that a kernel needs and that are nowhere, in words.
-
-    Args:
-        init: the command that writes the draft.
-        where: what the kernel is run on.
-    """
-    if any(one.startswith("hip/") for one in lost):
-        return "write what it takes of HIP as CUDA has it, as threadIdx.x for hipThreadIdx_x, and leave that header out"
-    if all(map(is_of_host_library, lost)):
-        return (
-            f"{where} has no such library: use a CUDA GPU, or keep the header and what needs it "
-            "from these builds, by #ifndef kernel_tuner and #endif around them"
-        )
-    return (
-        f"put the header beside the kernel; or write the draft with: {init}, "
-        'and name the header\'s directory in [kernel]: compiler_options = ["-I/its/directory"]'
-    )
 
 
 def guessed_scalars(draft: str) -> str:

@@ -24,6 +24,7 @@ class Amendments:
         positive: whether arrays of fractions hold no negative numbers, of which the kernel makes what is no number.
         finer: how often fractions that are guessed were made smaller: outputs of whole numbers held one value, as where
             all leave their range.
+        few: whether whole numbers that nothing bounds are 0 or 1: outputs held one value, as where cells count others.
         whole: whether sizes are whole multiples of any block, as others leave what is no number in outputs.
         halvings: how often the sizes of the emulator are halved once more.
         doublings: how often the sizes that are timed are doubled, as far as they are guesses; below zero, halved.
@@ -39,6 +40,7 @@ class Amendments:
     one_value: frozenset[str] = frozenset()
     positive: bool = False
     finer: int = 0
+    few: bool = False
     whole: bool = False
     halvings: int = 0
     doublings: int = 0

@@ -62,6 +62,15 @@ def has_bits_counted(name: str, signature: KernelSignature) -> bool:
     return any(re.search(found, one) for one in taken if not re.search(_OF_LANES, one))
 
 
+def is_counted_in(name: str, signature: KernelSignature) -> bool:
+    """Whether the kernel adds up elements of an array and asks how many they were, as `alive == 3` of living cells."""
+    body, element = signature.body, element_of(name)
+    sums = re.findall(rf"\b(\w+)\s*\+=\s*{CAST}{element}", body)
+    sums += re.findall(rf"\b(\w+)\s*=(?!=)\s*{CAST}{element}\s*\+\s*{CAST}{element}", body)
+    counts = sums + re.findall(rf"\b(\w+)\s*=(?!=)\s*\w+\s*\([^;]*\b{re.escape(name or '?')}\b", body) if sums else []
+    return any(re.search(rf"(?<![\w.>]){one}\s*==\s*[1-8]\b", body) for one in counts)
+
+
 def _in_the_middle(array: str, body: str) -> str:
     """The pattern of an array's element in the middle."""
     halves = re.findall(r"\b(\w+)\s*=(?!=)[^;=]*[-+][^;=]*(?:/\s*2|>>\s*1)\b[^;=]*;", body)

@@ -35,6 +35,7 @@ from tui_tuner.problem.draft.kernel.usual_numbers import (
 )
 from tui_tuner.problem.draft.kernel.whole_numbers import (
     has_bits_counted,
+    is_counted_in,
     is_divided_by,
     searched_by_halves,
     sought_in,
@@ -50,6 +51,7 @@ _MOST_OF = {"int8": 2**7, "uint8": 2**8, "int16": 2**15, "uint16": 2**16}
 _OF_USUAL = "  # as the host makes it of usual sizes: check"
 _SOUGHT = "  # a guess, for the kernel looks for it among so many: check"
 _EITHER_SIGN = "  # a guess, for outputs held one value where none was negative: check"
+_FEW = "  # a guess, for outputs held one value where numbers were larger: check"
 _POSITIVE = "  # between 0 and 1, since negative numbers gave what is no number"
 
 
@@ -182,6 +184,8 @@ def _input(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
         yield 'fill = "integers"\nlow = 1  # a guess, for the kernel divides by it: check'
     elif _fill(parameter, draft) == "integers" and has_bits_counted(parameter.name, draft.signature):
         yield _of_all_bits(parameter.dtype or "int32")
+    elif draft.amendments.few and _fill(parameter, draft) == "integers":
+        yield f'fill = "integers"\nhigh = 2{_FEW}'
     elif (bounds := _bounds_of_host(parameter, draft)) is not None:
         yield f'fill = "uniform"\n{_said_bounds(bounds)}'
     elif draft.amendments.finer and parameter.dtype in ("int8", "int16"):
@@ -304,6 +308,8 @@ def _bound(parameter: KernelParameter, draft: Draft) -> str | None:
         return "2  # a guess, for the kernel only asks whether it is zero"
     if is_taken_by_digits(parameter, draft.signature):
         return f"{2**31 - 1}  # a guess, for the kernel takes digits of it"
+    if is_counted_in(parameter.name, draft.signature):
+        return "2  # a guess, for the kernel asks how many of them there are"
 
     dynamic = str(draft.launch.keys.get("shared_memory", ""))
 
