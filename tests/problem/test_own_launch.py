@@ -109,3 +109,28 @@ def test_an_index_that_is_turned_round_reaches_as_far_as_the_first(tmp_path):
     )
     assert [one.shape for one in problem.arguments[:2]] == [problem.arguments[0].shape] * 2, text
     assert text.count("as far as the kernel's loops and guards go") == 2
+
+
+@pytest.mark.parametrize(
+    ("array", "used", "values", "start"),
+    [
+        ("float s[THREADS];", "s[threadIdx.x] = 1;", {"block_size_x": [16]}, {"block_size_x": 16}),
+        ("float s[128];", "int t = threadIdx.x; s[t] = 1;", {"block_size_x": [32, 64, 128]}, {"block_size_x": 128}),
+        ("float s[128];", "s[2 * threadIdx.x] = 1;", None, {"block_size_x": 256}),
+        (
+            "float s[32][33];",
+            "s[threadIdx.y][threadIdx.x] = 1;",
+            {"block_size_x": [16, 32], "block_size_y": [1, 2, 4, 8, 16, 32]},
+            {"block_size_x": 32, "block_size_y": 32},
+        ),
+    ],
+    ids=["by a macro", "by a name", "at other places", "of a tile"],
+)
+def test_a_block_is_no_larger_than_an_array_that_has_an_element_for_each_thread(tmp_path, array, used, values, start):
+    source = (
+        f"#define THREADS 16\n__global__ void k(const float *x, float *to, int n) {{ __shared__ {array} {used}"
+        " __syncthreads(); int i = blockIdx.x; if (i < n) to[i] = x[i] + s[0]; }"
+    )
+    problem, _ = drafted(tmp_path, source.replace("s[0];", "s[0][0];") if "][" in array else source)
+    assert problem.defaults == start
+    assert values is None or problem.tunables == values

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from tui_tuner.problem.c_types import dtype_of
 from tui_tuner.problem.dtypes import dtype_named
 from tui_tuner.problem.signature import KernelParameter
 
 _SHARED = re.compile(r"\b__shared__\s+(?:volatile\s+)?(?P<type>[\w ]+?)\s+(?P<name>\w+)\s*\[(?P<extent>[^][]*)\]\s*;")
+
+
+_OF_BLOCK = re.compile(r"\b__shared__\s+(?:volatile\s+)?[\w ]+?\s+(?P<name>\w+)\s*(?P<extents>(?:\[[^][]+\]\s*)+);")
 
 
 def shared_arrays(body: str) -> Iterator[KernelParameter]:
@@ -45,3 +48,22 @@ def _set_to_a_number(name: str, body: str) -> list[str]:
     asked = rf"\bif\s*\(\s*{place}\s*<\s*(?P<end>\w+)\s*\)"
     is_set = rf"\s*\{{?\s*{re.escape(name)}\s*\[\s*(?P=place)\s*\]\s*=\s*-?[\d.]+f?\s*;"
     return [one["end"] for how in (counted, asked) for one in re.finditer(how + is_set, body)][:1]
+
+
+def threads_held(body: str, number: Callable[[str], int | None]) -> dict[str, int]:
+    """How many threads along an axis have an element of their own in all arrays of a block, as of `s[threadIdx.x]`.
+
+    Args:
+        number: what an extent comes to, where that can be told.
+    """
+    found = dict[str, int]()
+    named = dict(re.findall(r"\b(\w+)\s*=\s*threadIdx\s*\.\s*([xyz])\s*[;,]", body))
+    for array in _OF_BLOCK.finditer(body):
+        extents = re.findall(r"\[([^][]+)\]", array["extents"])
+        for used in re.findall(rf"\b{array['name']}\s*((?:\[[^][]+\]\s*){{{len(extents)}}})", body):
+            for index, extent in zip(re.findall(r"\[\s*([^][]+?)\s*\]", used), extents, strict=True):
+                thread = re.fullmatch(r"threadIdx\s*\.\s*([xyz])", index)
+                axis = named.get(index, thread[1] if thread else "")
+                if axis and (count := number(extent)):
+                    found[axis] = min(count, found.get(axis, count))
+    return found

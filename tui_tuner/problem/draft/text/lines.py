@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from tui_tuner.problem.c_types import dtype_of
 from tui_tuner.problem.draft.arithmetic.worked_out import value_in
-from tui_tuner.problem.draft.drafted_launch import DraftedLaunch, TunedSpace
+from tui_tuner.problem.draft.drafted_launch import MOST_THREADS, DraftedLaunch, TunedSpace
 from tui_tuner.problem.draft.kernel.device_words import header_directories
 from tui_tuner.problem.draft.kernel.extents import elements_along
 from tui_tuner.problem.draft.kernel.guards import counted_axes, is_guarded
 from tui_tuner.problem.draft.kernel.guesses import AXES, as_factor, block_values, most_threads, usual_block
+from tui_tuner.problem.draft.kernel.shared_arrays import threads_held
 from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL
 from tui_tuner.problem.draft.text.arguments import argument_lines
 from tui_tuner.problem.draft.text.draft import CHECK, Draft
@@ -199,10 +201,10 @@ def _own_block_names(signature: KernelSignature) -> bool:
 def _tunables(draft: Draft) -> Iterator[str]:
     signature, launch = draft.signature, draft.launch
     given, most = launch.defaults, min(most_threads(signature), launch.most_threads)
-    values = block_values(signature)
+    values = block_values(signature) if given else _within_arrays(draft, block_values(signature))
     names = [f"block_size_{axis}" for axis in AXES[: len(values)]]
     unasked = [name for axis in AXES[len(values) :] if given.get(name := f"block_size_{axis}", 1) > 1]
-    start = usual_block(signature) if not given else [given.get(name, 1) for name in names + unasked]
+    start = _start(draft) if not given else [given.get(name, 1) for name in names + unasked]
     choices = [[one for one in choice if one <= most] for choice in [*values, *([1] for _ in unasked)]]
     names += unasked
     whole = _divided_without_rest(draft)
@@ -227,6 +229,26 @@ def _tunables(draft: Draft) -> Iterator[str]:
         yield ""
         yield "[search]  # what every configuration must satisfy"
         yield f'restrictions = ["{" * ".join(names)} <= {most}"]'
+
+
+def _within_arrays(draft: Draft, values: Sequence[Sequence[int]]) -> list[list[int]]:
+    """The extents of a block of which no thread is beyond an array that has an element for each."""
+    held = _threads_held(draft)
+    most = [held.get(axis, MOST_THREADS) for axis in AXES[: len(values)]]
+    return [[one for one in choice if one <= end] or [end] for choice, end in zip(values, most, strict=True)]
+
+
+def _start(draft: Draft) -> list[int]:
+    """The block to start from: the usual one, or as many threads as the block's arrays have elements for."""
+    held, usual = _threads_held(draft), usual_block(draft.signature)
+    found = [held.get(axis, own) for axis, own in zip(AXES, usual, strict=False)]
+    return found if math.prod(found) <= most_threads(draft.signature) else usual
+
+
+def _threads_held(draft: Draft) -> dict[str, int]:
+    """How many threads along an axis have an element in the block's arrays; a power of two, as rows may be padded."""
+    held = threads_held(draft.signature.body, draft.number)
+    return {axis: 2 ** (count.bit_length() - 1) for axis, count in held.items()}
 
 
 def _divided_without_rest(draft: Draft) -> dict[int, list[int]]:
