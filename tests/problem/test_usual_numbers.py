@@ -240,3 +240,15 @@ def test_cells_of_which_a_kernel_asks_how_many_there_are_are_0_or_1(tmp_path, co
 def test_numbers_that_are_added_up_and_compared_with_large_ones_are_any(tmp_path):
     source = LIFE.replace("COUNTED", "cells[at - 1] + cells[at + 1]").replace("ASKED", "> 90").replace("== 2", "< 40")
     assert drafted(tmp_path, source)[0].arguments[0].high is None
+
+
+def test_a_scalar_that_is_made_of_threads_from_outside_is_made_of_a_usual_number_of_them(tmp_path):
+    problem, _ = drafted(
+        tmp_path,
+        f"__global__ void k(const float *x, float *to, int n, int tiles) {{ {ONE} float s = 0;"
+        " for (int t = 0; t < tiles; t++) s += x[t * blockDim.x]; if (i < n) to[i] = s; }\n"
+        "void run(const float *x, float *to, int n, int threads) { int tiles = (n + threads - 1) / threads;"
+        " k<<<tiles, threads>>>(x, to, n, tiles); }\n",
+    )
+    assert next(one.value for one in problem.arguments if one.name == "tiles") == "ceil_div(n, 256)"
+    assert (problem.defaults, problem.launch.problem_size) == ({"block_size_x": 256}, ["n"])

@@ -260,13 +260,16 @@ class LaunchReading(LaunchNames):
     def _suppose_block(self) -> None:
         """Let threads of which the host says no number, and that the kernel is passed too, be a usual number of them.
 
-        The block is that then, and stays: with another one the kernel would count by what it has not.
+        The block is that then, and stays: with another one the kernel would count by what it has not. It is where the
+        kernel is passed what is made of them, too, as `tiles = (n + threads - 1) / threads`.
         """
         usual = usual_block(self.signature)
+        made_of = {name for node in self.passed.values() for name in names(node)}
         for index, (text, node) in enumerate(self.block[: len(usual)]):
-            if node is None and {*self.chain(text, self.launch.place)} & {*self.launch.arguments}:
+            is_passed = not {*self.chain(text, self.launch.place)}.isdisjoint(self.launch.arguments)
+            if node is None and (is_passed or f"block_size_{AXES[index]}" in made_of):
                 self.block[index] = (text, ast.Constant(usual[index]))
-                self.passed_block |= {text}
+                self.passed_block |= {text} if is_passed else set()
 
     def _suppose_elements(self) -> None:
         """Let threads whose number is not known, or what remains, be as many as the host counts for a block.
