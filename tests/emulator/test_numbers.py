@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 
 import ml_dtypes
 import numpy as np
@@ -50,6 +51,38 @@ def test_every_half_survives_the_way_to_float_and_floats_round_as_numpy_rounds(e
     assert np.array_equal(patterns[number], back[number])
     with np.errstate(over="ignore"):
         assert np.array_equal(floats.astype(np.float16).view(np.uint16), rounded)
+
+
+ROUNDED = """
+__global__ void rounded(float *to, double *wide, const float *a, const float *b, const float *c, int n)
+{
+    int i = threadIdx.x;
+    if (i >= n) return;
+    float *down = to + i, *up = to + 3 * n + i;
+    down[0] = __fmul_rd(a[i], b[i]); down[n] = __fmaf_rd(a[i], b[i], c[i]); down[2 * n] = __fdiv_rd(a[i], b[i]);
+    up[0] = __fmul_ru(a[i], b[i]); up[n] = __fmaf_ru(a[i], b[i], c[i]); up[2 * n] = __fdiv_ru(a[i], b[i]);
+    wide[i] = __dadd_rz(a[i], c[i] * 1e-12); wide[n + i] = a[i] + b[i];
+}
+"""
+
+
+def test_what_is_rounded_down_or_up_is_the_next_number_below_or_above(emulator: Bench) -> None:
+    n, random = 100, np.random.default_rng(8)
+    a, b, c = random.standard_normal((3, n)).astype(np.float32)
+    empty = np.zeros((6, n), np.float32), np.zeros((2, n))
+    to, wide, *_ = emulator.run(emulator.load(ROUNDED, "rounded"), *empty, a, b, c, np.int32(n), block=(128, 1, 1))
+    numbers = [[Fraction(float(one)) for one in array] for array in (a, b, c)]
+    exact = [[x * y, x * y + z, x / y] for x, y, z in zip(*numbers, strict=True)]
+    for place, values in enumerate(exact):
+        for kind, value in enumerate(values):
+            down, up = to[kind, place], to[3 + kind, place]
+            assert Fraction(float(down)) <= value <= Fraction(float(up))
+            assert up in (down, np.nextafter(down, np.float32(np.inf)))
+    sums = [x + Fraction(float(z * np.float64(1e-12))) for x, z in zip(numbers[0], c, strict=True)]
+    for value, cut in zip(sums, wide[0], strict=True):
+        away = Fraction(float(np.nextafter(cut, np.copysign(np.inf, cut))))
+        assert abs(Fraction(float(cut))) <= abs(value) < abs(away)
+    assert np.array_equal(wide[1], (a + b).astype(np.float64))  # what follows is rounded to nearest again
 
 
 def test_bfloat16_keeps_the_upper_half_rounded_to_nearest(emulator: Bench, load: Load) -> None:

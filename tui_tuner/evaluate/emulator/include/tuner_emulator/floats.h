@@ -1,6 +1,8 @@
 // Floating point functions that CUDA has beside the C library's.
 #pragma once
 
+#include <cfenv>
+
 // The C library declares these names without defining them, so they are renamed.
 #define __expf tuner_emulator::fast_expf
 #define __exp10f tuner_emulator::fast_exp10f
@@ -33,6 +35,16 @@ inline void fast_sincosf(float x, float* sine, float* cosine) {
     *cosine = cosf(x);
 }
 
+// The operands are read, and the result is written, while the processor rounds as asked.
+template <int MODE, typename T, typename F> inline T rounded(F operation, T a, T b = 0, T c = 0) {
+    const int before = fegetround();
+    fesetround(MODE);
+    volatile T x = a, y = b, z = c;
+    volatile T result = operation(x, y, z);
+    fesetround(before);
+    return result;
+}
+
 }  // namespace tuner_emulator
 
 inline float __fadd_rn(float a, float b) { return a + b; }
@@ -55,6 +67,31 @@ inline double __ddiv_rn(double a, double b) { return a / b; }
 inline double __fma_rn(double a, double b, double c) { return fma(a, b, c); }
 inline double __dsqrt_rn(double x) { return sqrt(x); }
 inline double __drcp_rn(double x) { return 1.0 / x; }
+
+#define TUNER_ROUNDED_BY(NAME, MODE, T, RESULT, PARAMETERS, ...)                                                   \
+    inline T NAME PARAMETERS {                                                                                     \
+        return tuner_emulator::rounded<MODE, T>([](T x, T y, T z) -> T { return RESULT; }, __VA_ARGS__);           \
+    }
+#define TUNER_ROUNDED(NAME, ...)                                                                                   \
+    TUNER_ROUNDED_BY(NAME##_rd, FE_DOWNWARD, __VA_ARGS__)                                                          \
+    TUNER_ROUNDED_BY(NAME##_ru, FE_UPWARD, __VA_ARGS__)                                                            \
+    TUNER_ROUNDED_BY(NAME##_rz, FE_TOWARDZERO, __VA_ARGS__)
+TUNER_ROUNDED(__fadd, float, x + y, (float a, float b), a, b)
+TUNER_ROUNDED(__fsub, float, x - y, (float a, float b), a, b)
+TUNER_ROUNDED(__fmul, float, x * y, (float a, float b), a, b)
+TUNER_ROUNDED(__fdiv, float, x / y, (float a, float b), a, b)
+TUNER_ROUNDED(__fmaf, float, fmaf(x, y, z), (float a, float b, float c), a, b, c)
+TUNER_ROUNDED(__fsqrt, float, sqrtf(x), (float a), a)
+TUNER_ROUNDED(__frcp, float, 1.0f / x, (float a), a)
+TUNER_ROUNDED(__dadd, double, x + y, (double a, double b), a, b)
+TUNER_ROUNDED(__dsub, double, x - y, (double a, double b), a, b)
+TUNER_ROUNDED(__dmul, double, x * y, (double a, double b), a, b)
+TUNER_ROUNDED(__ddiv, double, x / y, (double a, double b), a, b)
+TUNER_ROUNDED(__fma, double, fma(x, y, z), (double a, double b, double c), a, b, c)
+TUNER_ROUNDED(__dsqrt, double, sqrt(x), (double a), a)
+TUNER_ROUNDED(__drcp, double, 1.0 / x, (double a), a)
+#undef TUNER_ROUNDED
+#undef TUNER_ROUNDED_BY
 
 inline float rsqrtf(float x) { return (float)(1.0 / sqrt((double)x)); }
 inline double rsqrt(double x) { return 1.0 / sqrt(x); }
