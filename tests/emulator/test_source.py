@@ -84,8 +84,9 @@ def test_what_the_host_code_of_headers_names_of_cufft_does_no_harm(emulator: Ben
 
 
 def test_what_is_left_to_old_compilers_is_left_out(emulator: Bench) -> None:
-    source = "#if __CUDACC_VER_MAJOR__ < 11\nnothing known;\n#endif\n__global__ void k(float* x) { *x = 1; }\n"
-    assert emulator.compile(source, "k").ok
+    for asked in ("__CUDACC_VER_MAJOR__ < 11", "CUDART_VERSION < 9000", "CUDA_VERSION < 9000"):
+        source = f"#include <cuda.h>\n#if {asked}\nnothing known;\n#endif\n__global__ void k(float* x) {{ *x = 1; }}\n"
+        assert emulator.compile(source, "k").ok
 
 
 def test_ptx_in_comments_and_strings_is_no_ptx() -> None:

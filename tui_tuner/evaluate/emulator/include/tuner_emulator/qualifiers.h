@@ -4,6 +4,7 @@
 #define __CUDACC__ 1
 #define __CUDACC_VER_MAJOR__ 12
 #define __CUDACC_VER_MINOR__ 0
+#define CUDART_VERSION 12000
 #define __CUDA_ARCH__ 700
 
 #define __global__
