@@ -11,6 +11,7 @@ from rich.color import ColorSystem
 from rich.segment import Segment
 from textual.app import App
 from textual.color import Color
+from textual.selection import SELECT_ALL
 from textual.theme import BUILTIN_THEMES
 from textual.widgets import OptionList
 
@@ -25,6 +26,7 @@ from tui_tuner.tui.approval import QuestionLine
 from tui_tuner.tui.dialogs.sources import RowDialog, editor_command
 from tui_tuner.tui.keys import APP_BINDINGS, SCREEN_BINDINGS, checked_keymap
 from tui_tuner.tui.panes import Pane
+from tui_tuner.tui.text.source_views import SourceArea
 from tui_tuner.tui.themes import DEFAULT_THEME, chosen_theme, load_theme, load_themes
 
 OF_COLOURS = [name for name, theme in BUILTIN_THEMES.items() if not theme.ansi]
@@ -212,6 +214,26 @@ async def test_a_diff_keys_and_what_they_do_can_be_read_whatever_colour_a_theme_
     async with started(ScriptedRun(scripted.awaiting(), stays=True), theme=theme) as pilot:
         assert "a approve" in screen_text(pilot.app).splitlines()[-1]
         assert "float4 a" in screen_text(pilot.app)
+        assert faint(pilot.app) == []
+
+
+@pytest.mark.parametrize("theme", ["tuner-dark", "tuner-light", "tuner-contrast", *OF_COLOURS])
+async def test_what_is_selected_with_the_mouse_can_be_read_in_every_theme(started: Started, theme: str) -> None:
+    async with started(ScriptedRun(scripted.awaiting(), stays=True), theme=theme) as pilot:
+        await pilot.press("v")
+        screen = pilot.app.screen
+        await settled(pilot)
+        screen.selections = {widget: SELECT_ALL for widget in screen.query("*") if widget.allow_select}
+        await settled(pilot)
+        chosen = Color.parse(pilot.app.theme_variables["screen-selection-background"]).rich_color
+        of_table = next(line for line in drawn(pilot.app) if "vs best" not in line.text and "·" in line.text)
+        assert any(segment.style is not None and segment.style.bgcolor == chosen for segment in of_table)
+        assert faint(pilot.app) == []
+        screen.clear_selection()
+        screen.query_one(SourceArea).select_all()
+        await pilot.press("d", "d")
+        await settled(pilot)
+        assert "[source]" in screen_text(pilot.app)
         assert faint(pilot.app) == []
 
 

@@ -8,8 +8,8 @@ from textual.color import BLACK, WHITE, Color, ColorParseError
 
 READ, SEEN = 4.5, 3.0
 """Least contrast of text, and of what is only to be seen, as WCAG 2 has them."""
-_MARKED = 0.12
-"""How much of the foreground a selected row has in its background."""
+_MARKED, _MARK_STANDS_OUT = 0.12, 1.25
+"""How much of the foreground a selected row has in its background; more where that hardly differs from other rows'."""
 _STEPS = 20
 _GROUNDS = ("background", "surface", "panel")
 _TINTED = ("success-muted", "error-muted")
@@ -25,6 +25,7 @@ _TEXTS: dict[str, tuple[float, Sequence[str]]] = {
 }
 """Variables that colour text or curves: their least contrast, and what they stand on beside what all of them do."""
 _KEYS = "footer-key-foreground", "footer-description-foreground"
+_SELECTED, _SELECTED_TEXT = "screen-selection-background", "screen-selection-foreground"
 _FRAMES = {"frame": SEEN, "frame-focused": READ}
 """Borders, with no more than background and surface behind them; that of what has the focus stands out from others."""
 
@@ -44,7 +45,7 @@ def _changed(variables: Mapping[str, str]) -> dict[str, str]:
     changed = dict[str, str]()
     surface = Color.parse(variables["surface"])
     for name, (least, more) in _TEXTS.items():
-        marked = surface.blend(Color.parse(changed.get("foreground", variables["foreground"])), _MARKED)
+        marked = _marked(surface, Color.parse(changed.get("foreground", variables["foreground"])))
         grounds = [*common, marked, *(surface + Color.parse(variables[ground]) for ground in more)]
         changed |= _other(name, variables, grounds, least)
     for name, least in _FRAMES.items():
@@ -52,7 +53,31 @@ def _changed(variables: Mapping[str, str]) -> dict[str, str]:
     below = surface + Color.parse(variables["footer-background"])
     for name in _KEYS:
         changed |= _other(name, variables, [below], READ)
-    return changed
+    tinted = _tinted(surface, Color.parse(variables["primary"]), contrast(surface, marked))
+    return {**changed, "marked": marked.hex, "marked-text": tinted.hex, **_selected({**variables, **changed}, surface)}
+
+
+def _marked(surface: Color, foreground: Color) -> Color:
+    """Behind a selected row."""
+    shares = (_MARKED + step / 50 for step in range(10))
+    marked = [surface.blend(foreground, share) for share in shares]
+    return next((ground for ground in marked if contrast(surface, ground) >= _MARK_STANDS_OUT), marked[-1])
+
+
+def _tinted(surface: Color, colour: Color, most: float) -> Color:
+    """As much of a colour as stands out no more than so: what can be read on a selected row can be on it."""
+    tinted = [surface.blend(colour, step / _STEPS) for step in range(_STEPS + 1)]
+    return max((one for one in tinted if contrast(surface, one) <= most), key=tinted.index)
+
+
+def _selected(variables: Mapping[str, str], surface: Color) -> dict[str, str]:
+    """What is dragged over: one ground, and one colour on it, as no ground would do for all colours of code."""
+    ground = surface + Color.parse(variables[_SELECTED])
+    letters = variables[_SELECTED_TEXT]
+    if not Color.parse(letters).a:
+        letters = variables["foreground"]
+    readable = _other(_SELECTED_TEXT, {_SELECTED_TEXT: letters}, [ground], READ)
+    return {_SELECTED: ground.hex, _SELECTED_TEXT: letters, **readable}
 
 
 def on(text: str, ground: Color) -> Color:

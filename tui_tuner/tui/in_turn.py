@@ -80,13 +80,17 @@ class InTurn(App[ReturnType]):
     def get_css_variables(self) -> dict[str, str]:
         """Textual's own, all that colours text such that it can be read; keys where the theme names no colour for them.
 
-        `chart` is what curves are drawn in, `frame` borders, and `frame-focused` that of what has the focus.
+        `chart` is what curves are drawn in, `frame` borders, and `frame-focused` that of what has the focus. `marked`
+        is behind the selected row, `marked-text` behind what is selected of a text that keeps its colours.
         """
         variables = super().get_css_variables()
         if "footer-key-foreground" not in self.current_theme.variables:
             variables["footer-key-foreground"] = variables["text-accent"]
         variables["chart"] = variables["accent"]
         variables["frame"], variables["frame-focused"] = f"{variables['foreground']} 30%", variables["primary"]
+        variables["marked"], variables["marked-text"] = f"{variables['foreground']} 12%", variables["primary-muted"]
+        if self.current_theme.ansi:  # Textual 8.2 has white on cyan in a light one
+            variables["screen-selection-foreground"] = "ansi_black"
         variables |= readable(variables)
         return variables
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
+from rich.style import Style as RichStyle
 from textual.content import Content
 from textual.geometry import Region, Size
 from textual.selection import Selection
@@ -197,9 +198,17 @@ class SelectableLines(_Mixed):
         if span is not None:
             start, end = (min(max(0, cell - x), width) for cell in (span[0], width + x if span[1] < 0 else span[1]))
             before, selected, behind = strip.divide([start, max(start, end), width])
-            style = self.screen.get_component_rich_style("screen--selection")
-            strip = Strip.join([before, Strip(Segment.apply_style(selected, post_style=style)), behind])
+            strip = Strip.join([before, Strip(Segment.apply_style(selected, post_style=self._chosen())), behind])
         return strip.apply_offsets(x, line)
+
+    def _chosen(self) -> RichStyle:
+        """What is selected: letters keep their colour where the theme names none, which then is a transparent one."""
+        styles = self.screen.get_component_styles("screen--selection")
+        ground = self.background_colors[1] + styles.background
+        return RichStyle(bgcolor=ground.rich_color, color=styles.color.rich_color if styles.color.a else None)
+
+    def text_select_all(self) -> None:
+        """Select nothing: the second of two clicks, at which Textual calls this, is Enter here."""
 
     def get_selection(self, selection: Selection) -> tuple[str, str]:
         """The text that is selected, and what stands between it and what is selected of another widget."""
