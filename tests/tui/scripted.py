@@ -221,6 +221,7 @@ def finished() -> list[Event]:
         step(4, StepState.SKIPPED, reason="skipped by you"),
         events.SessionFinished(
             status="finished", reason="every step of the plan is decided", evaluations=34, model_calls=5, cost=0.31,
-            speedup=(1.83, 1.80, 1.86), result="runs/matmul-20261120-1432/result.json", elapsed=761.0,
+            speedup=(1.83, 1.80, 1.86), times=(0.1645, 0.0899), result="runs/matmul-20261120-1432/result.json",
+            elapsed=761.0,
         ),
     ]  # fmt: skip

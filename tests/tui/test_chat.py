@@ -325,6 +325,35 @@ async def test_a_question_that_is_not_answered_is_withdrawn_by_a_key_that_is_the
         assert run.told == [Withdraw()]
 
 
+async def test_a_question_that_waits_for_the_one_before_says_so_and_words_to_steer_by_do_not(started: Started) -> None:
+    asked = [*scripted.opening(), events.QuestionAsked(number=1, text="why")]
+    async with started(ScriptedRun(asked, stays=True)) as pilot:
+        await pilot.press("c", *"/hint x", "enter")
+        await settled(pilot)
+        assert notices(pilot.app) == []  # type: ignore[arg-type]
+        await pilot.press(*"and", "enter")
+        await settled(pilot)
+        assert "once it has answered the question before" in notices(pilot.app)[-1]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("keys", "shown"),
+    [
+        ("c", "⏎ send  esc leave"),
+        ("r", "⏎ send  esc leave"),
+        ("3/", "⏎ to the rows  esc all rows"),
+        ("1/", "⏎ find  esc leave"),
+    ],
+)
+async def test_a_line_to_type_into_says_what_takes_the_words_and_what_leaves(
+    started: Started, keys: str, shown: str
+) -> None:
+    async with started(ScriptedRun(scripted.awaiting(), stays=True)) as pilot:
+        await pilot.press(*keys)
+        await settled(pilot)
+        assert shown in screen_text(pilot.app).splitlines()[-1]
+
+
 async def test_what_does_not_stand_right_below_what_it_replies_to_says_what_that_is(started: Started) -> None:
     script = [
         *scripted.opening(),

@@ -11,7 +11,16 @@ from pathlib import Path
 
 from textual.content import Content
 
-from tui_tuner.format import counted, factor, factor_interval, timer, tunable_value
+from tui_tuner.format import (
+    configuration_words,
+    counted,
+    factor,
+    factor_interval,
+    roofline_words,
+    time_words,
+    timer,
+    tunable_value,
+)
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.expressions import ExpressionError
 from tui_tuner.problem.languages import COMPILED_LANGUAGES, LANGUAGES
@@ -83,12 +92,10 @@ class KernelView(SubjectView):
 
 def _result_text(finished: SessionFinished, view_model: ViewModel) -> Content:
     """What came of the session, where it lies, and how to see it again."""
-    unit = time_label(view_model.device)
     speedup = "" if finished.speedup is None else f"{factor_interval(finished.speedup)} over the kernel as given"
-    if speedup and unit != "ms":
-        speedup += f", in {unit}"
     pairs: Pairs = [
         ("speed-up", speedup),
+        *_times(finished, view_model),
         ("reason", in_line(finished.reason)),
         ("evaluations", f"{finished.evaluations:,}"),
         ("model", model_effort(finished) if finished.model_calls else ""),
@@ -101,6 +108,18 @@ def _result_text(finished: SessionFinished, view_model: ViewModel) -> Content:
             pairs.append(("take it over", f"tuner-tui best {shlex.quote(view_model.started.run)} {how}"))
         pairs.append(way_on(finished, view_model.started))
     return pairs_table(pairs)
+
+
+def _times(finished: SessionFinished, view_model: ViewModel) -> Pairs:
+    """Of the kernel as given and of the best, with the configuration of that."""
+    unit, best = time_label(view_model.device), view_model.incumbent
+    if finished.times is None:
+        return []
+    as_given, fastest = (time_words(time, unit) for time in finished.times)
+    if best is not None and finished.confirmed:
+        values = configuration_words(best.evaluation.configuration, between=" ")
+        fastest = f"{fastest}{roofline_words(best.evaluation.share)}, {values}"
+    return [("as given", as_given), *([("best", fastest)] if finished.status != "no_improvement" else [])]
 
 
 def _best_file(finished: SessionFinished, started: SessionStarted) -> str:

@@ -37,7 +37,7 @@ class ChatInput(Input):
     """A line to type into; Esc leaves it and keeps what was typed. Many lines that are pasted are a mark in it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Leave", show=False, id="chat_leave", tooltip="Leave; what you typed is kept.")
+        Binding("escape", "leave", "leave", id="chat_leave", tooltip="Leave; what you typed is kept.")
     ]
 
     @dataclass
@@ -72,9 +72,13 @@ class ChatInput(Input):
 class SayInput(ChatInput):
     """A question to the model, or words to steer by behind a slash."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", "send", id="chat_send")]
+
 
 class ReasonInput(ChatInput):
     """Why the step that awaits the user is rejected."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", "send", id="chat_reject")]
 
 
 class EntryLine(Horizontal):
@@ -185,6 +189,7 @@ resumed.
         self._steers = ["/hint", *(["/try"] if view.plans else []), "/stop"]
         self._entries = ChatEntries(view)
         self._next: int | None = None
+        self._answers = False
         asked = f"ask, or {' '.join(self._steers)}"
         self._say = SayInput(placeholder=asked, id="say", select_on_focus=False, compact=True)
         self._reason = ReasonInput(placeholder=_WHY, disabled=True, id="reason", select_on_focus=False, compact=True)
@@ -235,7 +240,9 @@ resumed.
         self._say.focus()
 
     def forget_words(self) -> None:
-        """Empty the line of words for the model: they are told."""
+        """Empty the line of words for the model: they are told, a question once the one before it is answered."""
+        if self._answers and not self._say.value.startswith("/"):
+            self.notify("The model is asked this once it has answered the question before.", markup=False)
         self._say.value = ""
 
     def _close(self, why: str) -> None:
@@ -291,6 +298,7 @@ resumed.
         if view_model.finished is not None and not self._say.disabled:
             self._close("the session is over")
         self._next = next((step.id for step in view_model.plan if step.state is StepState.PROPOSED), None)
+        self._answers = bool(view_model.under_way.questions)
         given = view_model.baseline
         entries = self._entries.entries(news, "" if given is None else given.source)
         if entries:

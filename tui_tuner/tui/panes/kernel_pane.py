@@ -41,7 +41,8 @@ class SeekInput(Input):
     """The words to look for; Esc leaves it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Leave", show=False, id="seek_leave", tooltip="Go back to the kernel.")
+        Binding("enter", "submit", "find", id="seek_submit"),
+        Binding("escape", "leave", "leave", id="seek_leave", tooltip="Go back to the kernel."),
     ]
 
     @dataclass

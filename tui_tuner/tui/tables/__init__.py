@@ -297,7 +297,8 @@ class FilterInput(Input):
     """The words that rows must contain; Esc empties and leaves it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Leave", show=False, id="filter_leave", tooltip="Show all rows again.")
+        Binding("enter", "submit", "to the rows", id="filter_submit"),
+        Binding("escape", "leave", "all rows", id="filter_leave", tooltip="Show all rows again."),
     ]
 
     def action_leave(self) -> None:
