@@ -464,6 +464,10 @@ async def test_a_chart_gives_way_to_rows_where_many_tunables_are_explained_below
         *scripted.opening(),
         *(event for number, row in enumerate(rows, 1) for event in scripted.evaluation(number, row)),
     ]
-    async with started(ScriptedRun(entries, stays=True), size=(120, 36)) as pilot:
-        assert len(pilot.app.screen.query_one(ColumnTable).lines_in_view) >= 8
-        assert any("best so far" in line and " → " in line for line in screen_text(pilot.app).splitlines())
+    for size, charted, least, explained in (((120, 40), " → ", 8, "_c_in"), ((120, 36), "  first 0.", 10, "_a_in")):
+        async with started(ScriptedRun(entries, stays=True), size=size) as pilot:
+            assert len(pilot.app.screen.query_one(ColumnTable).lines_in_view) >= least
+            lines = screen_text(pilot.app).splitlines()
+            assert any("best so far" in line and charted in line for line in lines)
+            assert any(explained in line for line in lines)
+            assert any(", … ─╯" in line for line in lines) is (size[1] == 36), "a low pane explains the first ones"

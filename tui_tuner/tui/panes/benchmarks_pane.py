@@ -28,9 +28,11 @@ from tui_tuner.tui.subject import SubjectView
 from tui_tuner.tui.tables import FilterLine, RowOrder, columns_help
 from tui_tuner.tui.tables.rows import PinLines, Pins, configured
 from tui_tuner.tui.tables.table import ColumnTable
-from tui_tuner.tui.text import clickable, one_line
+from tui_tuner.tui.text import clickable, cut_list, one_line
 from tui_tuner.tui.view_model import EvaluationRow, ViewModel
 
+_LEAST_HIGH = 16
+"""Lines of a pane in which some may be taken from the rows to tell what short names stand for."""
 _TALLEST = 14
 """Lines of a chart that is no curve, at most."""
 _CORNERS = 6
@@ -311,11 +313,11 @@ incumbent's) over its values, each with the number of its failures; equal height
         self.query_one(PinLines).show(self._pinned_rows, self._view_model, self._pin_key)
 
     def _tell_below(self) -> None:
-        """Tell of the table in the border below it; where that is too short, in lines over it."""
+        """Tell of the table in the border below it; where that is too short, in lines over it if they can be spared."""
         words, below = one_line(self._words_below), self.query_one("#below-table", Static)
-        lines = self._lines_below
-        below.display = words.cell_length > max(0, self.outer_size.width - _CORNERS)
-        self.write_below("" if below.display else self._words_below)
+        lines, room = self._lines_below, max(0, self.outer_size.width - _CORNERS)
+        below.display = words.cell_length > room and (self._contents.needs_lines or self.size.height >= _LEAST_HIGH)
+        self.write_below("" if below.display else cut_list(words.plain, room))
         below.update(words)
         if self._lines_below != lines:  # the chart makes room
             self._draw_chart()

@@ -40,6 +40,15 @@ def cut(text: str, space: int) -> str:
     return text if cell_len(text) <= space else f"{set_cell_size(text, max(0, space - 1))}…"
 
 
+def cut_list(items: str, space: int) -> str:
+    """A list with commas, or as many of its first items as fit in so many cells with a sign that there are more."""
+    kept, text = items.split(", "), items
+    while len(kept) > 1 and cell_len(text) > space:
+        kept.pop()
+        text = ", ".join([*kept, "…"])
+    return cut(text, space)
+
+
 def clickable(label: str | Content, action: str) -> Content:
     """A label that runs an action when it is clicked.
 
