@@ -163,7 +163,7 @@ class EvaluationContents(BenchmarkContents):
     )  # fmt: skip
     curves = ("best so far", "best over time")
     compares = True
-    needs_lines = False
+    explains_names = True
     filter_words = "words, or: time < 0.2 and state == ok"
 
     def __init__(self) -> None:

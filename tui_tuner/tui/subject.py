@@ -120,7 +120,7 @@ class BenchmarkContents(ABC):
         compares: whether two rows can be timed in turns.
         filter_words: what a filter may be, in a few words.
         marked: numbers of the rows that are pinned, for the next time that they are drawn.
-        needs_lines: whether what is told below the table is worth lines of a low pane.
+        explains_names: whether what is told below the table are short names with what they stand for.
     """
 
     relevant: ClassVar[tuple[type[events.Event], ...]]
@@ -128,7 +128,7 @@ class BenchmarkContents(ABC):
     compares: ClassVar[bool] = False
     filter_words: ClassVar[str] = "words"
     marked: tuple[int, ...] = ()
-    needs_lines: ClassVar[bool] = True
+    explains_names: ClassVar[bool] = False
     table: ColumnTable[Any, Any]
 
     @property

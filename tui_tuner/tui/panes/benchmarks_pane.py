@@ -28,7 +28,7 @@ from tui_tuner.tui.subject import SubjectView
 from tui_tuner.tui.tables import FilterLine, RowOrder, columns_help
 from tui_tuner.tui.tables.rows import PinLines, Pins, configured
 from tui_tuner.tui.tables.table import ColumnTable
-from tui_tuner.tui.text import clickable, cut_list, one_line
+from tui_tuner.tui.text import clickable, cut, cut_list, one_line
 from tui_tuner.tui.view_model import EvaluationRow, ViewModel
 
 _LEAST_HIGH = 16
@@ -313,11 +313,12 @@ incumbent's) over its values, each with the number of its failures; equal height
         self.query_one(PinLines).show(self._pinned_rows, self._view_model, self._pin_key)
 
     def _tell_below(self) -> None:
-        """Tell of the table in the border below it; where that is too short, in lines over it if they can be spared."""
+        """Tell of the table in the border below it; in a high pane names that are too many for it in lines over it."""
         words, below = one_line(self._words_below), self.query_one("#below-table", Static)
         lines, room = self._lines_below, max(0, self.outer_size.width - _CORNERS)
-        below.display = words.cell_length > room and (self._contents.needs_lines or self.size.height >= _LEAST_HIGH)
-        self.write_below("" if below.display else cut_list(words.plain, room))
+        names = self._contents.explains_names
+        below.display = names and words.cell_length > room and self.size.height >= _LEAST_HIGH
+        self.write_below("" if below.display else (cut_list if names else cut)(words.plain, room))
         below.update(words)
         if self._lines_below != lines:  # the chart makes room
             self._draw_chart()
