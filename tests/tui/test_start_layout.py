@@ -72,7 +72,7 @@ async def test_a_narrow_terminal_has_room_for_kernels_and_fields() -> None:
 async def test_a_narrow_and_low_terminal_has_all_fields_and_the_list_that_has_the_focus(height: int) -> None:
     at, runs = "2026-11-20T14:32", ("first", "second", "third")
     cards = [RunCard(Path(f"tuner-runs/{name}"), "k0.cu", "finished", at, 1.8, "search", {}, at) for name in runs]
-    app = StartApp([GivenFile(Path(f"k{number}.cu")) for number in range(12)], look_at(cards))
+    app = StartApp([GivenFile(Path(f"k{number}.cu")) for number in range(20)], look_at(cards))
     async with app.run_test(size=(60, height)) as pilot:
         await app.workers.wait_for_complete()
         await pilot.pause()
@@ -209,6 +209,18 @@ async def test_before_the_first_run_the_kernels_have_the_room_of_the_runs() -> N
         assert app.query_one("#runs").size.height == 1
         assert "You are asked" in shown, "what comes is told whole"
         assert shown.splitlines()[-3].startswith(" $ tuner-tui kernel0.cu")
+
+
+@pytest.mark.parametrize(("runs", "kernels", "lines_of_runs"), [(3, 19, 3), (7, 15, 7), (40, 10, 12)])
+async def test_kernels_have_the_lines_that_runs_leave_over_and_two_fifths_at_least(
+    runs: int, kernels: int, lines_of_runs: int
+) -> None:
+    cards = [RunCard(Path(f"runs/run-{number}"), "matmul.cu", "finished", "search") for number in range(runs)]
+    app = StartApp([GivenFile(Path(f"kernel{number}.cu")) for number in range(20)], look_at(cards))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        assert (app.query_one("#kernels").size.height, app.query_one("#runs").size.height) == (kernels, lines_of_runs)
 
 
 async def test_the_last_line_says_how_a_picker_is_opened_and_left() -> None:

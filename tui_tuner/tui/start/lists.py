@@ -25,6 +25,10 @@ _AROUND = 6
 """Cells of a line that are the list's frame, its padding and its scroll bar."""
 
 
+_OTHERS = 4
+"""Lines of the screen that are neither kernels nor runs: the header, the command and the keys."""
+
+
 class ChoiceList(LineList):
     """A list of which Enter takes what is selected."""
 
@@ -74,6 +78,10 @@ class RunList(ChoiceList):
         self.cards = cards
         self.border_title = "Runs" if cards else "Runs: none yet"
         self.draw()
+
+    def leave(self, height: int) -> int | None:
+        """Lines of a screen of so many that are for kernels: two fifths or what runs leave; None without any."""
+        return max(height * 2 // 5, height - _OTHERS - len(self.cards) - 2) if self.cards else None
 
     def draw(self) -> None:
         """Draw in the width that the screen has."""

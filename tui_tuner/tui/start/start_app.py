@@ -136,6 +136,7 @@ class StartApp(InTurn[list[str]]):
             choices.styles.height = How.LINES + 2 if self.screen_stack[0].has_class("-at-runs") else "1fr"
         else:
             choices.styles.height = min(lines, _FEW_KERNELS) + How.LINES + 2 if stacked else lines
+            choices.styles.max_height = None if self._world is None or stacked else self._runs.leave(height)
 
     def on_mount(self) -> None:
         """Begin with the first kernel; what changes until all is in its place is not drawn."""
@@ -188,6 +189,7 @@ class StartApp(InTurn[list[str]]):
         self._runs.show([] if self._world is None else self._world.runs())
         self.query_one("#what-comes").set_class(bool(self._files) and not self._runs.cards, "-wanted")
         self.screen_stack[0].set_class(not self._runs.cards, "-no-runs")
+        self._stack(self.query_one("#choices"), self.size.width, self.size.height)
         self._show_command()
 
     # --- the command
