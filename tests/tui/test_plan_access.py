@@ -6,7 +6,7 @@ import pytest
 
 from tests.tui import plans, scripted
 from tests.tui.conftest import Started, settled
-from tests.tui.looking import focused_pane, screen_text, selected_step
+from tests.tui.looking import faint, focused_pane, screen_text, selected_step
 from tests.tui.plans import planned, to_come
 from tests.tui.scripted import ScriptedRun
 from tui_tuner.session.plan import DeleteStep, EditStep, Thaw
@@ -117,6 +117,18 @@ async def test_the_palette_lists_the_keys_of_the_plan_once_each_while_it_is_acti
         await delete.callback()
         await settled(pilot)
         assert pilot.app._run_shown.told == [DeleteStep(step=4)]
+
+
+async def test_the_palette_and_that_of_themes_have_a_line_of_keys_that_can_be_read(started: Started) -> None:
+    async with started(planned(), theme="tuner-light") as pilot:
+        for openings in (["ctrl+p"], ["ctrl+p", *"theme", "enter"]):
+            await pilot.press(*openings)
+            await settled(pilot)
+            assert screen_text(pilot.app).splitlines()[-1].split()[0] == "esc"
+            assert faint(pilot.app, from_line=-1) == []
+            await pilot.press("escape")
+            await settled(pilot)
+            assert pilot.app.screen is pilot.app.screen_stack[0]
 
 
 def commands(app: TunerApp) -> list[object]:

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from textual.actions import parse
 from textual.app import App, ComposeResult
 from textual.binding import Binding
+from textual.command import CommandPalette
 from textual.containers import Container, Vertical
 from textual.content import Content
 from textual.dom import DOMNode
@@ -66,6 +67,15 @@ class KeyLine(Widget):
         namespace, *_ = parse(action)
         whose = {self.app: "app", self.app.screen: "screen"}.get(node, "focused")
         return action if namespace else f"{whose}.{action}"
+
+
+class Palette(CommandPalette):
+    """Textual's own with its keys: those of the screen below are dimmed with all of it."""
+
+    def compose(self) -> ComposeResult:
+        """The commands, the keys."""
+        yield from super().compose()
+        yield KeyLine()
 
 
 class KeyEntry(NamedTuple):

@@ -27,8 +27,10 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.events import Callback, DescendantFocus, Event, Key, Paste, Resize
 from textual.message_pump import MessagePump
 from textual.screen import Screen
+from textual.theme import ThemeProvider
 
 from tui_tuner.tui.contrast import readable
+from tui_tuner.tui.frame import Palette
 from tui_tuner.tui.keys import KeyNames, checked_keymap, know_alt_keys, names_of_keys
 from tui_tuner.tui.picture import Picture
 from tui_tuner.tui.themes import use_themes
@@ -104,6 +106,15 @@ class InTurn(App[ReturnType]):
     def key_names(self) -> KeyNames:
         """What keys are called, as the user has them."""
         return names_of_keys(self._keymap_wanted, self.get_key_display)
+
+    def action_command_palette(self) -> None:
+        """Show all that can be done."""
+        if not isinstance(self.screen, Palette):
+            self.push_screen(Palette(id="--command-palette"))
+
+    def search_themes(self) -> None:
+        """Show all themes."""
+        self.push_screen(Palette(providers=[ThemeProvider], placeholder="Search for themes…"))
 
     @on(LinuxDriver.SignalResume)
     def action_draw_again(self) -> None:
