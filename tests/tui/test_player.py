@@ -118,8 +118,10 @@ async def test_keys_move_through_a_replay_and_every_place_is_as_it_was(started: 
     marks = [n for n, e in enumerate(EVENTS, 1) if isinstance(e, StepChanged | IncumbentChanged | SessionFinished)]
     async with started(player) as pilot:  # type: ignore[arg-type]
         assert (await shown(pilot)).finished is not None
-        await pilot.press("escape", "left_curly_bracket")
+        await pilot.press("escape", "f", "left_curly_bracket")
         view_model = await shown(pilot)
+        assert "4 Chat" in screen_text(pilot.app).splitlines()[1], "the pane is maximised still"
+        await pilot.press("f")
         expected = folded(EVENTS[: marks[-2]])
         assert view_model.finished is None
         assert (view_model.steps, view_model.rows.keys()) == (expected.steps, expected.rows.keys())

@@ -23,7 +23,7 @@ def app_with(file: Path) -> TunerApp:
     return app
 
 
-async def test_pane_order_chart_and_diff_stand_as_they_were_left(tmp_path: Path) -> None:
+async def test_order_chart_and_diff_stand_as_they_were_left_and_all_panes_are_there(tmp_path: Path) -> None:
     file = tmp_path / "state" / "screen.json"
     app = app_with(file)
     async with app.run_test(size=(120, 36)) as pilot:
@@ -31,16 +31,14 @@ async def test_pane_order_chart_and_diff_stand_as_they_were_left(tmp_path: Path)
         await pilot.press(*"ooooooo", "O", "h", "h", "h", "1", "d", "vertical_line", "3", "f")
         await settled(pilot)
         app.exit()
-    assert remembered(file) == (
-        Look(maximised=3, order="block_size_x", turned=True, chart="block_size_y", split=True), "",
-    )  # fmt: skip
+    assert remembered(file) == (Look(order="block_size_x", turned=True, chart="block_size_y", split=True), "")
     app = app_with(file)
     async with app.run_test(size=(120, 36)) as pilot:
         await settled(pilot)
-        assert focused_pane(app) == 3
+        assert focused_pane(app) == 1
         text = screen_text(app)
         assert "[block_size_x ↑]" in text
-        assert "Chat" not in text.split("\n")[3]
+        assert all(pane in text for pane in ("1 Kernel", "2 Plan", "3 Benchmarks", "4 Chat"))
         pane = app.screen.query_one(BenchmarksPane)
         assert pane.query_one("#best-chart").size.height > 3
         assert app.screen.query_one(KernelPane).diff.split
@@ -67,7 +65,11 @@ async def test_an_order_of_another_kind_of_session_turns_nothing_here_and_stays_
 
 @pytest.mark.parametrize(
     ("text", "told"),
-    [("{", "it: Invalid JSON"), ('{"maximised": 9}', "maximised: Input should be less"), ("[]", "it: Input should be")],
+    [
+        ("{", "it: Invalid JSON"),
+        ('{"turned": 9}', "turned: Input should be a valid boolean"),
+        ("[]", "it: Input should be"),
+    ],
 )
 async def test_a_broken_file_is_told_in_a_line_and_the_screen_is_as_it_is_at_first(
     tmp_path: Path, text: str, told: str
@@ -79,6 +81,12 @@ async def test_a_broken_file_is_told_in_a_line_and_the_screen_is_as_it_is_at_fir
     assert told in fault
     assert str(file) in fault
     assert "\n" not in fault
+
+
+def test_the_pane_that_an_earlier_version_kept_as_maximised_is_no_fault(tmp_path: Path) -> None:
+    file = tmp_path / "screen.json"
+    file.write_text('{"maximised": 3, "split": true}')
+    assert remembered(file) == (Look(split=True), "")
 
 
 async def test_the_line_is_shown_and_the_next_exit_mends_the_file(tmp_path: Path) -> None:

@@ -199,6 +199,7 @@ class TunerApp(InTurn[str]):
         if len(self.screen_stack) > 1:  # the lowest one stays
             await self.pop_screen()
         await self.push_screen(self.session_screen)
+        self.session_screen.set_class(old.has_class("-solo"), "-solo")
         self.session_screen.action_pane(pane)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

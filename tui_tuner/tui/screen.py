@@ -94,18 +94,15 @@ class SessionScreen(AnsweringScreen):
         look, fault = remembered(self._look_file)
         if fault:
             self.notify(fault, severity="warning", markup=False)
-        self.set_class(look.maximised > 0, "-solo")
         self._kernel.diff.show_split(look.split)
         self._benchmarks.set_look(look)
-        self.action_pane(look.maximised or 1)
+        self.action_pane(1)
         self.set_interval(_TICK_S, self.draw)
 
     def keep_look(self) -> None:
         """Keep how it looks for the next start."""
         if self._look_file is not None and self.is_mounted:
-            solo = self.pane if self.has_class("-solo") else 0
-            look = self._benchmarks.look.model_copy(update={"maximised": solo, "split": self._kernel.diff.split})
-            remember(self._look_file, look)
+            remember(self._look_file, self._benchmarks.look.model_copy(update={"split": self._kernel.diff.split}))
 
     def receive(self, event: Event, ago: float = 0.0) -> None:
         """Take an event that happened so many seconds ago; it is drawn on the next tick."""

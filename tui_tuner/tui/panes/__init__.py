@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
@@ -185,7 +185,6 @@ class Look(BaseModel):
     """What is remembered.
 
     Attributes:
-        maximised: number of the pane that has the whole screen; 0 for none.
         order: name of the order of the table; one that a table does not have is its first.
         turned: whether that is turned round.
         chart: name of the chart; as with the order.
@@ -194,7 +193,6 @@ class Look(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    maximised: int = Field(default=0, ge=0, le=4)
     order: str = ""
     turned: bool = False
     chart: str = ""
