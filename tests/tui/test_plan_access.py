@@ -119,13 +119,17 @@ async def test_the_palette_lists_the_keys_of_the_plan_once_each_while_it_is_acti
         assert pilot.app._run_shown.told == [DeleteStep(step=4)]
 
 
-async def test_the_palette_and_that_of_themes_have_a_line_of_keys_that_can_be_read(started: Started) -> None:
-    async with started(planned(), theme="tuner-light") as pilot:
-        for openings in (["ctrl+p"], ["ctrl+p", *"theme", "enter"]):
+@pytest.mark.parametrize("theme", ["tuner-light", "solarized-light", "nord"])
+async def test_the_palettes_of_commands_and_themes_and_their_keys_can_be_read(started: Started, theme: str) -> None:
+    async with started(planned(), theme=theme) as pilot:
+        helps = {command.help for command in commands(pilot.app)}
+        for openings, told in ((["ctrl+p"], helps), (["ctrl+p", *"theme", "enter"], {"nord"})):
             await pilot.press(*openings)
             await settled(pilot)
+            assert any(words in screen_text(pilot.app) for words in told)
             assert screen_text(pilot.app).splitlines()[-1].split()[0] == "esc"
             assert faint(pilot.app, from_line=-1) == []
+            assert not told & {words.strip() for words in faint(pilot.app)}
             await pilot.press("escape")
             await settled(pilot)
             assert pilot.app.screen is pilot.app.screen_stack[0]
