@@ -135,9 +135,12 @@ def status_of(entries: list[object], width: int, elapsed: float = 322.0) -> str:
 def test_the_status_line_says_what_is_done_and_what_is_spent_of_what_may_be() -> None:
     tuning = [*scripted.awaiting()[:-1], events.SearchBegun(candidate="c", evaluations=27),
               *scripted.evaluation(33, scripted.measured(scripted.TILES, 33, 0.1))]  # fmt: skip
-    assert status_of(tuning, 120) == "step 2/4 · searching 1/27 · eval 32/80 ▓▓░░░ · call 2/100 · $0.02 of 2.00"
+    done = "step 2/4 · searching 1/27 · eval 32/80 ▓▓░░░"
+    best = "best 0.1000 ms, unconfirmed"
+    assert status_of(tuning, 120) == f"{done} · {best} · call 2/100 · $0.02 of 2.00"
+    assert status_of(tuning, 80) == f"{done} · {best}"
     assert clock_words(view_model_of(tuning), 372) == "06:12 of 20m"
-    assert status_of(tuning, 50) == "step 2/4 · searching 1/27 · eval 32/80 ▓▓░░░"
+    assert status_of(tuning, 50) == done
     assert status_of(tuning, 10) == "step 2/4"
 
 
@@ -180,7 +183,7 @@ def test_the_status_line_tells_how_long_the_model_takes_until_it_answers_or_fail
 
 
 def test_a_finished_session_names_its_effort_and_nothing_under_way() -> None:
-    assert status_of(scripted.finished(), 120) == "34 evals · call 2/100 · $0.02 of 2.00"
+    assert status_of(scripted.finished(), 120) == "34 evals · best 0.0899 ms · call 2/100 · $0.02 of 2.00"
 
 
 @given(st.text("ab ", max_size=9), st.text("ab ", max_size=9))

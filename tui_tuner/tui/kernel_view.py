@@ -16,6 +16,7 @@ from tui_tuner.format import (
     counted,
     factor,
     factor_interval,
+    milliseconds,
     roofline_words,
     time_words,
     timer,
@@ -79,15 +80,25 @@ class KernelView(SubjectView):
         return None if view_model.speedup is None else view_model.speedup[0]
 
     def effort(self, view_model: ViewModel) -> list[tuple[int, str]]:
-        """Evaluations, of how many while the session goes on."""
+        """Evaluations, of how many while the session goes on, and the best time so far, which may not be in sight."""
         started, done = view_model.started, view_model.evaluations
-        if started is None or view_model.finished is not None:
-            return [(2, counted(done, "eval"))]
-        return [(2, f"eval {done}/{started.max_evaluations} {bar(done, started.max_evaluations)}")]
+        evaluations, best = counted(done, "eval"), _best_words(view_model)
+        if started is not None and view_model.finished is None:
+            evaluations = f"eval {done}/{started.max_evaluations} {bar(done, started.max_evaluations)}"
+        return [(2, evaluations), *([(4, best)] if best else [])]
 
     def result(self, finished: SessionFinished, view_model: ViewModel) -> Content:
         """Speed-up, effort, and where the best kernel is."""
         return _result_text(finished, view_model)
+
+
+def _best_words(view_model: ViewModel) -> str:
+    """Empty before anything was timed; in ms unless the header names another unit."""
+    if not view_model.best_times:
+        return ""
+    unit = " ms" if time_label(view_model.device) == "ms" else ""
+    doubt = "" if view_model.confirmed else ", unconfirmed"
+    return f"best {milliseconds(view_model.best_times[-1])}{unit}{doubt}"
 
 
 def _result_text(finished: SessionFinished, view_model: ViewModel) -> Content:

@@ -155,8 +155,8 @@ def _spent(view_model: ViewModel) -> list[Part]:
     calls = f"call {made}{limit}" if limit else counted(made, "call")
     of = "" if started.max_cost is None else f" of {started.max_cost:.2f}"
     if view_model.cost is None:  # many models run on the user's own machine, and have none
-        return [(4, Content(calls)), *([(5, Content("price unknown"))] if of else [])]
-    return [(4, Content(calls)), *([(5, Content(f"${view_model.cost:.2f}{of}"))] if view_model.cost or of else [])]
+        return [(5, Content(calls)), *([(6, Content("price unknown"))] if of else [])]
+    return [(5, Content(calls)), *([(6, Content(f"${view_model.cost:.2f}{of}"))] if view_model.cost or of else [])]
 
 
 def clock_words(view_model: ViewModel, elapsed: float) -> str:

@@ -203,7 +203,8 @@ def test_header_and_status_tell_gain_runs_and_permutations_and_fit(width: int) -
     assert status.cell_length <= width
     assert "eval" not in status.plain
     assert "2 runs" in status.plain
-    assert ("32 permutations" in status.plain) == (width >= 50)
+    assert "32 permutations" in status.plain
+    assert ("call" in status.plain) == (width >= 50)
 
 
 def test_at_the_end_the_header_has_the_gain_of_the_result() -> None:
