@@ -113,6 +113,18 @@ async def test_what_is_typed_when_a_session_ends_leaves_its_result_to_be_read(st
         assert focused_pane(pilot.app) == 1  # type: ignore[arg-type]
 
 
+async def test_a_notice_in_the_place_of_others_stands_where_the_first_of_them_stood(started: Started) -> None:
+    async with started(Player(ScriptedRun(EVENTS))) as pilot:  # type: ignore[arg-type]
+        await pilot.press("escape")
+        places = set[int]()
+        for _ in range(4):
+            await pilot.press("greater_than_sign", "less_than_sign")
+            await shown(pilot)
+            lines = screen_text(pilot.app).splitlines()
+            places.add(next(number for number, line in enumerate(lines) if "▌" in line))
+        assert len(places) == 1
+
+
 async def test_keys_move_through_a_replay_and_every_place_is_as_it_was(started: Started) -> None:
     player = Player(ScriptedRun(EVENTS))
     marks = [n for n, e in enumerate(EVENTS, 1) if isinstance(e, StepChanged | IncumbentChanged | SessionFinished)]
