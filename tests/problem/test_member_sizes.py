@@ -86,3 +86,41 @@ def test_an_element_that_is_changed_or_not_the_only_one_is_no_size(tmp_path, oth
         "const int *d", "int *d"
     )
     assert arguments_of(drafted(tmp_path, source)[0])["d_rows"].low is None
+
+
+CONSTANTS = """\
+__constant__ int rows, columns;
+__constant__ int level;
+__constant__ float weight;
+__global__ void add(const float *x, float *y) {
+    int r = blockIdx.y * blockDim.y + threadIdx.y, c = blockIdx.x * blockDim.x + threadIdx.x;
+    if (r < rows && c < columns) y[r * columns + c] += level == 3 ? weight : x[r * columns + c];
+}
+"""
+
+
+def test_numbers_in_constant_memory_that_a_kernel_takes_for_sizes_are_sizes(tmp_path):
+    problem, _ = drafted(tmp_path, CONSTANTS)
+    arguments = arguments_of(problem)
+    assert problem.launch.problem_size == ["columns", "rows"]
+    assert arguments["x"].shape == ["columns * rows"]
+    assert [(one.name, one.value, one.shape) for one in problem.arguments if one.constant] == [
+        ("rows", "rows", None),
+        ("columns", "columns", None),
+        ("weight", None, [1]),
+    ]
+
+
+def test_what_the_host_copies_to_constant_memory_is_that_size(tmp_path):
+    problem, _ = drafted(
+        tmp_path,
+        CONSTANTS + "void run() { int m = 700, n = 900, l = 3; float *x, *y;\n"
+        " cudaMalloc(&x, m * n * sizeof(float)); cudaMalloc(&y, m * n * sizeof(float));\n"
+        " cudaMemcpyToSymbol(rows, &m, sizeof(int)); cudaMemcpyToSymbol(columns, &n, sizeof(int));\n"
+        " cudaMemcpyToSymbol(level, &l, sizeof(int));\n"
+        " add<<<dim3((n + 15) / 16, (m + 15) / 16), dim3(16, 16)>>>(x, y); }\n",
+    )
+    assert {700, 900} == {*problem.sizes.values()}
+    arguments = arguments_of(problem)
+    assert arguments["x"].shape == [f"{arguments['rows'].value} * {arguments['columns'].value}"]
+    assert (arguments["level"].value, arguments["level"].shape) == (None, [1])

@@ -88,6 +88,7 @@ class KernelSignature:
         launch_bounds: what `__launch_bounds__` holds, as written.
         body: the text between its braces, comments blanked.
         work_group: what `reqd_work_group_size` holds, likewise.
+        constants: numbers in constant memory that are taken for sizes.
     """
 
     name: str
@@ -97,6 +98,7 @@ class KernelSignature:
     launch_bounds: str | None = None
     body: str = ""
     work_group: str | None = None
+    constants: tuple[KernelParameter, ...] = ()
 
 
 def pointed_array(name: str, pointee: str, code: str, language: Language, behind: str) -> KernelParameter:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,10 +35,11 @@ class DraftedConstant(NamedTuple):
     is_of_host: bool = True
 
 
-def drafted_constants(source: str, headers: Sequence[str] = ()) -> list[DraftedConstant]:
+def drafted_constants(source: str, headers: Sequence[str] = (), sizes: Collection[str] = ()) -> list[DraftedConstant]:
     """The constant memory that the host fills, as far as its type is a number's and its extents can be told.
 
-    Of fractions it is also what has no value where it is declared: another file's host fills that.
+    Of fractions, and of names that are taken for sizes, it is also what has no value where it is declared: another
+    file's host fills that.
     """
     code = code_only(source)
     program, aliases = HostProgram(code, headers), type_aliases(code)
@@ -49,7 +50,8 @@ def drafted_constants(source: str, headers: Sequence[str] = ()) -> list[DraftedC
         declared = re.search(rf"\b__constant__\s+([\w\s]+?)\s*\b{others}{name}\s*((?:\[[^\]]*\]\s*)*)[;=,]", code)
         dtype, width = (None, 1) if declared is None else dtype_of(declared[1], "cuda", aliases)
         is_of_host = name in of_host
-        if declared is not None and dtype is not None and (is_of_host or is_floating(dtype_named(dtype))):
+        is_filled = is_of_host or name in sizes
+        if declared is not None and dtype is not None and (is_filled or is_floating(dtype_named(dtype))):
             numbers = [program.number(text, declared.start()) for text in re.findall(r"\[([^\]]*)\]", declared[2])]
             whole = [one for one in numbers if one]
             if len(whole) == len(numbers):
@@ -58,13 +60,19 @@ def drafted_constants(source: str, headers: Sequence[str] = ()) -> list[DraftedC
     return found
 
 
-def constants_of_kernel(code: str, file: Path, kernel: str, language: Language) -> list[DraftedConstant]:
-    """The constant memory that a host fills and that this kernel, or a function that it calls, reads."""
+def constants_of_kernel(
+    code: str, file: Path, kernel: str, language: Language, sizes: Collection[str] = ()
+) -> list[DraftedConstant]:
+    """The constant memory that a host fills and that this kernel, or a function that it calls, reads.
+
+    Args:
+        sizes: names in it that are taken for sizes.
+    """
     if language != "cuda":
         return []
     headers = [text_of(header) for header in reached_headers(code, file)]
     words = re.findall(r"\w+", code_only(device_code(code, tuple(header_directories(code, file)), kernel)))
-    return [one for one in drafted_constants(code, headers) if words.count(one.name) > 1]
+    return [one for one in drafted_constants(code, headers, sizes) if words.count(one.name) > 1]
 
 
 def _left_unset(code: str) -> list[str]:

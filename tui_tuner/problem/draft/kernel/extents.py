@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from tui_tuner.problem.draft.arithmetic.c_expressions import NotArithmetic, arithmetic
 from tui_tuner.problem.draft.kernel.casts import without_number_casts
-from tui_tuner.problem.draft.kernel.guards import is_guarded
-from tui_tuner.problem.draft.kernel.guesses import AXES, SMALL, dimensions, size_names
+from tui_tuner.problem.draft.kernel.guesses import AXES, SMALL, dimensions, is_guarded, size_names
 from tui_tuner.problem.signature import KernelParameter, KernelSignature
 
 _EXTENT = {1: 2**20, 2: 1024, 3: 128, 4: 32}

@@ -28,6 +28,9 @@ BEFORE_ELEMENT = r"(?:\(\s*(?:\w+\s+)*\w+\s*\)\s*|\w+_cast\s*<[^<>]*>\s*\(\s*|__
 _CAST = r"(?:[(&\s]|\(\s*(?:const\s+)?(?:\w+\s+)*\w+\s*\*+\s*\)|\w+_cast\s*<[^<>]*>)*"
 _FOLDED = re.compile(r"\bblockIdx\s*\.\s*y\s*\*\s*gridDim\s*\.\s*x\b|\bgridDim\s*\.\s*x\s*\*\s*blockIdx\s*\.\s*y\b")
 """Rows of blocks that are numbered on from one to the next, as in a grid that would be too long along x."""
+_GUARD = re.compile(r"\bif\b|\bwhile\b|\bfor\s*\([^;]*;\s*\w+\s*<[\s(]*\w+[\s)]*;\s*\w+\s*\+=")
+_COUNTED = re.compile(r"(?<!\+=)(?<!\+= )\bget_global_size\s*\(\s*([012])\s*\)")
+"""Where work-items are counted, and not how far it is to the next element of one."""
 _COUNTS_BY = r"[<>]=?\s*{0}|[*/%]\s*{0}|{0}\s*(?:[*/%]|-\s*1\b)"
 """What a kernel does with a member that something is as long as."""
 
@@ -45,6 +48,16 @@ def block_dimensions(signature: KernelSignature) -> int:
     return 1 + max(AXES.index(one or other) for one, other in told) if told else dimensions(signature)
 
 
+def is_guarded(signature: KernelSignature) -> bool:
+    """Whether the kernel looks as if it could do with sizes that no block divides."""
+    return _GUARD.search(signature.body) is not None and not counted_axes(signature)
+
+
+def counted_axes(signature: KernelSignature) -> frozenset[int]:
+    """The axes along which an OpenCL kernel takes the count of its work-items for a size, by `get_global_size`."""
+    return frozenset(map(int, _COUNTED.findall(signature.body)))
+
+
 def size_names(signature: KernelSignature) -> list[str]:
     """The integer scalars that may be sizes; `n` where there is none."""
     names = [
@@ -53,7 +66,7 @@ def size_names(signature: KernelSignature) -> list[str]:
         if not p.pointer and p.members is None and p.dtype is not None and p.dtype.strip("u") in ("int32", "int64")
     ]
     usable = [name for name in names if name and why_no_size(name) is None] + named_members(signature)
-    usable += [one.holds for one in signature.parameters if one.holds]
+    usable += [one.holds for one in signature.parameters if one.holds] + [one.name for one in signature.constants]
     return [name for name in usable if not is_plain_number(name, signature.body)] or ["n"]
 
 
@@ -67,7 +80,7 @@ def with_held_sizes(signature: KernelSignature) -> KernelSignature:
         named = re.findall(rf"\b(\w+)\s*=(?!=)\s*{BEFORE_ELEMENT}{first}[\s)]*[;,]", body)
         is_alone = len(named) == len(re.findall(rf"\b{plain}\b", body)) == 1
         size = named[0] if is_alone else ""
-        is_size = size not in taken and why_no_size(size) is None and _is_counted_by(size, body)
+        is_size = size not in taken and why_no_size(size) is None and is_counted_by(size, body)
         if size and one.is_array and _is_whole(one) and is_size:
             body = re.sub(rf"\b{size}\s*=(?!=)\s*{BEFORE_ELEMENT}{first}[\s)]*(?=[;,])", size, body)
             taken.add(size)
@@ -77,7 +90,7 @@ def with_held_sizes(signature: KernelSignature) -> KernelSignature:
     return replace(signature, body=body, parameters=tuple(parameters))
 
 
-def _is_counted_by(name: str, body: str) -> bool:
+def is_counted_by(name: str, body: str) -> bool:
     """Whether a name that the text sets once is what something is as long as."""
     plain = re.escape(name or "?")
     is_changed = len(re.findall(rf"(?<![\w.>]){plain}\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)|{plain}\s*(?:\+\+|--)", body)) > 1

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tui_tuner.problem.by_value import fields_of
@@ -15,16 +15,20 @@ from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words
 from tui_tuner.problem.draft.host.program import HostProgram
 from tui_tuner.problem.draft.host.templates import OPEN_TYPE
 from tui_tuner.problem.draft.kernel.casts import without_brackets
-from tui_tuner.problem.draft.kernel.guesses import outputs, with_held_sizes
+from tui_tuner.problem.draft.kernel.guesses import is_counted_by, outputs, with_held_sizes
 from tui_tuner.problem.draft.kernel.moves import with_moves
 from tui_tuner.problem.languages import COMPILED_LANGUAGES
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import KernelParameter, KernelSignature, pointed_array
 from tui_tuner.problem.structures import enumerators, structures
 from tui_tuner.problem.syntax import POINTER_TO_FUNCTION, code_only, list_at, name_in, split_list
+from tui_tuner.problem.tunables import why_no_size
 
 _MOST_CALLS = 4
 _TEMPLATE_ARGUMENTS = {"typename": OPEN_TYPE, "class": OPEN_TYPE, "bool": "true"}
+_IN_CONSTANTS = re.compile(
+    r"(?<!extern )\b__constant__\s+(?:(?:static|const)\s+)*(?P<type>[\w\s]+?)\s+(?P<names>\w+(?:\s*,\s*\w+)*)\s*;"
+)
 _POINTED = r"(?:const\s+)?([A-Za-z_](?:[\w ]*\w)?)\s*\*\s*(?:__restrict(?:__)?\s*)?"
 
 
@@ -43,7 +47,19 @@ def understood(
     typed = _with_casts(pointed, code, language, given)
     known = _with_bits(_with_members(typed, code, language), code_only(source))
     moved = replace(known, body=with_moves(known.body, [one.name for one in known.parameters if one.is_array]))
-    return with_held_sizes(moved) if COMPILED_LANGUAGES[language].has_blocks else moved
+    held = with_held_sizes(moved) if COMPILED_LANGUAGES[language].has_blocks else moved
+    return replace(held, constants=tuple(_sizes_in_constants(held, code))) if language == "cuda" else held
+
+
+def _sizes_in_constants(signature: KernelSignature, code: str) -> Iterator[KernelParameter]:
+    """The whole numbers in constant memory, of no value where they are declared, that the kernel takes for sizes."""
+    aliases, taken = type_aliases(code), {one.name for one in signature.parameters}
+    for declared in _IN_CONSTANTS.finditer(code):
+        dtype, width = dtype_of(declared["type"], "cuda", aliases)
+        is_whole = width == 1 and (dtype or "").removeprefix("u") in ("int32", "int64")
+        for name in re.findall(r"\w+", declared["names"]) if is_whole else ():
+            if name not in taken and why_no_size(name) is None and is_counted_by(name, signature.body):
+                yield KernelParameter(name, declared["type"], pointer=False, const=True, dtype=dtype)
 
 
 def _with_types_of_headers(signature: KernelSignature, code: str, language: Language) -> KernelSignature:

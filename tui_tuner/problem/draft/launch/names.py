@@ -103,17 +103,20 @@ class LaunchNames:
     def scalars(self) -> Iterator[tuple[str, str | None, str]]:
         """Name, dtype and text of each scalar that is passed, and of each member of a structure, as in "p.width".
 
-        Also of each size that an array holds, which is what the host copies there.
+        Also of each size that an array or constant memory holds, which is what the host copies there.
         """
         yield from self.program.members.scalars(self.launch.arguments, self.signature.parameters)
         for given, parameter in zip(self.launch.arguments, self.signature.parameters, strict=False):
             if parameter.holds:
                 yield parameter.holds, parameter.dtype, self._copied_to(given) or parameter.holds
+        for one in self.signature.constants:
+            yield one.name, one.dtype, self._copied_to(one.name) or one.name
 
     def _copied_to(self, given: str) -> str:
-        """The variable that the host copies to an array before the launch; empty where it copies none."""
+        """The variable that the host copies to a place before the launch; empty where it copies none."""
         to = rf"(?:\([^()]*\)\s*)?{re.escape(given)}\s*"
-        copies = rf"\b(?:cuda|hip)Memcpy(?:Async)?\s*\(\s*{to},|\bclEnqueueWriteBuffer\s*\([^,;]*,\s*{to},[^;&]*?,"
+        copies = rf"\b(?:cuda|hip)Memcpy(?:ToSymbol)?(?:Async)?\s*\(\s*{to},"
+        copies += rf"|\bclEnqueueWriteBuffer\s*\([^,;]*,\s*{to},[^;&]*?,"
         found = re.findall(rf"(?:{copies})\s*&\s*(\w+)\s*,", self.program.code[: self.launch.place])
         return found[-1] if found else ""
 

@@ -8,8 +8,7 @@ from dataclasses import replace
 from tui_tuner.problem.draft.amendments import APART, Amendments
 from tui_tuner.problem.draft.drafted_launch import DraftedLaunch
 from tui_tuner.problem.draft.kernel.extents import elements_along, extents_of, usual_axes
-from tui_tuner.problem.draft.kernel.guards import is_guarded
-from tui_tuner.problem.draft.kernel.guesses import size_names
+from tui_tuner.problem.draft.kernel.guesses import is_guarded, size_names
 from tui_tuner.problem.draft.kernel.work import loops_of
 from tui_tuner.problem.draft.sizes.counts import degree, extents_in
 from tui_tuner.problem.draft.sizes.small import BETWEEN_ROWS, few_alone

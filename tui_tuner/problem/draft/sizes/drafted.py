@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from tui_tuner.problem.draft.amendments import APART, Amendments, Tested
 from tui_tuner.problem.draft.drafted_launch import DraftedLaunch
 from tui_tuner.problem.draft.kernel.extents import elements_along, scaled
-from tui_tuner.problem.draft.kernel.guards import is_guarded
-from tui_tuner.problem.draft.kernel.guesses import AXES, SMALL, size_names
+from tui_tuner.problem.draft.kernel.guesses import AXES, SMALL, is_guarded, size_names
 from tui_tuner.problem.draft.kernel.offsets import OF_EACH, arrays_of_offsets, divided_by
 from tui_tuner.problem.draft.sizes.alone import apart, sizes_alone, with_other_few
 from tui_tuner.problem.draft.sizes.counts import (

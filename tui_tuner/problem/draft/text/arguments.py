@@ -144,12 +144,16 @@ def _structures(parameter: KernelParameter, members: Sequence[Field], draft: Dra
 
 
 def _constants(draft: Draft) -> Iterator[str]:
+    sizes = {one.name for one in draft.signature.constants}
     for one in draft.constants:
         yield ""
         who = "the host" if one.is_of_host else "a host elsewhere"
         yield f"[[arguments]]  # constant memory that {who} fills"
         yield f'name = "{one.name}"'
         yield f'dtype = "{one.dtype}"'
+        if one.name in sizes and (size := passed(draft, one.name)) is not None:
+            yield f"value = {json.dumps(size)}  # the kernel takes it for a size: check\nconstant = true"
+            continue
         yield f"shape = [{one.elements}]  # as it is declared"
         yield "constant = true"
         yield from fill_of_constant(one, draft)

@@ -12,8 +12,15 @@ from tui_tuner.problem.draft.arithmetic.worked_out import value_in
 from tui_tuner.problem.draft.drafted_launch import MOST_THREADS, DraftedLaunch, TunedSpace
 from tui_tuner.problem.draft.kernel.device_words import header_directories
 from tui_tuner.problem.draft.kernel.extents import elements_along
-from tui_tuner.problem.draft.kernel.guards import counted_axes, is_guarded
-from tui_tuner.problem.draft.kernel.guesses import AXES, as_factor, block_values, most_threads, usual_block
+from tui_tuner.problem.draft.kernel.guesses import (
+    AXES,
+    as_factor,
+    block_values,
+    counted_axes,
+    is_guarded,
+    most_threads,
+    usual_block,
+)
 from tui_tuner.problem.draft.kernel.shared_arrays import threads_held
 from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL
 from tui_tuner.problem.draft.text.arguments import argument_lines
