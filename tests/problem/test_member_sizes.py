@@ -123,4 +123,21 @@ def test_what_the_host_copies_to_constant_memory_is_that_size(tmp_path):
     assert {700, 900} == {*problem.sizes.values()}
     arguments = arguments_of(problem)
     assert arguments["x"].shape == [f"{arguments['rows'].value} * {arguments['columns'].value}"]
-    assert (arguments["level"].value, arguments["level"].shape) == (None, [1])
+    assert (arguments["level"].value, arguments["level"].shape) == (3, None)
+
+
+@pytest.mark.parametrize(
+    ("said", "value"),
+    [
+        ("float w = 0.25f; COPY", 0.25),
+        ("const float half = 0.5f; float w; w = half * half; COPY", 0.25),
+        ("float w = atof(text); COPY", None),
+        ("float w = 0.25f; COPY w = 0.5f; COPY", None),
+    ],
+    ids=["stated", "made of others", "from outside", "not always the same"],
+)
+def test_a_number_that_the_host_copies_to_constant_memory_is_its_value(tmp_path, said, value):
+    copied = said.replace("COPY", "cudaMemcpyToSymbol(weight, &w, sizeof(float));")
+    problem, _ = drafted(tmp_path, f"{CONSTANTS}void run(const char *text) {{ {copied} add<<<4, 64>>>(0, 0); }}\n")
+    weight = arguments_of(problem)["weight"]
+    assert (weight.value, weight.shape) == (value, None if value else [1])

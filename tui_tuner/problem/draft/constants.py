@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 from collections.abc import Collection, Sequence
@@ -9,6 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tui_tuner.problem.c_types import dtype_of, type_aliases
+from tui_tuner.problem.draft.arithmetic.c_expressions import NotArithmetic
+from tui_tuner.problem.draft.arithmetic.worked_out import finished, fraction
 from tui_tuner.problem.draft.host.memory import HostMemory
 from tui_tuner.problem.draft.host.program import HostProgram
 from tui_tuner.problem.draft.kernel.device_words import header_directories, reached_headers
@@ -26,6 +29,7 @@ class DraftedConstant(NamedTuple):
 
     Attributes:
         is_of_host: whether the host that is given does so, and not one that is somewhere else.
+        value: of a single number what the host copies there, where that is known.
     """
 
     name: str
@@ -33,6 +37,7 @@ class DraftedConstant(NamedTuple):
     elements: int
     drawn: tuple[int, int] | None = None
     is_of_host: bool = True
+    value: float | None = None
 
 
 def drafted_constants(source: str, headers: Sequence[str] = (), sizes: Collection[str] = ()) -> list[DraftedConstant]:
@@ -56,7 +61,8 @@ def drafted_constants(source: str, headers: Sequence[str] = (), sizes: Collectio
             whole = [one for one in numbers if one]
             if len(whole) == len(numbers):
                 drawn = _drawn(name, dtype, program)
-                found.append(DraftedConstant(name, dtype, width * math.prod(whole), drawn, is_of_host))
+                value = _copied(name, dtype, program) if width == 1 and not numbers and drawn is None else None
+                found.append(DraftedConstant(name, dtype, width * math.prod(whole), drawn, is_of_host, value))
     return found
 
 
@@ -73,6 +79,25 @@ def constants_of_kernel(
     headers = [text_of(header) for header in reached_headers(code, file)]
     words = re.findall(r"\w+", code_only(device_code(code, tuple(header_directories(code, file)), kernel)))
     return [one for one in drafted_constants(code, headers, sizes) if words.count(one.name) > 1]
+
+
+def _copied(constant: str, dtype: str, program: HostProgram) -> float | None:
+    """The number that the host copies to a variable; None where it is not known, or not always the same."""
+
+    def known(name: str, place: int) -> ast.expr | None:
+        meaning = program.meaning(name, place)
+        return None if meaning is None else program.resolved(*meaning, known)
+
+    values = set[float | None]()
+    for one in re.finditer(rf"\bcudaMemcpyToSymbol\w*\s*\(\s*&?\s*{constant}\s*,\s*&\s*(\w+)\s*,", program.code):
+        try:
+            values.add(fraction(finished(program.resolved(one[1], one.start(), known)), {}))
+        except (NotArithmetic, RecursionError):
+            return None
+    value = values.pop() if len(values) == 1 else None
+    if value is None or is_floating(dtype_named(dtype)):
+        return value
+    return int(value) if value == int(value) else None
 
 
 def _left_unset(code: str) -> list[str]:

@@ -154,6 +154,9 @@ def _constants(draft: Draft) -> Iterator[str]:
         if one.name in sizes and (size := passed(draft, one.name)) is not None:
             yield f"value = {json.dumps(size)}  # the kernel takes it for a size: check\nconstant = true"
             continue
+        if one.value is not None:
+            yield f"value = {json.dumps(one.value)}  # as the host copies it there\nconstant = true"
+            continue
         yield f"shape = [{one.elements}]  # as it is declared"
         yield "constant = true"
         yield from fill_of_constant(one, draft)
