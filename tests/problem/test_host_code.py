@@ -107,6 +107,12 @@ def test_a_source_without_host_code_loses_no_more_than_headers_that_are_nowhere(
     assert device_code(f'#include "missing.h"\n{code}', (tmp_path,)).lstrip() == code
 
 
+@pytest.mark.parametrize("path", ["/etc/passwd", "../../secret", "~/key", "C:/key", "a/../../key"])
+def test_a_file_by_its_path_is_not_left_out_of_a_source_without_host_code(tmp_path, path):
+    source = f'#include "{path}"\n__global__ void k(float *v) {{ v[0] = 1; }}\n'
+    assert device_code(source, (tmp_path,)) == source
+
+
 @pytest.mark.parametrize(
     ("included", "stays"),
     [

@@ -93,7 +93,7 @@ def device_code(source: str, directories: tuple[Path, ...] = (), kernel: str = "
     source = without_climbing(source, directories)
     code = code_only(source)
     if not has_host_code(code):
-        return _with_headers_that_are_there(source, directories)
+        return _with_headers_that_are_there(source, directories, plain_alone=True)
     source = _blanked(source, _host_parts(code))
     source = _blanked(source, _instances_by_macros(code))
     source = _blanked(source, _unnamed_classes(code_only(source)))
@@ -215,12 +215,23 @@ def without_bodies(code: str) -> str:
     return code
 
 
-def _with_headers_that_are_there(source: str, directories: Sequence[Path]) -> str:
-    """The source without headers of host libraries and others that are nowhere, and what it takes from them."""
+def _with_headers_that_are_there(source: str, directories: Sequence[Path], *, plain_alone: bool = False) -> str:
+    """The source without headers of host libraries and others that are nowhere, and what it takes from them.
+
+    Args:
+        plain_alone: whether what is included by a path that goes elsewhere stays, which no build is allowed.
+    """
     if any(map(_is_of_cufft, INCLUDE.finditer(source))) and _TAKEN_FROM_CUFFT.search(code_only(source)):
         source = INCLUDE.sub(lambda one: "#include <cuComplex.h>" if _is_of_cufft(one) else one.group(), source)
         source = _TAKEN_FROM_CUFFT.sub(lambda word: _OF_CUFFT[word[0]] if word["type"] else word[0], source)
-    return INCLUDE.sub(lambda found: _kept(found, directories), source)
+    return INCLUDE.sub(
+        lambda one: one.group() if plain_alone and _goes_elsewhere(one) else _kept(one, directories), source
+    )
+
+
+def _goes_elsewhere(include: re.Match[str]) -> bool:
+    """Whether a directive names a file by its whole path, or by a way up."""
+    return re.match(r"[/~\\]|\w:|.*\.\.", include["quoted"] or include["angled"]) is not None
 
 
 def _is_of_cufft(include: re.Match[str]) -> bool:

@@ -35,7 +35,7 @@ from tui_tuner.evaluate.sandbox.process import CommandResult
 from tui_tuner.evaluate.sandbox.run import Policy, run_confined
 from tui_tuner.problem.adapted_headers import with_adapted_headers
 from tui_tuner.problem.candidate import Candidate
-from tui_tuner.problem.headers import without_climbing
+from tui_tuner.problem.headers import missing_headers, without_climbing
 from tui_tuner.problem.host_code import device_code
 from tui_tuner.problem.model import Configuration, Language
 from tui_tuner.processes.limits import usable_cores
@@ -107,11 +107,21 @@ class Builder:
         key = self._key(candidate, recipe)
         lock = self._locks.setdefault(key, asyncio.Lock())
         async with lock:
-            known = self._cache.load(key) or self._out_of_time.get(key)
-            if known is not None:
-                return known
-            with machine_faults():
-                return await self._kept_or_new(key, candidate, recipe, options)
+            build = self._cache.load(key) or self._out_of_time.get(key)
+            if build is None:
+                with machine_faults():
+                    build = await self._kept_or_new(key, candidate, recipe, options)
+            return build if build.failure is None else self._with_lost_headers(build, build.failure, candidate, options)
+
+    def _with_lost_headers(self, build: Build, failure: Failure, candidate: Candidate, options: Sequence[str]) -> Build:
+        """A build that failed, with the headers that its source includes and that are nowhere in its reason."""
+        is_cuda = failure.kind is FailureKind.COMPILE and self._language == "cuda"
+        lost = missing_headers(candidate.source, include_paths(options)) if is_cuda else []
+        named = ", ".join(one for one in dict.fromkeys(lost) if one not in failure.message)
+        if not named:
+            return build
+        reason = failure.model_copy(update={"message": f"{failure.message} (not found, and left out: {named})"})
+        return build.model_copy(update={"failure": reason})
 
     async def _recipe(self, candidate: Candidate, configuration: Configuration, options: Sequence[str]) -> Recipe:
         """How to build the configuration; what the source does not use is not defined, so as to be built once."""
