@@ -23,6 +23,7 @@ from tests.tui.scripted import ScriptedRun
 from tui_tuner.strategies.steps import ModelTrouble
 from tui_tuner.tui import dialogs
 from tui_tuner.tui.dialogs import FORGETS, Dialog, TypingDialog, control_dialog, sources
+from tui_tuner.tui.frame import Palette
 from tui_tuner.tui.moving import JumpScreen, LineList, Reading
 from tui_tuner.tui.plan_lines import StepWords
 from tui_tuner.tui.start.how import ModelNameDialog
@@ -49,6 +50,7 @@ OPENED: dict[type[ModalScreen[Any]], Callable[[], ModalScreen[Any]]] = {
     ModelNameDialog: lambda: ModelNameDialog(lambda _: ""),
     ProblemForm: lambda: ProblemForm(Path("scale.toml"), "[kernel]\n", ("tried",)),
     JumpScreen: lambda: JumpScreen([]),
+    Palette: Palette,
 }
 """How each is opened; one that is missing here fails."""
 

@@ -28,6 +28,7 @@ from textual.events import Callback, DescendantFocus, Event, Key, Paste, Resize
 from textual.message_pump import MessagePump
 from textual.screen import Screen
 from textual.theme import ThemeProvider
+from textual.widgets._toast import Toast, ToastRack
 
 from tui_tuner.tui.contrast import readable
 from tui_tuner.tui.frame import Palette
@@ -127,6 +128,15 @@ class InTurn(App[ReturnType]):
         """No blinking: that draws a line anew twice a second, also for a terminal far away."""
         if hasattr(event.widget, "cursor_blink"):  # of the two classes one loads tree-sitter
             event.widget.cursor_blink = False
+
+    def _refresh_notifications(self) -> None:
+        """Textual 8.2's own, which leaves an empty line of a notice that is taken away before its time."""
+        racks = (child for screen in self.screen_stack[-1:] for child in screen.children)
+        for holder in [holder for rack in racks if isinstance(rack, ToastRack) for holder in rack.children]:
+            toasts = holder.query(Toast)
+            if toasts and all(toast._notification not in self._notifications for toast in toasts):
+                holder.remove()
+        super()._refresh_notifications()
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
         """Textual 8.2 writes all cells of what it drew; of them those that change are enough."""
