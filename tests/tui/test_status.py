@@ -183,7 +183,7 @@ def test_the_status_line_tells_how_long_the_model_takes_until_it_answers_or_fail
 
 
 def test_a_finished_session_names_its_effort_and_nothing_under_way() -> None:
-    assert status_of(scripted.finished(), 120) == "34 evals · best 0.0899 ms · call 2/100 · $0.02 of 2.00"
+    assert status_of(scripted.finished(), 120) == "34 evals · call 2/100 · $0.02 of 2.00"
 
 
 @given(st.text("ab ", max_size=9), st.text("ab ", max_size=9))

@@ -80,7 +80,7 @@ class KernelView(SubjectView):
         return None if view_model.speedup is None else view_model.speedup[0]
 
     def effort(self, view_model: ViewModel) -> list[tuple[int, str]]:
-        """Evaluations, of how many while the session goes on, and the best time so far, which may not be in sight."""
+        """Evaluations; while the session goes on of how many, and the best time so far, which may not be in sight."""
         started, done = view_model.started, view_model.evaluations
         evaluations, best = counted(done, "eval"), _best_words(view_model)
         if started is not None and view_model.finished is None:
@@ -93,8 +93,8 @@ class KernelView(SubjectView):
 
 
 def _best_words(view_model: ViewModel) -> str:
-    """Empty before anything was timed; in ms unless the header names another unit."""
-    if not view_model.best_times:
+    """Empty before anything was timed, and at the end, which the result tells; in ms unless the header has a unit."""
+    if not view_model.best_times or view_model.finished is not None:
         return ""
     unit = " ms" if time_label(view_model.device) == "ms" else ""
     doubt = "" if view_model.confirmed else ", unconfirmed"
