@@ -53,6 +53,7 @@ async def test_approve_all_answers_this_step_and_those_that_follow_until_asked_a
         await pilot.press("A")
         await settled(pilot)
         assert [decision.action for decision in run.decisions] == ["approve", "approve"]
+        assert notices(pilot.app) == ["Every step is approved from here on; A has you asked again."]  # type: ignore[arg-type]
         await pilot.press("A")
         gate.set()
         await settled(pilot)

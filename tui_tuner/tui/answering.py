@@ -19,6 +19,7 @@ from tui_tuner.tui.dialogs import ModelDialog, tell_once, withdraw
 from tui_tuner.tui.dialogs.control_dialog import ControlDialog
 from tui_tuner.tui.dialogs.sources import FailedBuild, edited, failed_before, failed_build
 from tui_tuner.tui.frame import TabLine
+from tui_tuner.tui.keys import key_of
 from tui_tuner.tui.panes import PaneGrid
 from tui_tuner.tui.panes.benchmarks_pane import BenchmarksPane
 from tui_tuner.tui.panes.chat_pane import ChatPane
@@ -136,7 +137,8 @@ class AnsweringScreen(Screen[None]):
         """Approve this step and all that follow."""
         if self._desk.listens:
             self._desk.approve_all()
-            self.notify("Every step is approved from here on; press the same key to be asked again.", markup=False)
+            key = key_of(self, "ask_again")
+            self.notify(f"Every step is approved from here on; {key} has you asked again.", markup=False)
 
     def action_ask_again(self) -> None:
         """Ask before every step again."""
