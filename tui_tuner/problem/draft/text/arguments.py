@@ -22,7 +22,7 @@ from tui_tuner.problem.draft.kernel.usual_numbers import (
 from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL
 from tui_tuner.problem.draft.text.draft import CHECK, Draft
 from tui_tuner.problem.draft.text.fills import content_before, fill_of_constant, fill_of_input, usual_fill
-from tui_tuner.problem.draft.text.shapes import extents_said, parts_of_list
+from tui_tuner.problem.draft.text.shapes import extents_said, parts_of_list, passed
 from tui_tuner.problem.dtypes import dtype_named, is_floating
 from tui_tuner.problem.signature import KernelParameter
 
