@@ -12,7 +12,7 @@ from tui_tuner.problem.signature import find_kernel
 
 HOST = """
 #include <cstdlib>
-#define LEVELS 25
+#define NOT_SEEN -1
 float between(float low, float high) { return low + (high - low) * (rand() / (float)RAND_MAX); }
 float unit() { return rand() / (float)RAND_MAX; }
 void made(float *to, int *counts, int n) {
@@ -76,6 +76,7 @@ def test_arithmetic_over_random_numbers_has_bounds(written: str, bounds: tuple[f
         ("made(h, r, n);", {"x": (-0.6, 0.0)}, {"rows": (10, "26")}),
         ("for (int i = 0; i < n; i++) r[i] = length;", {}, {"rows": (1, "length + 1")}),
         ("for (int i = 0; i < n; i++) r[i] = 1;", {}, {}),
+        ("for (int i = 0; i < n; i++) r[i] = NOT_SEEN;", {}, {}),
         ("for (int i = 0; i < n; i++) r[i] = i;", {}, {}),
         ("for (int i = 0; i < n; i++) r[i] = 2 * (rand() / 1000000000);", {}, {"rows": (0, "5")}),
         ("for (int i = 0; i < n; i++) { float u = unit(); h[i] = 2 * u + 1; }", {"x": (1.0, 3.0)}, {}),
@@ -93,3 +94,9 @@ def test_all_that_an_array_is_set_to_counts(
 ) -> None:
     launch = launch_of(filled)
     assert (launch.fractions, launch.drawn) == (fractions, whole)
+
+
+def test_what_a_kernel_writes_is_not_what_the_host_begins_with() -> None:
+    source = HOST.replace("const int *rows", "int *rows").replace("rows[0];\n", "rows[0];\n    rows[0] = 1;\n")
+    source = source.replace("FILLED", "for (int i = 0; i < n; i++) r[i] = length;")
+    assert drafted_launch(source, find_kernel(source, "cuda", "k"), Path("k.cu"), "cuda").drawn == {}

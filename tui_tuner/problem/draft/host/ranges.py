@@ -163,7 +163,9 @@ class HostRanges:
 
     def _is_set_once(self, name: str, place: int) -> bool:
         meaning = self._program.meaning(name.strip(), place) if name.strip().isidentifier() else None
-        return meaning is not None and not self._is_counted(name.strip(), meaning[1])
+        number = self._program.number(name, place)
+        is_large = number is None or number >= _LEAST_HIGH
+        return meaning is not None and is_large and not self._is_counted(name.strip(), meaning[1])
 
     def _is_counted(self, name: str, place: int) -> bool:
         """Whether what a name is set to is only where it begins: in the head of a loop, or to be raised."""

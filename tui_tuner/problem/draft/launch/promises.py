@@ -16,6 +16,7 @@ from tui_tuner.problem.draft.host.dimensions import axes
 from tui_tuner.problem.draft.host.objects import Taken
 from tui_tuner.problem.draft.host.opencl_launches import LOCAL
 from tui_tuner.problem.draft.host.program import HostProgram
+from tui_tuner.problem.draft.kernel.guesses import is_written
 from tui_tuner.problem.draft.kernel.offsets import arrays_of_offsets
 from tui_tuner.problem.draft.kernel.shared_arrays import shared_arrays, shared_elements
 from tui_tuner.problem.draft.launch.reading import LaunchReading
@@ -46,7 +47,7 @@ def drawn_in(reading: LaunchReading) -> Iterator[tuple[str, tuple[int, str]]]:
     for given, parameter in reading.arguments:
         is_whole = parameter.pointer and "int" in (parameter.dtype or "") and parameter.name not in offsets
         found = reading.memory.drawn(given, reading.launch.place) if is_whole else None
-        if is_whole and found is None:
+        if is_whole and found is None and not is_written(parameter.name, reading.signature):
             found = reading.ranges.whole_numbers(given, reading.launch.place)
         if found is not None:
             with suppress(NotArithmetic):
