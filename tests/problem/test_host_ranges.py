@@ -82,6 +82,7 @@ def test_arithmetic_over_random_numbers_has_bounds(written: str, bounds: tuple[f
         ("for (int i = 0; i < n; i++) { float u = unit(); h[i] = 2 * u + 1; }", {"x": (1.0, 3.0)}, {}),
         ("for (int i = 0; i < n; i++) { other[i] = unit() - 1; h[i] = other[i] / 2; }", {"x": (-0.5, 0.0)}, {}),
         ("for (int i = 0; i < n; i++) { h[i] = unit(); h[i] += 3; }", {}, {}),
+        ("for (int i = 0; i < n; i++) { r[i] = length; r[i] -= 3; }", {}, {}),
         (
             "for (int i = 0; i < n; i++) h[i] = unit(); for (int i = 0; i < 9; i++) h[i] = -2.0f;",
             {"x": (-2.0, 1.0)},

@@ -63,7 +63,10 @@ class HostRanges:
 
     def whole_numbers(self, pointer: str, place: int) -> Drawn | None:
         """Those of an array; where the host has one number for all, from 1 on up to that, as of rows that are full."""
-        texts = [one for name, where in self._written_as(pointer, place) for one in self._written(name, where)]
+        try:
+            texts = [one for name, where in self._written_as(pointer, place) for one in self._written(name, where)]
+        except NotRanged:
+            return None
         if len({text.strip() for text, _ in texts}) == 1 and self._is_set_once(*texts[0]):
             return Drawn(1, *texts[0])
         found = self.range(pointer, place)
