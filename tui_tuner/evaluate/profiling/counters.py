@@ -177,7 +177,7 @@ class Counters(ResultModel):
     @property
     def memory_busy(self) -> float:
         """Share of its peak of the busiest unit on the way to global memory; 0 where none was counted."""
-        return max((self._share(unit) or 0.0 for unit in (MEMORY, L2, L1)), default=0.0)
+        return max(self._share(unit) or 0.0 for unit in (MEMORY, L2, L1))
 
     def of(self, *, tensor: bool, copies: bool) -> Counters:
         """Without what means nothing for code that has no instructions of tensor cores, or has asynchronous copies.

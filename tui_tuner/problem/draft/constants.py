@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import math
 import re
 from collections.abc import Collection, Sequence
@@ -10,8 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tui_tuner.problem.c_types import dtype_of, type_aliases
-from tui_tuner.problem.draft.arithmetic.c_expressions import NotArithmetic
-from tui_tuner.problem.draft.arithmetic.worked_out import finished, fraction
+from tui_tuner.problem.draft.arithmetic.worked_out import fraction
 from tui_tuner.problem.draft.host.memory import HostMemory
 from tui_tuner.problem.draft.host.program import HostProgram
 from tui_tuner.problem.draft.kernel.device_words import header_directories, reached_headers
@@ -83,17 +81,12 @@ def constants_of_kernel(
 
 def _copied(constant: str, dtype: str, program: HostProgram) -> float | None:
     """The number that the host copies to a variable; None where it is not known, or not always the same."""
-
-    def known(name: str, place: int) -> ast.expr | None:
-        meaning = program.meaning(name, place)
-        return None if meaning is None else program.resolved(*meaning, known)
-
     values = set[float | None]()
     for one in re.finditer(rf"\bcudaMemcpyToSymbol\w*\s*\(\s*&?\s*{constant}\s*,\s*&\s*(\w+)\s*,", program.code):
-        try:
-            values.add(fraction(finished(program.resolved(one[1], one.start(), known)), {}))
-        except (NotArithmetic, RecursionError):
+        node = program.worked_out(one[1], one.start())
+        if node is None:
             return None
+        values.add(fraction(node, {}))
     value = values.pop() if len(values) == 1 else None
     if value is None or is_floating(dtype_named(dtype)):
         return value

@@ -71,12 +71,18 @@ def arithmetic(text: str) -> ast.expr:
     if len(text) > _MOST_CHARACTERS:
         raise NotArithmetic(text)
     text = re.sub(r"\bunsigned\s*(?=\()", "int", text)  # which the grammar does not take for a conversion
+    value = value_in_c(text)
+    if value is None:
+        raise NotArithmetic(text)
+    return folded(_read(value, _MOST_INSIDE))
+
+
+def value_in_c(text: str) -> Node | None:
+    """The syntax tree of C text that is one value, in parentheses; None where it is none."""
     root = parse_code(f"auto value = ({text});", "cuda")
     declared = root.named_children[0].child_by_field_name("declarator") if root.named_child_count == 1 else None
     value = None if declared is None else declared.child_by_field_name("value")
-    if root.has_error or value is None:
-        raise NotArithmetic(text)
-    return folded(_read(value, _MOST_INSIDE))
+    return None if root.has_error else value
 
 
 def _read(node: Node, depth: int) -> ast.expr:

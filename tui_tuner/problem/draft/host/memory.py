@@ -126,13 +126,17 @@ class HostMemory:
         The array is the memory itself, where the host can write it, or the one of the host that is copied to it.
         """
         for name, _ in self.followed(pointer, place):
-            plain = re.escape(name)
-            copied = re.search(rf"\bcudaMemcpy(?:Async|ToSymbol)?\s*\(\s*{plain}\s*,\s*&?(?P<host>\w+)", self._code)
-            made = re.search(rf"{_VECTOR}[^;]*?\b{plain}\s*(?:=|\(|\{{)\s*(?P<host>[A-Za-z_]\w*)\b", self._code)
-            found = next((self._random(one["host"]) for one in (copied, made) if one), None) or self._random(name)
+            firsts = (next(way, None) for way in self.copies_to(name))
+            found = next((self._random(one["host"]) for one in firsts if one), None) or self._random(name)
             if found is not None:
                 return found
         return None
+
+    def copies_to(self, name: str) -> Iterator[Iterator[re.Match[str]]]:
+        """Where memory becomes what an array of the host (`host`) holds: by copies, and as a vector made of it."""
+        plain = re.escape(name)
+        yield re.finditer(rf"\bcudaMemcpy(?:Async|ToSymbol)?\s*\(\s*{plain}\s*,\s*&?(?P<host>\w+)", self._code)
+        yield re.finditer(rf"{_VECTOR}[^;]*?\b{plain}\s*(?:=|\(|\{{)\s*(?P<host>[A-Za-z_]\w*)\b", self._code)
 
     def followed(self, pointer: str, place: int) -> Iterator[tuple[str, int]]:
         """A pointer's name, and what it stands for in callers."""

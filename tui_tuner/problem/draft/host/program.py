@@ -327,18 +327,22 @@ class HostProgram:
 
         return folded(Names().visit(node))
 
-    def number(self, text: str | ast.expr, place: int) -> int | None:
-        """The whole number that text at a place comes to; None where that cannot be told."""
+    def worked_out(self, text: str | ast.expr, place: int) -> ast.expr | None:
+        """What text at a place comes to, every name in it known; None where that cannot be told."""
 
         def known(name: str, where: int) -> ast.expr | None:
             meaning = self.meaning(name, where)
             return None if meaning is None else self.resolved(*meaning, known)
 
         try:
-            node = finished(self.resolved(text, place, known))
+            return finished(self.resolved(text, place, known))
         except (NotArithmetic, RecursionError):
             return None
-        return whole_number(node)
+
+    def number(self, text: str | ast.expr, place: int) -> int | None:
+        """The whole number that it comes to; None where that cannot be told."""
+        node = self.worked_out(text, place)
+        return None if node is None else whole_number(node)
 
 
 def _plain(text: str) -> str:

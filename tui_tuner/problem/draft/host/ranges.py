@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 from tree_sitter import Node
 
+from tui_tuner.problem.draft.arithmetic.c_expressions import value_in_c
 from tui_tuner.problem.draft.host.functions import HostFunction, returned
 from tui_tuner.problem.draft.host.memory import Drawn, HostMemory, named
 from tui_tuner.problem.draft.host.program import HostProgram
 from tui_tuner.problem.draft.host.statements import begins_loop
-from tui_tuner.problem.syntax import list_at, parse_code
+from tui_tuner.problem.syntax import list_at
 
 _MOST_STEPS = 12
 _MOST_CHARACTERS = 400
@@ -85,11 +86,7 @@ class HostRanges:
     def _written_as(self, pointer: str, place: int) -> Iterator[tuple[str, int]]:
         """The arrays of the host that memory is filled from, and itself, each with a place of its function."""
         for name, where in self._memory.followed(pointer, place):
-            plain = re.escape(name)
-            copied = rf"\bcudaMemcpy(?:Async|ToSymbol)?\s*\(\s*{plain}\s*,\s*&?(?P<host>\w+)"
-            made = rf"\bvector\s*<[^<>;]*>[^;]*?\b{plain}\s*(?:=|\(|\{{)\s*(?P<host>[A-Za-z_]\w*)\b"
-            for way in (copied, made):
-                yield from ((one["host"], one.start()) for one in re.finditer(way, self._code))
+            yield from ((one["host"], one.start()) for way in self._memory.copies_to(name) for one in way)
             yield name, where
 
     def _written(self, name: str, place: int, steps: int = 3) -> Iterator[tuple[str, int]]:
@@ -122,10 +119,8 @@ class HostRanges:
     def _of_text(self, text: str, place: int, steps: int) -> Interval:
         if steps <= 0 or len(text) > _MOST_CHARACTERS:
             raise NotRanged(text)
-        root = parse_code(f"auto value = ({self._program.expanded(text)});", "cuda")
-        declared = root.named_children[0].child_by_field_name("declarator") if root.named_child_count == 1 else None
-        value = None if declared is None else declared.child_by_field_name("value")
-        if root.has_error or value is None:
+        value = value_in_c(self._program.expanded(text))
+        if value is None:
             raise NotRanged(text)
         return self._of_node(value, place, steps)
 

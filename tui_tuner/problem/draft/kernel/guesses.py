@@ -81,7 +81,7 @@ def with_held_sizes(signature: KernelSignature) -> KernelSignature:
         is_alone = len(named) == len(re.findall(rf"\b{plain}\b", body)) == 1
         size = named[0] if is_alone else ""
         is_size = size not in taken and why_no_size(size) is None and is_counted_by(size, body)
-        if size and one.is_array and _is_whole(one) and is_size:
+        if size and one.is_array and is_whole(one) and is_size:
             body = re.sub(rf"\b{size}\s*=(?!=)\s*{BEFORE_ELEMENT}{first}[\s)]*(?=[;,])", size, body)
             taken.add(size)
         else:
@@ -97,7 +97,8 @@ def is_counted_by(name: str, body: str) -> bool:
     return not is_changed and re.search(_COUNTS_BY.format(rf"\b{plain}\b"), body) is not None
 
 
-def _is_whole(parameter: KernelParameter) -> bool:
+def is_whole(parameter: KernelParameter) -> bool:
+    """Whether its elements may be sizes: whole numbers of 32 bits or more."""
     return parameter.width == 1 and (parameter.dtype or "").removeprefix("u") in ("int32", "int64")
 
 

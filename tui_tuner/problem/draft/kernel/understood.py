@@ -15,7 +15,7 @@ from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words
 from tui_tuner.problem.draft.host.program import HostProgram
 from tui_tuner.problem.draft.host.templates import OPEN_TYPE
 from tui_tuner.problem.draft.kernel.casts import without_brackets
-from tui_tuner.problem.draft.kernel.guesses import is_counted_by, outputs, with_held_sizes
+from tui_tuner.problem.draft.kernel.guesses import is_counted_by, is_whole, outputs, with_held_sizes
 from tui_tuner.problem.draft.kernel.moves import with_moves
 from tui_tuner.problem.languages import COMPILED_LANGUAGES
 from tui_tuner.problem.model import Language
@@ -56,10 +56,11 @@ def _sizes_in_constants(signature: KernelSignature, code: str) -> Iterator[Kerne
     aliases, taken = type_aliases(code), {one.name for one in signature.parameters}
     for declared in _IN_CONSTANTS.finditer(code):
         dtype, width = dtype_of(declared["type"], "cuda", aliases)
-        is_whole = width == 1 and (dtype or "").removeprefix("u") in ("int32", "int64")
-        for name in re.findall(r"\w+", declared["names"]) if is_whole else ():
-            if name not in taken and why_no_size(name) is None and is_counted_by(name, signature.body):
-                yield KernelParameter(name, declared["type"], pointer=False, const=True, dtype=dtype)
+        for name in re.findall(r"\w+", declared["names"]):
+            one = KernelParameter(name, declared["type"], pointer=False, const=True, dtype=dtype, width=width)
+            is_size = name not in taken and why_no_size(name) is None and is_counted_by(name, signature.body)
+            if is_whole(one) and is_size:
+                yield one
 
 
 def _with_types_of_headers(signature: KernelSignature, code: str, language: Language) -> KernelSignature:
