@@ -72,3 +72,11 @@ async def test_a_question_stands_for_the_likest_that_was_not_told_yet(tmp_path: 
     assert recall.in_other_words("ask", {"x": 22}, likeness) == {"x": 20}
     assert recall.in_other_words("ask", {"x": 15}, likeness) is None
     assert recall.in_other_words("approve", {"x": 22}, likeness) is None
+
+
+def test_what_was_just_asked_stands_for_no_other_question(tmp_path: Path) -> None:
+    journal = Journal.create(tmp_path / "j", {})
+    recall = Recall(journal, SessionClock(0.0), is_reworded=True)
+    recall.record("ask", {"x": 10}, {"answer": 10})
+    assert recall.in_other_words("ask", {"x": 11}, lambda one, other: 1.0) is None
+    journal.close()

@@ -239,7 +239,9 @@ class Recall:
     def record(self, kind: str, content: Mapping[str, Any], result: dict[str, Any]) -> None:
         """Record a result."""
         shown = dict(content) if kind in _READABLE else None
-        self._journal.append(Record(kind, key_of(kind, content), round(self._clock.elapsed, 3), result, shown))
+        key = key_of(kind, content)
+        self._told.add(key)
+        self._journal.append(Record(kind, key, round(self._clock.elapsed, 3), result, shown))
 
     def must_be_live(self) -> None:
         """Hold that from here on something new happens.
