@@ -67,6 +67,7 @@ async def test_five_candidates_are_classified_and_the_runner_survives(tmp_path: 
             found.append("" if evaluation.failure is None else str(evaluation.failure.kind))
             said.append("" if evaluation.failure is None else evaluation.failure.message)
         again = await evaluator.evaluate(rewritten(problem, FIVE[0]["source"]), BLOCK, None)
+        assert evaluator.doing == ""
     assert found == [five["expected"] for five in FIVE], said
     assert said[2].endswith("; wrong: exactly every 8th element from 5 to 997"), said[2]
     assert again.timing is not None

@@ -116,6 +116,43 @@ def test_a_right_kernel_is_timed(tmp_path: Path) -> None:
     assert device.alive == KEPT
 
 
+@pytest.mark.parametrize(("share", "draws"), [(0.3, 1), (0.8, 5)])
+def test_what_comes_near_to_the_allowed_deviation_is_checked_with_more_inputs(
+    tmp_path: Path, share: float, draws: int
+) -> None:
+    off, seen = 0.0, set[bytes]()
+
+    def is_off(y: np.ndarray, x: np.ndarray, n: int) -> float:
+        y[...] = 2 * x.astype(np.float64) * (1 + off)
+        if n == 33:
+            seen.add(x.tobytes())
+        return 1.0
+
+    workbench = bench(tmp_path, NumpyDevice(given=as_given, off=is_off))
+    (allowed,) = workbench.prepare(executable("given")).allowed.values()
+    assert workbench.compare(executable("given"), executable("off"), 0.01).comparison.failure is None
+    once, off = len(seen), share * allowed.together
+    seen.clear()
+    assert workbench.compare(executable("given"), executable("off"), 0.01).comparison.failure is None
+    assert len(seen) == draws * once
+
+
+def test_a_kernel_that_is_within_what_is_allowed_by_chance_is_refused(tmp_path: Path) -> None:
+    off, inputs = 0.0, set[bytes]()
+
+    def is_off(y: np.ndarray, x: np.ndarray, n: int) -> float:
+        inputs.add(x.tobytes())
+        y[...] = 2 * x.astype(np.float64) * (1 + off * (4 if len(inputs) > 30 else 1))
+        return 1.0
+
+    workbench = bench(tmp_path, NumpyDevice(given=as_given, off=is_off))
+    (allowed,) = workbench.prepare(executable("given")).allowed.values()
+    off = 0.8 * allowed.together
+    failure = workbench.compare(executable("given"), executable("off"), 0.01).comparison.failure
+    assert failure is not None
+    assert failure.kind is FailureKind.WRONG_RESULT
+
+
 def test_what_is_told_to_be_allowed_is_what_decides(tmp_path: Path) -> None:
     off = 0.0
 

@@ -19,6 +19,7 @@ from tui_tuner.app.sessions import resumed_session
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.given import check_given
+from tui_tuner.evaluate.profiling import Profile
 from tui_tuner.evaluate.results import Comparison, Failure, FailureKind
 from tui_tuner.exports import told_run
 from tui_tuner.headless import ApproveAll, Lines
@@ -268,6 +269,28 @@ async def test_what_takes_long_says_what_it_is_at_until_it_is_done(
     assert told[0].endswith("the kernel as given (its arrays take 0.0 GiB)")
     assert evaluator.starts == 1
     assert evaluator.compared
+
+
+async def test_a_profile_that_takes_long_says_so_as_no_device_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui_tuner.session.machine.LONG_S", 0.001)
+    run = new_run(tmp_path)
+    evaluator = FakeEvaluator(run.problem)
+    evaluator.profile_found, told, is_told = Profile(), list[str](), asyncio.Event()
+    profile = evaluator.profile
+
+    async def slowly(*given: Any) -> Profile:
+        await is_told.wait()
+        return await profile(*given)
+
+    monkeypatch.setattr(evaluator, "profile", slowly)
+    async with aclosing(session_of(run, evaluator, ScriptedModel(reply())).events(ApproveAll())) as stream:
+        async for event in stream:
+            if isinstance(event, Note) and event.text.startswith("still at it"):
+                told.append(event.text)
+                is_told.set()
+    assert set(told) == {"still at it: the device's counters of a launch"}
 
 
 async def test_of_evaluations_of_which_many_are_under_way_none_says_what_it_is_at(

@@ -194,7 +194,8 @@ class KernelBench:
 
         async def live() -> Profile:
             evaluator = await self._machine.evaluator()
-            return await self._machine.watched(evaluator.profile(candidate, configuration))
+            counting = evaluator.profile(candidate, configuration)
+            return await self._machine.watched(counting, beside="the device's counters of a launch")
 
         self._emit(events.ProfileBegun(candidate=candidate.id, configuration=configuration))
         content = self._content(name[0], configuration)

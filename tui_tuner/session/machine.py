@@ -147,15 +147,16 @@ class Machine:
                 await self._resume_on(evaluator)
         return evaluator
 
-    async def watched(self, work: Awaitable[Outcome], *, alone: bool = True) -> Outcome:
+    async def watched(self, work: Awaitable[Outcome], *, alone: bool = True, beside: str = "") -> Outcome:
         """What the evaluator does, the user being told meanwhile what happens to devices.
 
         Args:
             alone: whether nothing else is done beside it, so that what the device is at is told where it takes long.
+            beside: what takes long where the device is at nothing.
         """
         telling = [asyncio.ensure_future(self._tell_news())]
         if alone:
-            telling.append(asyncio.ensure_future(self._tell_what_takes_long()))
+            telling.append(asyncio.ensure_future(self._tell_what_takes_long(beside)))
         try:
             return await work
         finally:
@@ -172,10 +173,10 @@ class Machine:
         for text in self._have_evaluator().news():
             self._warn(text)
 
-    async def _tell_what_takes_long(self) -> None:
+    async def _tell_what_takes_long(self, beside: str) -> None:
         while True:
             await asyncio.sleep(LONG_S)
-            if doing := self._have_evaluator().doing:
+            if doing := self._have_evaluator().doing or beside:
                 self._note(f"still at it: {doing}")
 
     async def close(self) -> None:

@@ -164,6 +164,8 @@ class RunnerProcess:
         except asyncio.CancelledError:
             await self.kill()
             raise
+        finally:
+            self.doing = ""
 
     async def end(self, limit_s: float) -> None:
         """Let it come to its end by itself, and what runs it, too."""

@@ -213,9 +213,8 @@ class Workbench:
 
     def _compared(self, incumbent: Executable, challenger: Executable, delta: float) -> ComparisonAnswer:
         try:
-            tests = [data for index in range(len(self._problem.tests)) for data in self._fresh_pair(index)]
-            with self._launches.loaded(challenger) as kernel:
-                self._launches.verify(kernel, tests, challenger)
+            tests = range(len(self._problem.tests))
+            self._launches.verify_drawn(challenger, lambda: [data for i in tests for data in self._fresh_pair(i)])
             return self._contest(self._fresh_pair(len(self._problem.tests)), incumbent, challenger, delta)
         except (DeviceFault, ResultMismatch) as fault:
             if self._is_doubtful(fault):
