@@ -127,7 +127,7 @@ LIMIT_S, LIMIT_FACTOR = 3.0, 50.0
 DATA_LIMIT_S = 300.0
 """Limit of what happens on the host between launches: inputs, the user's reference, checks of outputs."""
 NEAR, MORE_DRAWS = 0.5, 4
-"""A share of the allowed deviation from which on it is chance that an element stays within, and how often is drawn then."""
+"""From which share of the allowed deviation on what stays within does by chance, and how many more inputs it has."""
 _LAUNCHES = 5
 """How often a kernel is launched to see whether it computes the same bits each time."""
 
