@@ -286,4 +286,5 @@ def test_a_start_screen_that_was_put_to_sleep_stands_there_again(tmp_path: Path)
         screen.wakes_up()
         screen.sees("run the command")
         screen.presses("q")
-        assert screen.status() == 0
+        status, left = screen.ends()
+    assert status == 0, left
