@@ -25,7 +25,7 @@ from tui_tuner.problem.inputs import fill_in_words, fill_of, is_blank, label_of
 from tui_tuner.problem.model import Argument, Problem, Value
 from tui_tuner.problem.textures import occurring
 
-WORDING = 20
+WORDING = 21
 """Counts what sessions tell models and when they ask. One that is resumed or replayed finds the replies to prompts that
 are worded otherwise by now, and goes on as it began where what is asked, or when, is another: up to 3 `autonomous`
 asked on when the best was at the roofline; up to 5 what had arrived of a reply that broke off was lost where the call
