@@ -67,6 +67,7 @@ class Terminal:
         """Close the window."""
         os.kill(self._child.pid, signal.SIGHUP)
         self._child.expect(pexpect.EOF)
+        self._child.wait()  # else `close` sends signals to what is about to end
         self._child.close()
         assert self._child.signalstatus == signal.SIGHUP
 
@@ -80,6 +81,7 @@ class Terminal:
 
     def status(self) -> int | None:
         self._child.expect(pexpect.EOF)
+        self._child.wait()  # else `close` sends signals to what is about to end
         self._child.close()
         return self._child.exitstatus
 
