@@ -38,7 +38,7 @@ def ticks(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], None]]:
     set_interval = SessionScreen.set_interval
 
     def hold(screen: SessionScreen, interval: float, callback: Callable[[], None], **others: object) -> object:
-        if callback == screen.draw:
+        if callback == screen.tick:
             return held.append(callback)
         return set_interval(screen, interval, callback, **others)  # type: ignore[arg-type]
 
@@ -99,6 +99,43 @@ async def test_eight_hundred_events_at_hand_are_drawn_at_the_ticks_and_a_key_act
         assert len(panes_drawn) == len(tables_drawn) == EVALUATIONS // A_TICK
         assert len(table_text(app)) == EVALUATIONS
         assert pane_at_the_end == 2
+
+
+async def test_words_that_arrive_one_by_one_are_drawn_at_some_ticks_and_whatever_else_arrives_at_the_next(
+    started: Started, ticks: list[Callable[[], None]]
+) -> None:
+    gates = [asyncio.Event() for _ in range(3)]
+    asked = events.PromptSent(call=1, purpose="one_prompt", text="faster, please", tokens=3, model="any", elapsed=1.0)
+    run = ScriptedRun(
+        [
+            *scripted.opening(),
+            asked,
+            gates[0],
+            events.ModelText(call=1, text="tiles "),
+            gates[1],
+            events.ModelText(call=1, text="of sixteen"),
+            gates[2],
+            *flood(1)[:2],
+        ],
+        stays=True,
+    )
+    async with started(run) as pilot:
+        app = pilot.app
+        assert isinstance(app, TunerApp)
+
+        async def drawn_after(number: int) -> int:
+            """Ticks that it takes until what is behind a gate is drawn."""
+            gates[number].set()
+            assert await reached(lambda: bool(app.session_screen._inbox))
+            ticks_of_it = 0
+            while app.session_screen._inbox:
+                ticks[0]()
+                ticks_of_it += 1
+            return ticks_of_it
+
+        await drawn_after(0)
+        assert await drawn_after(1) == screen._RESTS
+        assert await drawn_after(2) == 1
 
 
 async def test_what_arrives_between_two_ticks_is_drawn_by_the_next_one_without_a_hand_of_the_test(

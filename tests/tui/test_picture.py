@@ -12,9 +12,11 @@ from rich.color import ColorSystem
 from rich.segment import Segment
 from rich.style import Style
 from textual._compositor import ChopsUpdate, LayoutUpdate
-from textual.geometry import Region
+from textual.app import App
+from textual.geometry import Offset, Region
 from textual.strip import Strip
 
+from tui_tuner.tui.in_turn import InTurn
 from tui_tuner.tui.picture import Picture
 
 _WIDTH, _HEIGHT = 24, 5
@@ -130,6 +132,21 @@ def test_a_frame_of_another_size_is_written_in_full() -> None:
     picture = Picture()
     _written(picture, _frame("one", "two", "three"))
     assert "one" in _written(picture, _frame("one", "two"))
+
+
+async def test_what_stands_there_already_is_no_write_at_all_unless_the_cursor_moves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Over SSH a write is a packet, a hundred bytes for the six that put the cursor where it is."""
+    written: list[object] = []
+    app = InTurn[None](None, None)
+    async with app.run_test(size=(_WIDTH, _HEIGHT)):
+        monkeypatch.setattr(App, "_display", lambda _app, _screen, update: written.append(update))
+        for cursor in (0, 0, 3):
+            app.cursor_position = Offset(cursor, 0)
+            app._display(app.screen, _frame("one", "two"))  # type: ignore[arg-type]
+            app._previous_cursor_position = app.cursor_position
+    assert [update is None for update in written[:3]] == [False, True, False]
 
 
 @pytest.mark.parametrize("colors", [ColorSystem.STANDARD, ColorSystem.EIGHT_BIT, ColorSystem.TRUECOLOR])

@@ -128,7 +128,7 @@ def test_one_factor_is_shown_everywhere_at_the_end() -> None:
 
 
 def status_of(entries: list[object], width: int, elapsed: float = 322.0) -> str:
-    parts = status_parts(view_model_of(entries), KernelView(), elapsed, 0.25)
+    parts = status_parts(view_model_of(entries), KernelView(), elapsed, 1.0)
     return fitting(parts, Content(" · "), width).plain
 
 

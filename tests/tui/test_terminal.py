@@ -109,6 +109,17 @@ def test_over_ssh_what_comes_over_the_screen_leaves_it_as_it_is(tmp_path: Path, 
     assert max(len(opened), len(closed)) < A_CHANGE
 
 
+def test_over_ssh_the_palette_leaves_the_screen_below_as_bright_as_it_is(tmp_path: Path) -> None:
+    child = _quiet(tmp_path, SSH_CONNECTION="10.0.0.1 50000 10.0.0.2 22")
+    child.send("\x10")
+    opened = _settled(child)
+    child.send("\x1b")
+    closed = _settled(child)
+    child.close(force=True)
+    assert b"exit the command palette" in opened
+    assert b"matmul.cu" not in opened + closed, "the header stands above all that is opened"
+
+
 @pytest.mark.parametrize("what", ["key", "size", "size for a moment", "stopped"])
 def test_what_else_may_have_changed_the_terminal_has_all_of_it_drawn_again(tmp_path: Path, what: str) -> None:
     child = _quiet(tmp_path)

@@ -20,7 +20,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tui_tuner.tui.keys import ANSWERING, APP_BINDINGS, HELPING, SCREEN_BINDINGS, START_BINDINGS
-from tui_tuner.tui.moving import Target
+from tui_tuner.tui.moving import Target, class_over_ssh
 from tui_tuner.tui.text import clickable, one_line
 
 
@@ -70,7 +70,11 @@ class KeyLine(Widget):
 
 
 class Palette(CommandPalette):
-    """Textual's own with its keys: those of the screen below are dimmed with all of it."""
+    """Textual's own with its keys: those of the screen below are dimmed with all of it, where it is not far away."""
+
+    def on_mount(self) -> None:
+        """Leave a screen that is far away as bright as it is."""
+        self.set_class(class_over_ssh() is not None, "-far")
 
     def compose(self) -> ComposeResult:
         """The commands, the keys."""

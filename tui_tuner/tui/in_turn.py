@@ -139,10 +139,14 @@ class InTurn(App[ReturnType]):
         super()._refresh_notifications()
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
-        """Textual 8.2 writes all cells of what it drew; of them those that change are enough."""
-        if isinstance(renderable, LayoutUpdate | ChopsUpdate):
-            less: Any = self._picture.less(renderable)  # Textual takes its own updates for what Rich can draw
-            super()._display(screen, less)
+        """Textual 8.2 writes all cells of what it drew; of them those that change are enough, and nothing if none does.
+
+        What stands still else is a packet of the line ten times a second, to put the cursor where it is.
+        """
+        if isinstance(renderable, LayoutUpdate | ChopsUpdate) and not self._batch_count:
+            less: Any = self._picture.less(renderable, self.console)  # Textual takes its updates for what Rich can draw
+            there = self._previous_cursor_position == self.screen.outer_size.clamp_offset(self.cursor_position)
+            super()._display(screen, less if less.text or not there else None)
         else:
             super()._display(screen, renderable)
 

@@ -56,9 +56,9 @@ class Picture:
         """Know nothing of what the terminal shows: whatever is drawn next is written in full."""
         self._lines.clear()
 
-    def less(self, update: LayoutUpdate | ChopsUpdate) -> CompositorUpdate:
-        """An update that writes only what is not there yet of another one."""
-        return _Changes(self, update)
+    def less(self, update: LayoutUpdate | ChopsUpdate, console: Console) -> Changes:
+        """An update that writes only what is not there yet of another one; it is there from then on."""
+        return Changes(self.written(update, console._color_system or ColorSystem.TRUECOLOR))
 
     def written(self, update: LayoutUpdate | ChopsUpdate, colors: ColorSystem) -> str:
         """What to write to a terminal for an update, which is there from then on."""
@@ -77,15 +77,20 @@ class Picture:
         return pen.all_written()
 
 
-class _Changes(CompositorUpdate):
-    """What of an update is not on the terminal yet."""
+class Changes(CompositorUpdate):
+    """What of an update was not on the terminal yet.
 
-    def __init__(self, picture: Picture, update: LayoutUpdate | ChopsUpdate) -> None:
-        self._picture, self._update = picture, update
+    Attributes:
+        text: what is to be written for it.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
 
     def render_segments(self, console: Console) -> str:
-        """What to write for it."""
-        return self._picture.written(self._update, console._color_system or ColorSystem.TRUECOLOR)
+        """What to write."""
+        del console
+        return self.text
 
 
 def _pieces(update: LayoutUpdate | ChopsUpdate) -> Iterator[tuple[int, int, Iterable[Strip]]]:

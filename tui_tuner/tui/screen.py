@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.events import ScreenResume
 from textual.getters import query_one
 
-from tui_tuner.session.events import Event, Note, SessionFinished
+from tui_tuner.session.events import AnswerText, Event, ModelText, Note, SessionFinished
 from tui_tuner.session.plan import AddStep, Ask, Instruction, Say
 from tui_tuner.tui.answering import AnsweringScreen
 from tui_tuner.tui.approval import ANSWERS, ApprovalDesk, QuestionLine
@@ -32,7 +32,10 @@ from tui_tuner.tui.plan_lines import PlanChange
 from tui_tuner.tui.status import HeaderLine, StatusLine, result_title, resume_command
 from tui_tuner.tui.subject import SubjectView
 
-_TICK_S = 1 / 8
+_TICK_S, _RESTS = (
+    1 / 8,
+    4,
+)  # words that arrive one by one are drawn at every fourth tick: each moves the whole chat
 
 
 class SessionScreen(AnsweringScreen):
@@ -72,7 +75,7 @@ class SessionScreen(AnsweringScreen):
         self._clock = clock
         self._look_file, self._key_names = look_file, key_names
         self._last_event_at, self._inbox, self._undrawn = clock(), list[Event](), list[Event]()
-        self._moves, self._asks = True, False
+        self._moves, self._asks, self._ticks = True, False, 0
         self.seen_as: Callable[[], Sequence[str]] = tuple
 
     def compose(self) -> ComposeResult:
@@ -97,7 +100,7 @@ class SessionScreen(AnsweringScreen):
         self._kernel.diff.show_split(look.split)
         self._benchmarks.set_look(look)
         self.action_pane(1)
-        self.set_interval(_TICK_S, self.draw)
+        self.set_interval(_TICK_S, self.tick)
 
     def keep_look(self) -> None:
         """Keep how it looks for the next start."""
@@ -109,14 +112,20 @@ class SessionScreen(AnsweringScreen):
         self._inbox.append(event)
         self._last_event_at = self._clock() - ago
 
+    def tick(self) -> None:
+        """Draw what arrived; words of the model, the spinner and the clock at some ticks only."""
+        self._ticks = (self._ticks + 1) % _RESTS
+        only_words = all(isinstance(event, ModelText | AnswerText) for event in self._inbox)
+        if not (self._ticks and only_words and self.player is None):
+            self.draw()
+
     def draw(self) -> None:
         """Fold what arrived into the view model and let every pane draw the difference."""
         self.catch_up()
         if self.app.screen is not self:
             return  # what moves behind a dialog would have the whole terminal drawn anew; `_come_forward` draws it
         news, self._undrawn = self._undrawn, []
-        live = self.view_model.is_live and not self.replayed
-        waited = self._clock() - self._last_event_at if live else 0.0
+        waited = self._clock() - self._last_event_at if self.view_model.is_live and not self.replayed else 0.0
         self._header.show(self.view_model, self.seen_as())
         moves = self.player.plays if self.player is not None else not self.view_model.paused
         asks = bool(self.view_model.under_way.questions)

@@ -23,8 +23,8 @@ from tui_tuner.tui.text import ChangingLine, fitting, one_line
 from tui_tuner.tui.view_model import ViewModel, time_label
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-_A_SECOND = 8
-"""Steps of the spinner."""
+_A_SECOND = 2
+"""Steps of the spinner; over a slow line each is a packet."""
 _CHARACTERS = 4
 """Of a token, about."""
 _BETWEEN = " · "
