@@ -38,6 +38,7 @@ def _isolated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.setenv(name, str(tmp_path))
     for name in ("EDITOR", "VISUAL", "NO_COLOR", "TEXTUAL_THEME", "SSH_CONNECTION"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("COLORTERM", "truecolor")
 
 
 @pytest.fixture(autouse=True)

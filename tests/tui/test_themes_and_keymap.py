@@ -26,8 +26,8 @@ from tui_tuner.tui.approval import QuestionLine
 from tui_tuner.tui.dialogs.sources import RowDialog, editor_command
 from tui_tuner.tui.keys import APP_BINDINGS, SCREEN_BINDINGS, checked_keymap
 from tui_tuner.tui.panes import Pane
-from tui_tuner.tui.text.source_views import SourceArea
-from tui_tuner.tui.themes import DEFAULT_THEME, chosen_theme, load_theme, load_themes
+from tui_tuner.tui.text.source_views import DiffView, SourceArea
+from tui_tuner.tui.themes import DEFAULT_THEME, OF_THE_TERMINAL, chosen_theme, load_theme, load_themes
 
 OF_COLOURS = [name for name, theme in BUILTIN_THEMES.items() if not theme.ansi]
 
@@ -131,6 +131,29 @@ async def test_a_theme_of_the_user_can_be_chosen_and_changed_while_running(start
 def test_the_environment_chooses_the_first_known_theme_of_its_list() -> None:
     assert chosen_theme(None, {"TEXTUAL_THEME": "nope, nord"}, ["nord", DEFAULT_THEME]) == ("nord", None)
     assert chosen_theme(None, {}, [DEFAULT_THEME]) == (DEFAULT_THEME, None)
+
+
+def test_where_there_are_sixteen_colours_they_are_the_terminals_own_unless_a_theme_is_named() -> None:
+    few = {"few_colours": True}
+    assert chosen_theme(None, {}, [DEFAULT_THEME], **few) == (OF_THE_TERMINAL, None)
+    assert chosen_theme(None, {"TEXTUAL_THEME": "nord"}, ["nord"], **few) == ("nord", None)
+    assert chosen_theme(DEFAULT_THEME, {}, [DEFAULT_THEME], **few) == (DEFAULT_THEME, None)
+
+
+@pytest.mark.parametrize("theme", [None, DEFAULT_THEME])
+async def test_of_sixteen_colours_none_is_behind_both_what_is_added_and_what_is_removed(
+    started: Started, monkeypatch: pytest.MonkeyPatch, theme: str | None
+) -> None:
+    """The nearest to the greens and reds of a theme are one grey."""
+    monkeypatch.delenv("COLORTERM", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    async with started(ScriptedRun(scripted.awaiting(), stays=True), theme=theme) as pilot:
+        assert pilot.app.theme == (theme or OF_THE_TERMINAL)
+        await pilot.press("d")
+        await settled(pilot)
+        spans = pilot.app.screen.query_one(DiffView)._picture.content.spans
+        assert spans
+        assert not [span.style for span in spans if "on $" in str(span.style)]
 
 
 @pytest.mark.parametrize(

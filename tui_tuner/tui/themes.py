@@ -19,6 +19,8 @@ from tui_tuner.resources import APPLICATION, themes_directory
 from tui_tuner.text import suggestion
 
 DEFAULT_THEME = "tuner-dark"
+OF_THE_TERMINAL = "ansi-dark"
+"""The default where there are 16 colours: the nearest of them to those of another theme are mostly the same grey."""
 
 _FIELDS = {entry.name for entry in fields(Theme)}
 _FLAGS = {"dark", "ansi"}
@@ -113,19 +115,33 @@ def _bad(key: str, value: Any, wanted: str, file: Path) -> SettingsError:  # noq
     return SettingsError(f"'{key}' is {value!r}, but must be {wanted}", file=file)
 
 
-def chosen_theme(wanted: str | None, environment: Mapping[str, str], known: Iterable[str]) -> tuple[str, str | None]:
+def has_few_colours(app: App[Any]) -> bool:
+    """Whether the terminal has 16 at most."""
+    return app.console.color_system == "standard"
+
+
+def tints(app: App[Any]) -> bool:
+    """Whether what is changed may have a background of its own: a terminal's own colours are too strong for one."""
+    return not (app.current_theme.ansi or has_few_colours(app))
+
+
+def chosen_theme(
+    wanted: str | None, environment: Mapping[str, str], known: Iterable[str], *, few_colours: bool = False
+) -> tuple[str, str | None]:
     """The theme to start with and what was wrong with the wish, if anything.
 
     Args:
         wanted: from the command line or the settings; else TEXTUAL_THEME counts, which may list several.
+        few_colours: see `has_few_colours`.
     """
+    default = OF_THE_TERMINAL if few_colours else DEFAULT_THEME
     names = set(known)
     if wanted is not None:
         if wanted in names:
             return wanted, None
-        return DEFAULT_THEME, f"there is no theme '{wanted}': {suggestion(wanted, sorted(names), 'themes')}"
+        return default, f"there is no theme '{wanted}': {suggestion(wanted, sorted(names), 'themes')}"
     listed = [name.strip() for name in environment.get("TEXTUAL_THEME", "").split(",")]
-    return next((name for name in listed if name in names), DEFAULT_THEME), None
+    return next((name for name in listed if name in names), default), None
 
 
 def use_themes(app: App[Any], wanted: str | None, environment: Mapping[str, str]) -> None:
@@ -133,7 +149,7 @@ def use_themes(app: App[Any], wanted: str | None, environment: Mapping[str, str]
     catalogue = load_themes(theme_directories())
     for theme in catalogue.themes.values():
         app.register_theme(theme)
-    name, fault = chosen_theme(wanted, environment, app.available_themes)
+    name, fault = chosen_theme(wanted, environment, app.available_themes, few_colours=has_few_colours(app))
     theme = app.available_themes[name]
     if theme.dark and app.current_theme.dark and not theme.ansi:  # else more than colours of the styles hang on it
         app.set_reactive(App.theme, name)

@@ -36,6 +36,7 @@ from tui_tuner.tui.text import Paragraphs, clickable, hanging, one_line, plain
 from tui_tuner.tui.text.diff import diff_picture
 from tui_tuner.tui.text.highlighting import PYGMENTS_NAMES, apply_theme
 from tui_tuner.tui.text.source_views import LinedArea
+from tui_tuner.tui.themes import tints
 from tui_tuner.tui.view_model import ViewModel
 
 _VIEWS = ("result", "source", "diff")
@@ -112,7 +113,7 @@ class RowDialog(Dialog[AddStep | None]):
         if self._view == 1:
             return highlight(clean(source.source), language=PYGMENTS_NAMES.get(self._language, "c"))
         before = "" if given is None else given.source
-        lines = diff_picture(before, source.source, self._language, tinted=not self.app.current_theme.ansi).content
+        lines = diff_picture(before, source.source, self._language, tinted=tints(self.app)).content
         return Content("\n").join(_behind_gutter(line) for line in lines.split("\n", allow_blank=True))
 
     def action_turn(self, views: int) -> None:

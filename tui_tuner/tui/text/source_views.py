@@ -28,6 +28,7 @@ from textual.widgets.text_area import Selection
 from tui_tuner.tui.text import cut_off
 from tui_tuner.tui.text.diff import DiffPicture, diff_picture
 from tui_tuner.tui.text.highlighting import YAML, apply_language, colour_yaml
+from tui_tuner.tui.themes import tints
 
 
 class LinedArea(TextArea):
@@ -198,8 +199,7 @@ class DiffView(ScrollableContainer, can_focus=True):
             self._drawn_for = self._columns
             columns = self._columns if self.split else None
             broken_at = self._columns if self._breaks else None
-            tinted = not self.app.current_theme.ansi
-            self._compute(*self._shown, tinted=tinted, columns=columns, broken_at=broken_at)
+            self._compute(*self._shown, tinted=tints(self.app), columns=columns, broken_at=broken_at)
 
     def show_message(self, text: str) -> None:
         """Show one line instead of a diff."""
