@@ -71,6 +71,12 @@ def test_a_list_says_what_a_run_is_about_and_how_far_it_came(tmp_path: Path) -> 
     assert cells(d)[-1] == "running"
 
 
+def test_a_journal_alone_is_a_recording_and_one_with_what_a_session_leaves_beside_it_is_a_run(tmp_path: Path) -> None:
+    alone, killed = (run_at(tmp_path / name, "2026-01-01T12:00:00+00:00", "device") for name in "ab")
+    (killed / "builds").mkdir()
+    assert {Path(run.run): run.state for run in list_runs(tmp_path)} == {alone: "recorded", killed: "resumable"}
+
+
 def test_a_run_that_its_user_stopped_is_stopped_and_one_whose_process_is_there_runs(tmp_path: Path) -> None:
     run_at(tmp_path / "a", "2026-01-01T12:00:00+00:00", status="finished", reason=STOPPED, speedup=[1.5, 1.4, 1.6])
     run_at(tmp_path / "b", "2026-01-01T11:00:00+00:00", status="no_improvement", reason="the strategy is done")

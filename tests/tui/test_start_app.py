@@ -215,7 +215,7 @@ async def test_a_run_is_resumed_or_replayed(key: str, words: str | None) -> None
 
 
 COMMANDS = {"a": "attach", "r": "resume", "p": "replay"}
-OFFERED = [("running", "a"), ("resumable", "rp"), ("stopped", "rp"), ("finished", "p")]
+OFFERED = [("running", "a"), ("resumable", "rp"), ("stopped", "rp"), ("finished", "p"), ("recorded", "pr")]
 
 
 @pytest.mark.parametrize(("state", "keys", "key"), [(state, keys, key) for state, keys in OFFERED for key in keys])

@@ -32,6 +32,8 @@ async def test_where_there_is_no_kernel_it_is_said_what_one_is_and_nothing_is_of
             assert "Kernels: no .cu .cl .c .cc .cpp" in lines[1], size
             assert any("Runs: none yet ──" in line for line in lines), size
             assert "$ tuner-tui DIRECTORY/KERNEL, or begin in the directory" in "\n".join(lines), size
+            assert "A kernel to try it on: tuner-tui " in "\n".join(lines) or size == (60, 18), size
+            assert "DIRECTORY/KERNEL" in lines[-2] + lines[-3], size
             assert lines[-1].split() == ["^s", "save", "?", "help", "q", "quit"], size
         await pilot.press("y", "enter", "i")
         assert app.is_running
@@ -83,6 +85,26 @@ async def test_a_narrow_and_low_terminal_has_all_fields_and_the_list_that_has_th
             text = screen_text(app).replace(" ─", "─")
             assert [part for part in (*fields, *listed) if part not in text] == [], key
             assert app.screen.max_scroll_y == 0
+
+
+@pytest.mark.parametrize("height", [10, 12])
+async def test_in_the_lowest_terminal_the_fields_are_a_line_as_well_until_one_has_the_focus(height: int) -> None:
+    app = StartApp([GivenFile(Path(f"k{number}.cu")) for number in range(20)], look_at([]))
+    async with app.run_test(size=(40, height)) as pilot:
+        await app.workers.wait_for_complete()
+        for key, seen in (("k", "k3.cu"), ("tab", "device"), ("tab", "model"), ("shift+tab", "device")):
+            await pilot.press(key)
+            await pilot.pause()
+            assert app.screen.focused is not None
+            assert app.screen.focused.region in app.screen.region, key
+            assert seen in screen_text(app), key
+        for _ in range(5):
+            await pilot.press("tab")
+        await pilot.pause()
+        assert "cost in $" in screen_text(app)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert "k3.cu" in screen_text(app)
 
 
 @pytest.mark.usefixtures("_here")

@@ -22,6 +22,8 @@ STOPPED = "stopped by hand"
 """The reason that the result of a session has which the user stopped; a resume goes on."""
 GOES_ON = ("resumable", "stopped")
 """The states of a run that a resume goes on with, and that has not come to its end."""
+RECORDED = "recorded"
+"""The state of a run that is its journal alone, see `state_of`."""
 LIVE, LIVE_EVENTS = "live", "events.jsonl"
 """Where in a run's directory its events are told to who watches; locked by the process that drives the run."""
 
@@ -154,13 +156,16 @@ def result_of(run: Path) -> dict[str, Any] | None:
 def state_of(run: Path, result: Mapping[str, Any] | None) -> str:
     """How far a run is: "running" while a process is at work on it, "finished", "stopped", or "resumable".
 
+    Of which there is a journal and nothing else is "recorded": it is handed on to be replayed, and does not say whether
+    it came to its end.
+
     Args:
         result: what `result.json` says: before a session came to its end that is what it had found so far.
     """
     if is_driven(run):
         return "running"
     if result is None or result.get("status") in (None, "interrupted"):
-        return "resumable"
+        return RECORDED if [*run.iterdir()] == [run / FILE] else "resumable"
     return "stopped" if result.get("reason") == STOPPED else "finished"
 
 
@@ -209,7 +214,7 @@ def clean_runs(directory: Path) -> Iterator[str]:
             freed = sum(file.stat().st_size for file in builds.iterdir() if file.is_file())
             shutil.rmtree(builds, ignore_errors=True)
             yield f"{run.run}: removed its builds, {freed / 2**20:.1f} MiB"
-        elif run.state == "resumable" and not run.records:
+        elif run.state in ("resumable", RECORDED) and not run.records:
             with suppress(JournalError):
                 Journal.reopen(path / FILE).close()  # another process at work on it holds its journal
                 shutil.rmtree(path, ignore_errors=True)

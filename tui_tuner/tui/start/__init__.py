@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from tui_tuner.errors import UserError
 from tui_tuner.format import factor
-from tui_tuner.journal.runs import GOES_ON
+from tui_tuner.journal.runs import GOES_ON, RECORDED
 from tui_tuner.subjects import KERNEL, Subject
 
 PICKS = {"device": "--device", "llm": "--llm", "strategy": "--strategy"}
@@ -92,7 +92,8 @@ class RunCard:
     def actions(self) -> tuple[str, ...]:
         """The commands that make sense for it, the usual one first."""
         goes_on = dict.fromkeys(GOES_ON, ("resume", "replay"))
-        return {"running": ("attach",), **goes_on}.get(self.state, ("replay",))
+        others = {"running": ("attach",), RECORDED: ("replay", "resume")}
+        return {**others, **goes_on}.get(self.state, ("replay",))
 
 
 def _minute(time: str) -> str:

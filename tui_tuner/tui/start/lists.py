@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
@@ -16,6 +17,7 @@ from textual.widgets.option_list import Option
 
 from tui_tuner.format import counted
 from tui_tuner.problem.languages import LANGUAGES
+from tui_tuner.resources import samples_directory
 from tui_tuner.tui.moving import LineList
 from tui_tuner.tui.start import GivenFile, RunCard
 from tui_tuner.tui.text import Paragraphs, hanging, laid_out, one_line
@@ -105,6 +107,11 @@ def files_title(files: Sequence[GivenFile]) -> str:
     """Of the list of what can be tuned: all kinds of it; where there is nothing, how the files of kernels end."""
     kinds = ", ".join(f"{kind}s" for kind in dict.fromkeys(file.kind for file in files))
     return kinds[:1].upper() + kinds[1:] or f"Kernels: no {' '.join(LANGUAGES)}"
+
+
+def to_try() -> str:
+    """What can be done where there is nothing of one's own."""
+    return f"A kernel to try it on: {shlex.join(['tuner-tui', str(samples_directory() / 'matmul.cu')])}"
 
 
 def numbers(files: Sequence[GivenFile]) -> str:

@@ -19,7 +19,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.events import Resize
-from textual.geometry import Offset
+from textual.geometry import Offset, Size
 from textual.getters import query_one
 from textual.screen import Screen
 from textual.types import CSSPathType
@@ -35,16 +35,11 @@ from tui_tuner.tui.keys import SHARED_BINDINGS, START_BINDINGS, TEXTUALS, comman
 from tui_tuner.tui.moving import JumpScreen, Target, gone_to, option_targets
 from tui_tuner.tui.start import FailedChoice, GivenFile, StartWorld
 from tui_tuner.tui.start.how import How
-from tui_tuner.tui.start.lists import ChoiceList, RunList, RunsCompared, file_line, file_list, numbers, select
+from tui_tuner.tui.start.layout import lay_out
+from tui_tuner.tui.start.lists import ChoiceList, RunList, RunsCompared, file_line, file_list, numbers, select, to_try
 from tui_tuner.tui.text import plain
 
 _NO_KERNEL = "tuner-tui DIRECTORY/KERNEL, or begin in the directory of a kernel"
-_SIDE_BY_SIDE = 70
-"""From so many cells on there is room for the fields beside the kernels."""
-_FEW_KERNELS = 6
-"""Lines of their list above the fields at most."""
-_ALL_LISTS = 21
-"""From so many lines on there is room for kernels, fields and runs below each other."""
 
 
 class StartApp(InTurn[list[str]]):
@@ -113,7 +108,7 @@ class StartApp(InTurn[list[str]]):
             yield file_list(self._files)
             yield How()
         yield RunList()
-        yield Static(id="what-comes", markup=False)
+        yield Static(to_try(), id="what-comes", markup=False)
         yield Static(id="command", markup=False)
         yield KeyLine()
 
@@ -124,19 +119,8 @@ class StartApp(InTurn[list[str]]):
         self._show_command()
 
     def _stack(self, choices: Widget, width: int, height: int) -> None:
-        """Have the kernels above how they are tuned where there is no room beside it.
-
-        Where that is too high as well, of kernels and runs those that have not the focus are a line.
-        """
-        stacked, lines = width < _SIDE_BY_SIDE, len(self._files) + 2  # the frame; the styles say what fits
-        low = stacked and height < _ALL_LISTS
-        choices.set_class(stacked, "-stacked")
-        self.screen_stack[0].set_class(low, "-low")
-        if low:
-            choices.styles.height = How.LINES + 2 if self.screen_stack[0].has_class("-at-runs") else "1fr"
-        else:
-            choices.styles.height = min(lines, _FEW_KERNELS) + How.LINES + 2 if stacked else lines
-            choices.styles.max_height = None if self._world is None or stacked else self._runs.leave(height)
+        most = None if self._world is None else self._runs.leave(height)
+        lay_out(self.screen_stack[0], choices, len(self._files), Size(width, height), most)
 
     def on_mount(self) -> None:
         """Begin with the first kernel; what changes until all is in its place is not drawn."""
@@ -187,7 +171,7 @@ class StartApp(InTurn[list[str]]):
 
     def _list_runs(self) -> None:
         self._runs.show([] if self._world is None else self._world.runs())
-        self.query_one("#what-comes").set_class(bool(self._files) and not self._runs.cards, "-wanted")
+        self.query_one("#what-comes").set_class(not self._runs.cards, "-wanted")
         self.screen_stack[0].set_class(not self._runs.cards, "-no-runs")
         self._stack(self.query_one("#choices"), self.size.width, self.size.height)
         self._show_command()
@@ -223,7 +207,9 @@ class StartApp(InTurn[list[str]]):
 
     def on_descendant_focus(self) -> None:
         """The command is about what has the focus, which has the room."""
-        self.screen_stack[0].set_class(self.screen_stack[0].focused is self._runs, "-at-runs")
+        screen = self.screen_stack[0]
+        screen.set_class(screen.focused is self._runs, "-at-runs")
+        screen.set_class(screen.focused in self._how.inputs(), "-at-how")
         self._stack(self.query_one("#choices"), self.size.width, self.size.height)
         self._show_command()
 
