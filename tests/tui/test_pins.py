@@ -19,6 +19,7 @@ from tui_tuner.tui import kernel_view
 from tui_tuner.tui.app import TunerApp
 from tui_tuner.tui.kernel_view import KernelView
 from tui_tuner.tui.panes.charts import Scatter, over_time
+from tui_tuner.tui.tables.evaluation_table import EvaluationTable
 from tui_tuner.tui.tables.rows import pair_words
 
 FIRST, SECOND = (
@@ -115,7 +116,7 @@ async def test_where_nothing_can_be_measured_that_is_said(started: Started) -> N
 @pytest.mark.parametrize(
     ("pair", "words"),
     [
-        (events.PairAsked(number=1, first=FIRST, second=SECOND), "… #29 against #30: timed in turns as soon as"),
+        (events.PairAsked(number=1, first=FIRST, second=SECOND), "… #29 against #30: being timed in turns, or waiting"),
         (compared(comparison=None, verdict=None, fault="no device"), "✗ #29 against #30: no device"),
         (
             compared(
@@ -146,6 +147,22 @@ async def test_the_charts_are_gone_through_by_a_key_from_any_pane(started: Start
             assert shown.split(",")[0][:10] in screen_text(pilot.app)
             chart = pilot.app.screen.query_one("#best-chart")
             assert (chart.size.height > 3) == (not shown.startswith("best"))
+
+
+@pytest.mark.parametrize("size", [(60, 15), (80, 24), (120, 36)])
+async def test_a_tall_chart_leaves_a_table_six_rows_also_below_rows_that_are_pinned(
+    started: Started, size: tuple[int, int]
+) -> None:
+    async with started(ScriptedRun(scripted.running(), stays=True), size=size) as pilot:
+        await pilot.press("3", "h", "h", "j", "equals_sign", "j", "equals_sign")
+        await settled(pilot)
+        table, chart = pilot.app.screen.query_one(EvaluationTable), pilot.app.screen.query_one("#best-chart")
+        assert chart.size.height == {15: 1, 24: 7, 36: 4}[size[1]]
+        assert ("its chart needs a higher pane" in screen_text(pilot.app)) == (chart.size.height == 1)
+        assert table.size.height >= (7 if chart.size.height > 1 else 4)
+        await pilot.press("equals_sign", "k", "equals_sign")
+        await settled(pilot)
+        assert chart.size.height == {15: 1, 24: 7, 36: 6}[size[1]], "nothing is pinned any more"
 
 
 def test_the_best_over_time_stands_as_long_as_it_was_the_best() -> None:

@@ -24,6 +24,7 @@ from tui_tuner.session.plan import Compare
 from tui_tuner.subjects import Source
 from tui_tuner.tui.moving import Target
 from tui_tuner.tui.panes import Look, Pane
+from tui_tuner.tui.panes.charts import chart_lines
 from tui_tuner.tui.subject import SubjectView
 from tui_tuner.tui.tables import FilterLine, RowOrder, columns_help
 from tui_tuner.tui.tables.rows import PinLines, Pins, configured
@@ -33,8 +34,6 @@ from tui_tuner.tui.view_model import EvaluationRow, ViewModel
 
 _LEAST_HIGH = 16
 """Lines of a pane in which some may be taken from the rows to tell what short names stand for."""
-_TALLEST = 14
-"""Lines of a chart that is no curve, at most."""
 _CORNERS = 6
 """Cells of a border that no words have."""
 
@@ -212,6 +211,7 @@ incumbent's) over its values, each with the number of its failures; equal height
             first, second = map(configured, self._pinned_rows)
             self.post_message(self.PairWanted(Compare(first=first, second=second)))
         self._draw()
+        self._draw_chart()  # which makes room
 
     @property
     def pins(self) -> bool:
@@ -331,9 +331,9 @@ incumbent's) over its values, each with the number of its failures; equal height
 
     def _draw_chart(self) -> None:
         chart, name = self.query_one("#best-chart", Static), self._chart_name
-        height = 3 if self.size.height >= 14 and self.size.height - self._lines_below >= 12 else 1
-        if name not in self._contents.curves:
-            height = min(_TALLEST, self.size.height // 3 + 2)
+        pinned = len(self._pins.numbers) + 1 if self.pins else 0
+        is_curve = name in self._contents.curves
+        height = chart_lines(self.size.height, self._lines_below, pinned, is_curve=is_curve)
         chart.styles.height = height
         drawn = self._contents.chart(self._view_model, name, max(20, self.content_region.width), height)
         chart.update(drawn, layout=False)

@@ -89,6 +89,25 @@ def best_chart(
     )
 
 
+_TALLEST = 14
+"""Lines of a chart that is no curve, at most."""
+_TABLE = 7
+"""Lines of a table that it leaves at the least: the heading and six rows."""
+
+
+def chart_lines(height: int, below: int, pinned: int, *, is_curve: bool) -> int:
+    """Lines of a chart in a pane of so many; one where there is room for none.
+
+    Args:
+        below: lines below the table.
+        pinned: lines of rows that are pinned above it.
+    """
+    if is_curve:
+        return _WITH_AXIS if height >= 2 * _TABLE and height - below >= 12 else 1
+    lines = min(_TALLEST, height // 3 + 2, height - below - pinned - _TABLE)
+    return lines if lines >= _WITH_AXIS else 1
+
+
 _WITH_AXIS = 3
 """From so many lines on the ends of the values stand at their heights, those of a small gain above each other."""
 _LEAST_CURVE = 16
@@ -130,6 +149,8 @@ class Scatter:
         measured = [time for times in self.times.values() for time in times]
         if not measured:
             return Content.styled(f"{title}: nothing measured yet", "$foreground-muted")
+        if height < _WITH_AXIS:
+            return Content.styled(f"{title}: its chart needs a higher pane", "$foreground-muted")
         low, high = min(measured), max(measured)
         slowest, fastest = (f"{milliseconds(time)} {unit}" for time in (high, low))
         ends = "" if slowest == fastest else slowest, fastest

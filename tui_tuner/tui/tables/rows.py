@@ -256,7 +256,7 @@ def pair_words(pair: Pair, view_model: ViewModel) -> Content:
     """What is known of a pair by now."""
     first, second = (_name(one, view_model) for one in (pair.first, pair.second))
     if isinstance(pair, PairAsked):
-        return one_line(f"… {second} against {first}: timed in turns as soon as the device is free", "italic")
+        return one_line(f"… {second} against {first}: being timed in turns, or waiting for the device", "italic")
     if pair.comparison is None or pair.verdict is None:
         return one_line(f"✗ {second} against {first}: {pair.fault}", "$text-error")
     found = pair.comparison
