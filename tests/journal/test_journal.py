@@ -41,6 +41,14 @@ def test_a_line_that_a_crash_cut_is_dropped_and_the_journal_goes_on_behind_it(tm
     assert again.get(key_of("a", {})) is not None
 
 
+def test_looking_whether_a_run_can_be_gone_on_with_makes_it_no_younger(tmp_path: Path) -> None:
+    path = tmp_path / "j"
+    journal_with(path, "a")
+    os.utime(path, (1, 1))
+    Journal.reopen(path).close()
+    assert path.stat().st_mtime == 1
+
+
 def test_damage_in_the_middle_is_named_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "j"
     journal_with(path, "a", "b")

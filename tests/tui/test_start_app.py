@@ -435,6 +435,20 @@ async def test_every_key_is_in_the_help_and_in_the_palette_where_it_acts() -> No
         assert lines[-1] == ["esc", "close"]
         await pilot.press("G")
         assert await reached(lambda: "Go up a page." in screen_text(app))
+        assert "Show all that can be done, by name." in screen_text(app)
+        assert "Leave, also while you type." in screen_text(app)
+
+
+@pytest.mark.usefixtures("_here")
+async def test_an_opened_picker_and_the_palette_say_what_their_keys_do() -> None:
+    async with shown((80, 30)) as pilot:
+        for keys, words in ((("tab", "enter"), "⏎ take  esc leave"), (("escape", "ctrl+p"), "esc leave")):
+            await pilot.press(*keys)
+            await pilot.pause()
+            assert screen_text(pilot.app).splitlines()[-1].strip().startswith(words), keys
+        await pilot.press("escape", "enter", "end", "enter")
+        await pilot.pause()
+        assert pilot.app.query_one("#device", Select).value != "auto", "the last one is taken"
 
 
 @pytest.mark.usefixtures("_here")

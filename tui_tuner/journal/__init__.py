@@ -106,8 +106,9 @@ class Journal:
         try:
             with file_faults(path):  # read behind the lock: who held it may have gone on until then
                 content = parse_journal(file.readall(), path)
-                file.truncate(content.length)
-                file.seek(content.length)
+                if file.tell() != content.length:  # else the file would be younger, and the run the last at work
+                    file.truncate(content.length)
+                    file.seek(content.length)
         except JournalError:
             file.close()
             raise

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 from textual.actions import parse
 from textual.app import App, ComposeResult
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.command import CommandPalette
 from textual.containers import Container, Vertical
 from textual.content import Content
@@ -71,6 +71,8 @@ class KeyLine(Widget):
 
 class Palette(CommandPalette):
     """Textual's own with its keys: those of the screen below are dimmed with all of it, where it is not far away."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "escape", "leave", tooltip="Do nothing.")]
 
     def on_mount(self) -> None:
         """Leave a screen that is far away as bright as it is."""

@@ -16,6 +16,12 @@ from tui_tuner.tui.panes import Pane
 from tui_tuner.tui.text import hanging, plain
 from tui_tuner.tui.text.markdown import markdown_text
 
+PALETTE = Binding("ctrl+p", "command_palette", "commands", tooltip="Show all that can be done, by name.")
+_BY_TEXTUAL = [
+    Binding("tab,shift+tab", "focus_next", "next pane", tooltip="Go on to the next pane, or back."),
+    PALETTE,
+]
+"""Keys that are Textual's and cannot be changed."""
 _WIDTH = 16
 """Cells for the keys, left of what they do."""
 
@@ -29,7 +35,7 @@ def help_text(panes: list[Pane], active: int, key_names: KeyNames, *, asked: boo
     """
     first = next(pane for pane in panes if pane.number == active)
     others = [pane for pane in panes if pane is not first]
-    everywhere = _of_group(None)
+    everywhere = [*_of_group(None), *_BY_TEXTUAL]
     sections = [_pane_section(first, key_names), _section("Everywhere", everywhere, key_names)]
     answers = _section(ANSWERING.description, _of_group(ANSWERING.description), key_names)
     sections.insert(0 if asked else len(sections), answers)

@@ -13,6 +13,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Select, Static
+from textual.widgets._select import SelectOverlay
 
 from tui_tuner.tui.dialogs import TypingDialog
 from tui_tuner.tui.start import PICKS, Found, GivenFile, StartWorld
@@ -36,11 +37,24 @@ class _Name(Input):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", "Take", tooltip="Take the model.")]
 
 
+class _Offered(SelectOverlay):
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "select", "take", tooltip="Take the selected one."),
+        Binding("escape", "dismiss", "leave", tooltip="Leave it as it is."),
+    ]
+
+
 class _Picker(Select[str]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "show_overlay", "choose", tooltip="Open the picker."),
         Binding("escape", "app.leave_field", "to the kernels", tooltip="Leave the field."),
     ]
+
+    def compose(self) -> ComposeResult:
+        """Textual's own, whose keys say what they do as all others here."""
+        current, _ = super().compose()
+        yield current
+        yield _Offered().data_bind(compact=Select.compact)
 
 
 class _Limit(Input):

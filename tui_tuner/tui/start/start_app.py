@@ -39,6 +39,7 @@ from tui_tuner.tui.start.layout import lay_out
 from tui_tuner.tui.start.lists import ChoiceList, RunList, RunsCompared, file_line, file_list, numbers, select, to_try
 from tui_tuner.tui.text import plain
 
+_LEAVE = Binding("ctrl+q,ctrl+c", "quit", "quit", priority=True, show=False, tooltip="Leave, also while you type.")
 _NO_KERNEL = "tuner-tui DIRECTORY/KERNEL, or begin in the directory of a kernel"
 
 
@@ -63,7 +64,7 @@ class StartApp(InTurn[list[str]]):
         *START_BINDINGS,
         *SHARED_BINDINGS,
         Binding("escape", "leave_field", "to the list", show=False, tooltip="Leave the field."),
-        Binding("ctrl+q,ctrl+c", "quit", "quit", priority=True, show=False, tooltip="Leave, also while you type."),
+        _LEAVE,
     ]
 
     _kernels = query_one("#kernels", ChoiceList)
@@ -311,9 +312,10 @@ class StartApp(InTurn[list[str]]):
 
     def action_keys(self) -> None:
         """Show all keys."""
-        from tui_tuner.tui.help import key_lines
+        from tui_tuner.tui.help import PALETTE, key_lines
 
-        lines = key_lines([*ChoiceList.OWN, *START_BINDINGS, *SHARED_BINDINGS, *ChoiceList.KEYS], self.key_names)
+        own = [*START_BINDINGS, _LEAVE, *SHARED_BINDINGS, PALETTE]
+        lines = key_lines([*ChoiceList.OWN, *own, *ChoiceList.KEYS], self.key_names)
         self.push_screen(MessageDialog(Content("Keys of the start screen"), Content("\n").join(lines), large=True))
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
