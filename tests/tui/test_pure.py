@@ -276,6 +276,14 @@ def test_the_key_line_drops_keys_from_the_end_but_keeps_help_and_quit() -> None:
     assert key_line(why, 20).plain == "a approve  ? help"
 
 
+def test_the_key_line_shortens_answers_before_the_way_out_goes() -> None:
+    typing = [KeyEntry("esc", "leave", "x", 1), KeyEntry("f8", "approve all", "x", 0), KeyEntry("^q", "quit", "x", 1)]
+    assert key_line(typing, 34).plain == "esc leave  f8 approve all  ^q quit"
+    assert key_line(typing, 30).plain == "esc leave  f8 all  ^q quit"
+    assert key_line(typing, 20).plain == "esc leave  f8 all"
+    assert key_line(typing, 8).plain == "f8 all"
+
+
 def test_the_details_of_an_evaluation_say_whose_machine_code_it_shares() -> None:
     measured = scripted.measured(scripted.BASELINE, 1, 1.0)
     shared = measured.model_copy(update={"same_as": ("abc", {"block_size_x": 16})})

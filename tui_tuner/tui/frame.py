@@ -150,15 +150,18 @@ def _place(binding: Binding) -> int:
 
 
 def key_line(entries: list[KeyEntry], width: int) -> Content:
-    """The keys that fit into `width` cells."""
+    """The keys that fit into `width` cells; before any of those goes that are always there, answers get shorter."""
     shown, gap = list(entries), "  "
     while _too_long(shown, gap, width):
         worst = max(entry.rank for entry in shown)
-        if worst == _ANSWER:
-            shown = [entry._replace(description=_SHORTER.get(entry.description, entry.description)) for entry in shown]
+        shorter = [entry._replace(description=_SHORTER.get(entry.description, entry.description)) for entry in shown]
+        if worst <= _LAST and shorter != shown:
+            shown = shorter
+        elif worst == _ANSWER:
             gap = " "
             break
-        shown.remove([entry for entry in shown if entry.rank == worst][-1])
+        else:
+            shown.remove([entry for entry in shown if entry.rank == worst][-1])
     return Content(gap).join(_key_item(entry) for entry in shown).truncate(width, ellipsis=True)
 
 
