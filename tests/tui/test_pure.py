@@ -264,6 +264,13 @@ def test_a_long_title_pushes_the_outcome_to_the_next_line_and_the_reason_follows
     assert lines == ["✗  2 Tile through shared memory", " " * 15 + "0.90x [0.80,1.00]", "     a[i] is wrong"]
 
 
+def test_a_sentence_that_was_broken_for_another_width_goes_on_and_lines_that_were_meant_stay() -> None:
+    wrapped = "Move data between memory and registers 16 bytes at a time, with a path for the elements"
+    assert markdown_text(f"{wrapped}\nat the end that fill none.").plain == f"{wrapped} at the end that fill none."
+    for meant in (f"{wrapped}.\nthen", f"{wrapped}\nThen", f"{wrapped}  \nthen", "tile = 16\nrows = 4", f"{wrapped}\n"):
+        assert markdown_text(meant).plain.split("\n") == [line.rstrip() for line in meant.rstrip("\n").split("\n")]
+
+
 def test_the_key_line_drops_keys_from_the_end_but_keeps_help_and_quit() -> None:
     entries = [KeyEntry("d", "view", "x"), KeyEntry("o", "sort", "x"), KeyEntry("?", "help", "x", 1)]
     assert key_line(entries, 80).plain == "d view  o sort  ? help"

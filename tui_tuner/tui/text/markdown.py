@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from textual.content import Content
@@ -164,19 +165,32 @@ class _Lines:
 def _inline(tokens: Sequence[Token]) -> Content:
     parts: list[Content] = []
     styles: list[str] = []
-    for token in tokens:
+    line = ""
+    for token, behind in zip_longest(tokens, tokens[1:]):
         name = token.type.rpartition("_")[0]
         if token.nesting > 0:
             styles.append(_STYLES.get(name, ""))
         elif token.nesting < 0:
             styles.pop()
         elif token.type in ("softbreak", "hardbreak"):
-            parts.append(Content("\n"))
+            goes_on = token.type == "softbreak" and _was_wrapped(line, "" if behind is None else behind.content)
+            parts.append(Content(" " if goes_on else "\n"))
+            line = ""
         else:
+            line += token.content
             own = "$text-accent" if token.type == "code_inline" else ""
             style = " ".join(filter(None, (*styles, own)))
             parts.append(Content.styled(token.content, style) if style else Content(token.content))
     return Content("").join(parts)
+
+
+_WRAPPED = 60
+"""Cells of a line that may have ended where it does for its width alone."""
+
+
+def _was_wrapped(line: str, behind: str) -> bool:
+    """Whether a sentence goes on behind a line, which was broken for another width than the pane's."""
+    return len(line) >= _WRAPPED and line[-1] not in ".:;!?" and behind[:1].islower()
 
 
 _WIDEST = 48
