@@ -8,6 +8,7 @@ The pictures load nothing from elsewhere: they name fonts that readers have, and
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -93,5 +94,6 @@ def without_links(svg: str) -> str:
 
 
 if __name__ == "__main__":
+    os.environ["COLORTERM"] = "truecolor"  # whatever the terminal is that they are drawn from
     for name in (*PICTURES, ATTACHED):
         (HERE / f"{name}.svg").write_text(asyncio.run(draw(name)))
