@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from textual.widgets._toast import Toast
 
 from tests.tui import plans, scripted
 from tests.tui.conftest import Started, settled
@@ -158,7 +159,10 @@ async def test_a_step_that_is_no_longer_to_come_stays_and_a_notice_says_why(star
             await pilot.press("2", key)
             await settled(pilot)
             assert run.told == [], key
+            await pilot.press(key)
+            await settled(pilot)
             assert notices(pilot.app) == ["Step 1 is accepted: only steps still to come can be changed."], key
+            assert len(pilot.app.screen.query(Toast)) == 1, key
 
 
 @SIZES

@@ -129,6 +129,12 @@ class InTurn(App[ReturnType]):
         if hasattr(event.widget, "cursor_blink"):  # of the two classes one loads tree-sitter
             event.widget.cursor_blink = False
 
+    def notify(self, message: str, **named: Any) -> None:  # noqa: ANN401  # Textual's own
+        """Say something; what stands there already is said anew, not a second time below it."""
+        for known in [each for each in self._notifications if each.message == message]:
+            self._unnotify(known, refresh=False)
+        super().notify(message, **named)
+
     def _refresh_notifications(self) -> None:
         """Textual 8.2's own, which leaves an empty line of a notice that is taken away before its time."""
         racks = (child for screen in self.screen_stack[-1:] for child in screen.children)
