@@ -108,7 +108,7 @@ async def test_a_question_without_a_kernel_to_review_shifts_no_pane(started: Sta
         assert [pane.region for pane in pilot.app.screen.query(Pane)] == before
 
 
-async def test_what_happens_behind_a_dialog_is_drawn_when_it_is_closed(
+async def test_behind_a_dialog_the_status_line_goes_on_and_the_panes_are_drawn_when_it_is_closed(
     started: Started, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arrives = asyncio.Event()
@@ -118,8 +118,10 @@ async def test_what_happens_behind_a_dialog_is_drawn_when_it_is_closed(
         draw = PaneGrid.draw
         monkeypatch.setattr(PaneGrid, "draw", lambda *arguments: (drawn.append(1), draw(*arguments)))
         await pilot.press("q")
+        assert "eval 31/80" in screen_text(pilot.app)
         arrives.set()
         await settled(pilot)
+        assert "eval 32/80" in screen_text(pilot.app)
         assert 40 in pilot.app.session_screen.view_model.rows
         assert drawn == []
         await pilot.press("escape")

@@ -32,10 +32,8 @@ from tui_tuner.tui.plan_lines import PlanChange
 from tui_tuner.tui.status import HeaderLine, StatusLine, result_title, resume_command
 from tui_tuner.tui.subject import SubjectView
 
-_TICK_S, _RESTS = (
-    1 / 8,
-    4,
-)  # words that arrive one by one are drawn at every fourth tick: each moves the whole chat
+_TICK_S = 1 / 8
+_RESTS = 4  # ticks from one drawing of words that arrive one by one to the next: each moves the whole chat
 
 
 class SessionScreen(AnsweringScreen):
@@ -115,16 +113,14 @@ class SessionScreen(AnsweringScreen):
     def tick(self) -> None:
         """Draw what arrived; words of the model, the spinner and the clock at some ticks only."""
         self._ticks = (self._ticks + 1) % _RESTS
-        only_words = all(isinstance(event, ModelText | AnswerText) for event in self._inbox)
-        if not (self._ticks and only_words and self.player is None):
+        if not self._ticks or self.player or any(not isinstance(each, ModelText | AnswerText) for each in self._inbox):
             self.draw()
 
     def draw(self) -> None:
         """Fold what arrived into the view model and let every pane draw the difference."""
         self.catch_up()
-        if self.app.screen is not self:
-            return  # what moves behind a dialog would have the whole terminal drawn anew; `_come_forward` draws it
-        news, self._undrawn = self._undrawn, []
+        if (is_behind := self.app.screen is not self) and self._ticks:
+            return  # what moves behind a dialog has the whole terminal looked through: lines alone, and seldom
         waited = self._clock() - self._last_event_at if self.view_model.is_live and not self.replayed else 0.0
         self._header.show(self.view_model, self.seen_as())
         moves = self.player.plays if self.player is not None else not self.view_model.paused
@@ -135,8 +131,9 @@ class SessionScreen(AnsweringScreen):
         spin = None if self.app.animation_level == "none" else self._clock()
         self._question.keep_device(self.keeps_device())
         self._status.show(self.view_model, self._view, self.view_model.elapsed + waited, spin)
-        if not news:
+        if is_behind or not self._undrawn:
             return
+        news, self._undrawn = self._undrawn, []
         begun = bool(self.view_model.order) or self.view_model.finished is not None
         told = [event.text for event in news if isinstance(event, Note)]
         self._question.show(self.view_model.current_step, "" if begun else told[-1] if told else None)
