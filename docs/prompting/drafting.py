@@ -30,6 +30,7 @@ def drafting_prompts(problem: Problem) -> list[Prompt]:
         source,
         "",
         draft,
+        "run on the emulator as given at n = 4096 and n = 3071: every array is large enough, every output is written",
         problem,
         lambda _: problem_in_text(draft, file.with_suffix(".toml")),
     )

@@ -11,7 +11,8 @@ import pytest
 
 from tui_tuner.app.amending import Amending
 from tui_tuner.app.assumptions import assumptions
-from tui_tuner.app.drafting import _by_model, _Model, _to_draft, as_begun, confirmed
+from tui_tuner.app.draft_by_model import AskedModel, Tried, by_model, to_draft
+from tui_tuner.app.drafting import as_begun, confirmed
 from tui_tuner.app.first_draft import Doing, draft_of, off_the_loop
 from tui_tuner.app.named import problem_of
 from tui_tuner.app.needed import amended_for, needed
@@ -1011,9 +1012,8 @@ def test_a_reply_that_cannot_be_is_put_back_once_and_never_run(gather, answers, 
     model = Answers(*answers)
 
     async def asked():
-        return await _by_model(
-            gather.file.with_suffix(".cu"), gather, None, _Model(model, SessionOptions(**options), 1000, Doing(None))
-        )
+        asked_model = AskedModel(model, SessionOptions(**options), 1000, Doing(None))
+        return await by_model(gather.file.with_suffix(".cu"), Tried(gather, "", None), None, asked_model)
 
     held, told = asyncio.run(asked())
     assert held is None
@@ -1057,6 +1057,59 @@ def test_a_draft_that_does_not_hold_twice_leaves_that_of_the_rules(gather):
     assert not model.left
 
 
+ROOT = """\
+__global__ void root(float *to, const float *from, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) to[i] = sqrtf(from[i]);
+}
+"""
+
+
+def said_of_root(fill, **changes):
+    """What a model says of the kernel `root`, with this fill of its input."""
+    arrays = [
+        {"name": name, "elements": "n", "output": output, "fill": what, "low": None, "high": None}
+        for name, output, what in (("to", True, None), ("from", False, fill))
+    ]
+    said = json.loads(reply(tests=(), flops="n", bytes="8 * n"))
+    said |= {"sizes": [{"name": "n", "value": 4096}], "arrays": arrays, "scalars": [{"name": "n", "value": "n"}]}
+    said["launch"] |= {"problem_size": ["n"], "grid_div_x": []}
+    return json.dumps(said | changes)
+
+
+def test_a_model_is_told_what_came_of_running_the_draft_and_a_worse_one_leaves_that_of_the_rules(tmp_path):
+    file = tmp_path / "root.cu"
+    file.write_text(ROOT)
+    model = Answers(*[said_of_root("normal")] * 2)
+    written = drafted_by(model, problem_of(file))
+    assert "<outcome>\nrun on the emulator as given at n = " in model.asked[0]
+    assert "elements of to are no number" in model.asked[1]
+    assert "the draft of scripted does not hold as well (run on the emulator" in "\n".join(assumptions(written))
+    assert "negative numbers gave what is no number" in written.text
+    better = drafted_by(Answers(said_of_root("uniform")), problem_of(file))
+    assert 'fill = "uniform"  # a guess: the model\'s, check' in better.text
+
+
+def test_no_model_is_asked_about_a_kernel_whose_headers_are_not_there(tmp_path):
+    file = tmp_path / "root.cu"
+    file.write_text('#include "missing.h"\n' + ROOT.replace("sqrtf", "root_of"))
+    model = Answers()
+    with pytest.raises(ProblemError, match=r"not found: missing\.h"):
+        drafted_by(model, problem_of(file))
+    assert not model.asked
+
+
+def test_what_came_of_a_model_is_told_where_no_draft_holds(tmp_path):
+    file = tmp_path / "flag.cu"
+    file.write_text(ROOT.replace("sqrtf(from[i])", "0 * from[i] == from[i]").replace("float *to", "int *to"))
+    said: list[str] = []
+    options = SessionOptions(device="emulator", max_calls=0)
+    with pytest.raises(ProblemError, match="does not hold"):
+        asyncio.run(confirmed(problem_of(file), options, Settings(), Answers(), tell=said.append))
+    assert said[-1] == "scripted gave no draft (the budget allows no call): drafted by rules alone"
+
+
 def test_a_run_is_gone_on_with_in_the_draft_that_it_began_with(gather, tmp_path):
     problem, file = gather.problem, gather.file
     text = gather.text.replace("[sizes]", "[sizes]\nwidth = 7", 1).replace("width = 1024", "", 1)
@@ -1079,7 +1132,7 @@ def test_a_model_need_not_say_what_a_structure_that_is_passed_by_value_holds(tmp
     )
     text = json.loads(reply())
     text["scalars"] = [one for one in text["scalars"] if one["name"] != "width"] + more
-    kernel = _to_draft(file, problem_of(file))
+    kernel = to_draft(file, problem_of(file), "")
     said = DraftReply.model_validate(text)
     assert faults_of(said, kernel) == []
     (given,) = [one.members for one in kernel.problem_of(facts_of(said, kernel)).arguments if one.members]
@@ -1095,7 +1148,7 @@ def test_a_model_says_of_arrays_that_a_structure_points_to_what_it_says_of_other
     for one in text["arrays"]:
         one["name"] = one["name"].replace("table", "p_table")
     text["arrays"] = [one for one in text["arrays"] if listed or one["name"] != "p_table"]
-    kernel = _to_draft(file, problem_of(file))
+    kernel = to_draft(file, problem_of(file), "")
     said = DraftReply.model_validate(text)
     assert faults_of(said, kernel) == []
     shapes = {one.name: one.shape for one in kernel.problem_of(facts_of(said, kernel)).arguments}
@@ -1106,7 +1159,7 @@ def test_a_model_says_of_arrays_that_a_structure_points_to_what_it_says_of_other
 def test_what_the_host_says_stays_whatever_a_model_says(tmp_path):
     file = tmp_path / "gather.cu"
     file.write_text(GATHER + "int main() { int count = 5000; gather<<<count, 64>>>(a, b, c, count, 32); }\n")
-    kernel = _to_draft(file, problem_of(file))
+    kernel = to_draft(file, problem_of(file), "")
     written = draft_of(file, None, facts=facts_of(DraftReply.model_validate_json(reply(tests=[7])), kernel))
     assert written.problem.sizes["rows"] == 5000
     assert written.problem.default_configuration == {"block_size_x": 64}
@@ -1325,7 +1378,7 @@ void host(float* x, int* ends, const float* t, int n) {
 def test_a_reply_may_name_what_the_draft_shows_and_count_what_is_read_and_written_twice(tmp_path):
     file = tmp_path / "scale.cu"
     file.write_text(SCALED)
-    drafted = _to_draft(file, problem_of(file))
+    drafted = to_draft(file, problem_of(file), "")
     arrays = [
         ("x", "n", True, "normal", None),
         ("ends", "n + 1", False, "offsets", "n"),

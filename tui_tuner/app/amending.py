@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tui_tuner.app.first_draft import draft_of, init_command, off_the_loop
@@ -42,11 +42,35 @@ _UNKNOWN = re.compile(
 )
 
 
+class Unbuildable(ProblemError):
+    """What a kernel needs to be built is not there, whatever its draft says."""
+
+
+@dataclass(frozen=True, order=True)
+class Standing:
+    """How far a draft that holds falls short, the worst first; what is less is better.
+
+    Attributes:
+        not_run: whether nothing could run it.
+        alone: 0 where it holds at other sizes too, 1 at halves of these, 2 at these alone.
+        no_numbers: outputs with elements that are no number.
+        hardly_changed: outputs of which a launch changes next to nothing.
+    """
+
+    not_run: bool = False
+    alone: int = 0
+    no_numbers: int = 0
+    hardly_changed: int = 0
+
+
 class Amending:
     """One kernel's draft, run and amended until it holds.
 
     Args:
         facts: what a model proposes, for its draft; its tests are run, and those kept that hold.
+
+    Attributes:
+        standing: how well the draft holds, once one does.
     """
 
     def __init__(self, file: Path, first: Written, trials: Trials, facts: ProposedFacts | None = None) -> None:
@@ -57,6 +81,7 @@ class Amending:
         self._made = NO_AMENDMENTS
         self._before: GivenFault | None = None
         self._proposed = facts
+        self.standing = Standing(not_run=True)
         self._facts = None if facts is None else replace(facts, tests=())
 
     async def _draft(self, amendments: Amendments) -> Written:
@@ -122,6 +147,7 @@ class Amending:
             if trial.fault is None and trial.no_numbers:
                 written, trial = await self._with_numbers(written, trial)
             if trial.fault is None and not problem.sizes:
+                self.standing = _standing(trial, "same")
                 return replace(written, doubts=self._said(problem, "at its only size", trial))
             if trial.fault is None:
                 return await self._at_other_sizes(written, trial.no_numbers)
@@ -192,6 +218,7 @@ class Amending:
                 message = f"a launch changes {changed} of {of} elements of '{name}'"
                 raise self._refused(GivenFault(message=message))
             if trial.fault is None:
+                self.standing = _standing(trial, way)
                 where = f"at {assigned_words(problem.sizes)} and {assigned_words(problem.tests[0].sizes)}"
                 doubts = self._said(problem, where, trial)
                 if faults:
@@ -276,7 +303,7 @@ class Amending:
         """The draft as it is, where the compiler is at fault; of a kernel that lacks headers nothing is to be had.
 
         Raises:
-            ProblemError: what the kernel needs is not there.
+            Unbuildable: what the kernel needs is not there.
         """
         kernel = written.problem.kernel
         lost = re.findall(r"(\S+): No such file or directory", reason)
@@ -285,7 +312,7 @@ class Amending:
         if lost and (unknown or "No such file" in reason):
             said = f": {unknown} is not known" if unknown else ""
             message = f"{self._kernel}() does not build{said}; not found: {', '.join(dict.fromkeys(lost))}"
-            raise ProblemError(message, hint=self._for_headers(lost), file=self._file, line=self._line)
+            raise Unbuildable(message, hint=self._for_headers(lost), file=self._file, line=self._line)
         host = self._first.host
         said_by_host = host is not None and re.search(rf"-D\s*{unknown}\b", text_of(host))
         is_macro = written.problem.language == "opencl" and (unknown or "").isupper()  # no device would build it
@@ -294,13 +321,13 @@ class Amending:
             given = f'compiler_options = ["-D{unknown}=..."]'
             hint = f"write the draft with: {self._init}, and give its value in [kernel]: {given}"
             message = f"{self._kernel}() does not build: {unknown} is not known{where}"
-            raise ProblemError(message, hint=hint, file=self._file, line=self._line)
+            raise Unbuildable(message, hint=hint, file=self._file, line=self._line)
         if unknown and host is not None and lacking(stated_before(host, self._file), unknown):
             before = f"which {host.name} states before it includes {self._file.name}"
             message = f"{self._kernel}() does not build: {unknown} is not known, {before}"
             hint = f"write the draft with: {self._init}, and start again: move it into {self._file.name}, "
             hint += "or into a header that both include"
-            raise ProblemError(message, hint=hint, file=self._file, line=self._line)
+            raise Unbuildable(message, hint=hint, file=self._file, line=self._line)
         line = with_name_of(self._file, next(iter(reason.splitlines()), "no reason"))
         return replace(written, doubts=(f"{NOT_RUN}: {self._trials.where} cannot build it ({line})",))
 
@@ -329,3 +356,9 @@ class Amending:
             message += f"; the host fills constant memory, which is all zeros here: {', '.join(empty)}"
             hint = f"give {empty[0]} its values where it is declared, or make it an argument of the kernel"
         return ProblemError(message, hint=hint, file=self._file, line=self._line)
+
+
+def _standing(trial: TrialResult, tested: Tested) -> Standing:
+    """How well a draft holds that was tested so."""
+    alone = {"half": 1, "same": 2}.get(tested, 0)
+    return Standing(False, alone, len(trial.no_numbers), len(trial.hardly_changed))

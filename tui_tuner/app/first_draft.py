@@ -121,6 +121,10 @@ class Doing:
         self._words = words
         self._tell(words)
 
+    def says(self, words: str) -> None:
+        """What the user should know and no draft says."""
+        self._tell(words)
+
     @asynccontextmanager
     async def again(self) -> AsyncIterator[None]:
         """Tell it again while this is entered."""

@@ -97,6 +97,7 @@ class KernelToDraft:
         source: the text of its file, host code and all.
         host: the text of another file with the host's code; empty where there is none.
         draft: the problem file as the rules have it.
+        outcome: what came of running that, in words.
         problem: what the draft comes to.
         problem_of: makes the problem of what is proposed, merged with what the rules found.
     """
@@ -106,6 +107,7 @@ class KernelToDraft:
     source: str
     host: str
     draft: str
+    outcome: str
     problem: Problem
     problem_of: Callable[[ProposedFacts], Problem]
 
@@ -153,6 +155,7 @@ def _question(kernel: KernelToDraft) -> list[Message]:
         source=_shown(kernel.source),
         host=_shown(kernel.host) or "(no other file)",
         draft=kernel.draft.strip(),
+        outcome=kernel.outcome,
         fills=", ".join(get_args(ArgumentFill)),
         most_tests=MOST_TESTS,
         most_elements=MOST_ELEMENTS,
