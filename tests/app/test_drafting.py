@@ -247,6 +247,19 @@ def test_what_a_kernel_lacks_is_named_with_what_to_write(tmp_path):
     assert (caught.value.file, caught.value.line) == (file, 2)
 
 
+def test_a_kernel_that_reads_what_is_before_an_array_is_no_draft_though_that_does_not_show(tmp_path):
+    file = tmp_path / "step.cu"
+    file.write_text(
+        "__global__ void step(float *to, const float *from, int n)\n{\n"
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "  if (i < n) to[i] = from[i] + (from[i - 1] > 1e38f ? 1 : 0);\n}\n"
+        "int main() { int n = 8192; float *a, *b; cudaMalloc(&a, n * 4); cudaMalloc(&b, n * 4);"
+        " step<<<n / 64, 64>>>(a, b, n); }\n"
+    )
+    with pytest.raises(ProblemError, match=r"before the start of argument 2 .*, which is 'from'; at n = \d+"):
+        drafted(file)
+
+
 def test_a_kernel_in_hip_that_is_written_as_cuda_has_it_is_drafted_and_another_is_told_what_to_write(tmp_path):
     file = tmp_path / "ours.cu"
     file.write_text(
@@ -902,11 +915,15 @@ __global__ void gather(float *to, const float *table, const int *places, int row
 """
 
 
+def size_of(name, value, multiple_of="1", power_of_two=False):
+    return {"name": name, "value": value, "multiple_of": multiple_of, "power_of_two": power_of_two}
+
+
 def reply(low=0, tests=(7, 0), **changes):
     """What a model says of the kernel `gather`; `low` is the least of its places."""
     arrays = [("to", "rows * width", True, None), ("table", "rows", False, None), ("places", "rows", False, "integers")]
     said = {
-        "sizes": [{"name": "rows", "value": 4096}, {"name": "width", "value": 256}],
+        "sizes": [size_of("rows", 4096), size_of("width", 256)],
         "launch": {
             "problem_size": ["rows"],
             "grid_div_x": ["1"],
@@ -1002,7 +1019,7 @@ def test_extents_are_the_factors_of_a_product_without_numbers(elements, extents)
         (["no JSON", reply(scalars=[])], {}, "scalars: wanted are rows, width, each once; these are none"),
         ([reply(bytes="9 * rows * width")] * 2, {}, "all arrays together hold"),
         ([reply(flops="system('ls')")] * 2, {}, "flops: "),
-        ([reply(sizes=[{"name": "rows", "value": 2**40}])] * 2, {}, "unknown name 'width'"),
+        ([reply(sizes=[size_of("rows", 2**40)])] * 2, {}, "unknown name 'width'"),
         ([], {"max_calls": 0}, "the budget allows no call"),
         ([], {"max_cost": 1.0}, "the budget allows no call"),
     ],
@@ -1020,6 +1037,33 @@ def test_a_reply_that_cannot_be_is_put_back_once_and_never_run(gather, answers, 
     assert said in told[0]
     assert "drafted by rules alone" in told[0]
     assert not model.left
+
+
+@pytest.mark.parametrize(
+    ("size", "said"),
+    [
+        (size_of("width", 100, "rows"), "width = 100 is no multiple of rows"),
+        (size_of("width", 100, "of(8)"), "sizes, width: multiple_of: "),
+        (size_of("width", 100, "width"), "unknown name 'width'"),
+        (size_of("width", 100, "0"), "width = 100 is no multiple of 0"),
+        (size_of("width", 100, "", power_of_two=True), "width = 100 is no power of two"),
+        (size_of("width", 96, "32"), None),
+        (size_of("width", 128, "", power_of_two=True), None),
+    ],
+)
+def test_a_size_that_is_none_that_the_kernel_can_do_is_put_back(gather, size, said):
+    kernel = to_draft(gather.file.with_suffix(".cu"), gather, "")
+    faults = faults_of(DraftReply.model_validate_json(reply(sizes=[size_of("rows", 4096), size])), kernel)
+    assert len(faults) == (said is not None)
+    assert said is None or said in faults[0]
+
+
+def test_a_number_that_is_no_text_is_taken_for_one(gather):
+    kernel = to_draft(gather.file.with_suffix(".cu"), gather, "")
+    said = DraftReply.model_validate_json(
+        reply(scalars=[{"name": "rows", "value": 64}, {"name": "width", "value": "2"}])
+    )
+    assert facts_of(said, kernel).values == {"rows": 64, "width": 2}
 
 
 def test_a_model_that_does_not_answer_is_ended_when_the_time_is_up_which_the_session_has_no_more(gather):
@@ -1073,7 +1117,7 @@ def said_of_root(fill, **changes):
         for name, output, what in (("to", True, None), ("from", False, fill))
     ]
     said = json.loads(reply(tests=(), flops="n", bytes="8 * n"))
-    said |= {"sizes": [{"name": "n", "value": 4096}], "arrays": arrays, "scalars": [{"name": "n", "value": "n"}]}
+    said |= {"sizes": [size_of("n", 4096)], "arrays": arrays, "scalars": [{"name": "n", "value": "n"}]}
     said["launch"] |= {"problem_size": ["n"], "grid_div_x": []}
     return json.dumps(said | changes)
 
@@ -1385,7 +1429,7 @@ def test_a_reply_may_name_what_the_draft_shows_and_count_what_is_read_and_writte
         ("table", "128", False, None, None),
     ]
     said = {
-        "sizes": [{"name": "n", "value": 4096}],
+        "sizes": [size_of("n", 4096)],
         "launch": {"problem_size": ["n"], "block_size": ["THREADS"], "shared_memory": "0"}
         | {f"grid_div_{axis}": [] for axis in "xyz"},
         "arrays": [

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from tui_tuner.app.first_draft import draft_of, init_command, off_the_loop
@@ -16,17 +15,15 @@ from tui_tuner.app.needed import (
     needed,
     unfilled,
 )
+from tui_tuner.app.standing import Standing, standing_of
+from tui_tuner.app.unbuilt import Lacking
 from tui_tuner.errors import ProblemError
-from tui_tuner.evaluate.build.compilers import include_paths
 from tui_tuner.evaluate.given import with_name_of
 from tui_tuner.evaluate.given_fault import GivenFault, GivenFaultKind
 from tui_tuner.evaluate.trials import TrialResult, Trials
 from tui_tuner.format import assigned_words, time_words
 from tui_tuner.problem.draft.amendments import APART, NO_AMENDMENTS, Amendments, Tested
-from tui_tuner.problem.draft.kernel.files import text_of
-from tui_tuner.problem.draft.kernel.includer import lacking, stated_before
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts
-from tui_tuner.problem.headers import is_of_host_library, missing_headers
 from tui_tuner.problem.inputs import array_bytes
 from tui_tuner.problem.load import Written
 from tui_tuner.problem.model import Problem, Test
@@ -36,31 +33,6 @@ from tui_tuner.strategies.propose_problem import MOST_ELEMENTS
 NOT_RUN = "not run before"
 AS_HOST = replace(NO_AMENDMENTS, as_host=True)
 _MOST_TRIALS = 14
-_UNKNOWN = re.compile(
-    r"['\u2018](\w+)['\u2019] (?:was not declared|does not name a type|has not been declared)"
-    r"|identifier \"(\w+)\" is undef|undeclared identifier '(\w+)'"
-)
-
-
-class Unbuildable(ProblemError):
-    """What a kernel needs to be built is not there, whatever its draft says."""
-
-
-@dataclass(frozen=True, order=True)
-class Standing:
-    """How far a draft that holds falls short, the worst first; what is less is better.
-
-    Attributes:
-        not_run: whether nothing could run it.
-        alone: 0 where it holds at other sizes too, 1 at halves of these, 2 at these alone.
-        no_numbers: outputs with elements that are no number.
-        hardly_changed: outputs of which a launch changes next to nothing.
-    """
-
-    not_run: bool = False
-    alone: int = 0
-    no_numbers: int = 0
-    hardly_changed: int = 0
 
 
 class Amending:
@@ -86,6 +58,16 @@ class Amending:
 
     async def _draft(self, amendments: Amendments) -> Written:
         return await off_the_loop(draft_of, self._file, self._kernel, self._first.host, amendments, self._facts)
+
+    async def _outcome(self, problem: Problem, tests: Sequence[Test]) -> TrialResult:
+        """Of a trial; what touches more than its arrays is told with the array's name and the sizes."""
+        trial = await self._trials.outcome(problem, tests)
+        if trial.fault is None or not trial.fault.kind.is_outside:
+            return trial
+        sizes = assigned_words({**problem.sizes, **tests[0].sizes})
+        named = f", which is '{trial.fault.argument}'" if trial.fault.argument else ""
+        message = f"{trial.fault.message}{named}{f'; at {sizes}' if sizes else ''}"
+        return replace(trial, fault=trial.fault.model_copy(update={"message": message}))
 
     @property
     def _line(self) -> int:
@@ -134,7 +116,7 @@ class Amending:
     async def _held(self, written: Written) -> Written:
         for _ in range(_MOST_TRIALS):
             problem = written.problem.on_emulator()
-            trial = await self._trials.outcome(problem, [Test(sizes={})])
+            trial = await self._outcome(problem, [Test(sizes={})])
             if trial.fault is None and trial.seconds > self._trials.long_s and self._made.halvings < MOST_HALVINGS:
                 shorter = replace(self._made, halvings=self._made.halvings + 1)
                 smaller = await self._draft(shorter)
@@ -147,7 +129,7 @@ class Amending:
             if trial.fault is None and trial.no_numbers:
                 written, trial = await self._with_numbers(written, trial)
             if trial.fault is None and not problem.sizes:
-                self.standing = _standing(trial, "same")
+                self.standing = standing_of(trial, "same")
                 return replace(written, doubts=self._said(problem, "at its only size", trial))
             if trial.fault is None:
                 return await self._at_other_sizes(written, trial.no_numbers)
@@ -175,7 +157,7 @@ class Amending:
             changed = await self._draft(other)
             if changed.text == written.text:
                 continue
-            again = await self._trials.outcome(changed.problem.on_emulator(), [Test(sizes={})])
+            again = await self._outcome(changed.problem.on_emulator(), [Test(sizes={})])
             if again.fault is None and again.no_numbers < trial.no_numbers:
                 self._made = other
                 return changed, again
@@ -206,7 +188,7 @@ class Amending:
             if way in APART and trial_of.text == (await self._draft(replace(self._made, tested=simpler))).text:
                 continue
             problem = trial_of.problem.on_emulator()
-            trial = await self._trials.outcome(problem, problem.tests)
+            trial = await self._outcome(problem, [*problem.tests, *problem.tests])  # a guard behind arrays, and before
             if trial.fault is None and way != "same" and (lost := sorted(trial.no_numbers - no_numbers)):
                 where = assigned_words(problem.tests[0].sizes)
                 message = f"at {where} elements of '{lost[0]}' are no number"
@@ -218,7 +200,7 @@ class Amending:
                 message = f"a launch changes {changed} of {of} elements of '{name}'"
                 raise self._refused(GivenFault(message=message))
             if trial.fault is None:
-                self.standing = _standing(trial, way)
+                self.standing = standing_of(trial, way)
                 where = f"at {assigned_words(problem.sizes)} and {assigned_words(problem.tests[0].sizes)}"
                 doubts = self._said(problem, where, trial)
                 if faults:
@@ -260,7 +242,7 @@ class Amending:
         test = Test(sizes={name: size for name, size in sizes.items() if name in problem.sizes})
         if array_bytes(problem, test.sizes) > 8 * MOST_ELEMENTS:
             return "its arrays are too large for the emulator"
-        fault = (await self._trials.outcome(problem, [test])).fault
+        fault = (await self._outcome(problem, [test])).fault
         return None if fault is None else fault.message
 
     def _late(self, fault: GivenFault) -> str:
@@ -305,46 +287,10 @@ class Amending:
         Raises:
             Unbuildable: what the kernel needs is not there.
         """
-        kernel = written.problem.kernel
-        lost = re.findall(r"(\S+): No such file or directory", reason)
-        lost += missing_headers(written.problem.source_text, include_paths(kernel.compiler_options))
-        unknown = next((name for one in _UNKNOWN.findall(reason) for name in one if name), None)
-        if lost and (unknown or "No such file" in reason):
-            said = f": {unknown} is not known" if unknown else ""
-            message = f"{self._kernel}() does not build{said}; not found: {', '.join(dict.fromkeys(lost))}"
-            raise Unbuildable(message, hint=self._for_headers(lost), file=self._file, line=self._line)
-        host = self._first.host
-        said_by_host = host is not None and re.search(rf"-D\s*{unknown}\b", text_of(host))
-        is_macro = written.problem.language == "opencl" and (unknown or "").isupper()  # no device would build it
-        if unknown and (said_by_host or is_macro):
-            where = f", which {host.name} builds it with (-D{unknown})" if host and said_by_host else ""
-            given = f'compiler_options = ["-D{unknown}=..."]'
-            hint = f"write the draft with: {self._init}, and give its value in [kernel]: {given}"
-            message = f"{self._kernel}() does not build: {unknown} is not known{where}"
-            raise Unbuildable(message, hint=hint, file=self._file, line=self._line)
-        if unknown and host is not None and lacking(stated_before(host, self._file), unknown):
-            before = f"which {host.name} states before it includes {self._file.name}"
-            message = f"{self._kernel}() does not build: {unknown} is not known, {before}"
-            hint = f"write the draft with: {self._init}, and start again: move it into {self._file.name}, "
-            hint += "or into a header that both include"
-            raise Unbuildable(message, hint=hint, file=self._file, line=self._line)
         line = with_name_of(self._file, next(iter(reason.splitlines()), "no reason"))
+        lacking = Lacking(self._file, self._line, self._kernel, self._init, self._trials.where)
+        lacking.refuse(written, self._first.host, reason)
         return replace(written, doubts=(f"{NOT_RUN}: {self._trials.where} cannot build it ({line})",))
-
-    def _for_headers(self, lost: Sequence[str]) -> str:
-        """What to do about headers that the kernel needs and that are nowhere, in words."""
-        if any(one.startswith("hip/") for one in lost):
-            as_cuda = "write what it takes of HIP as CUDA has it, as threadIdx.x for hipThreadIdx_x"
-            return f"{as_cuda}, and leave that header out"
-        if all(map(is_of_host_library, lost)):
-            return (
-                f"{self._trials.where} has no such library: use a CUDA GPU, or keep the header and what needs it "
-                "from these builds, by #ifndef kernel_tuner and #endif around them"
-            )
-        return (
-            f"put the header beside the kernel; or write the draft with: {self._init}, "
-            'and name the header\'s directory in [kernel]: compiler_options = ["-I/its/directory"]'
-        )
 
     def _refused(self, fault: GivenFault) -> ProblemError:
         hint = f"write the draft with: {self._init}, correct it, and start again: "
@@ -356,9 +302,3 @@ class Amending:
             message += f"; the host fills constant memory, which is all zeros here: {', '.join(empty)}"
             hint = f"give {empty[0]} its values where it is declared, or make it an argument of the kernel"
         return ProblemError(message, hint=hint, file=self._file, line=self._line)
-
-
-def _standing(trial: TrialResult, tested: Tested) -> Standing:
-    """How well a draft holds that was tested so."""
-    alone = {"half": 1, "same": 2}.get(tested, 0)
-    return Standing(False, alone, len(trial.no_numbers), len(trial.hardly_changed))

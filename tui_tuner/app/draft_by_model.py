@@ -8,9 +8,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tui_tuner.app.amending import Amending, Standing, Unbuildable
+from tui_tuner.app.amending import Amending
 from tui_tuner.app.choosing import model_of
 from tui_tuner.app.first_draft import Doing, draft_of
+from tui_tuner.app.standing import Standing, said_of_small
+from tui_tuner.app.unbuilt import Unbuildable
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.trials import Trials
 from tui_tuner.format import time_is_up_words
@@ -142,7 +144,7 @@ async def draft_of_rules_or_model(file: Path, first: Written, trials: Trials, mo
     rules = Amending(file, first, trials)
     try:
         held = await rules.held()
-        tried = Tried(held, "\n".join(held.doubts), rules.standing)
+        tried = Tried(held, "\n".join(_doubts(held)), _standing(rules, held))
     except Unbuildable:  # a model knows no more of what is not there
         raise
     except ProblemError as error:
@@ -178,13 +180,22 @@ async def by_model(
         except ProblemError as error:
             reason = error.message
             continue
-        if rules.standing is not None and amending.standing > rules.standing:
-            reason = "; ".join(held.doubts)
+        if rules.standing is not None and _standing(amending, held) > rules.standing:
+            reason = "; ".join(_doubts(held))
             continue
         unsure = tuple(f"{model.name} is not sure: {_line(one)}" for one in reply.value.unsure[:_MOST_UNSURE])
         return held, (f"drafted by {model.name}, what the host's code says apart{_cost(model)}", *unsure)
     worse = "does not hold" if rules.standing is None else "does not hold as well"
     return None, (f"the draft of {model.name} {worse} ({_line(reason)}): drafted by rules alone{_cost(model)}",)
+
+
+def _doubts(held: Written) -> tuple[str, ...]:
+    """What came of a draft that holds, in lines."""
+    return (*held.doubts, *said_of_small(held))
+
+
+def _standing(amending: Amending, held: Written) -> Standing:
+    return replace(amending.standing, too_small=any(said_of_small(held)))
 
 
 def to_draft(file: Path, first: Written, outcome: str) -> KernelToDraft:

@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from tui_tuner.app.amending import NOT_RUN, Amending
 from tui_tuner.app.choosing import local_options
 from tui_tuner.app.draft_by_model import AskedModel, asked_model, draft_of_rules_or_model
-from tui_tuner.app.first_draft import Doing, Tell, draft_of, init_command, off_the_loop
+from tui_tuner.app.first_draft import Doing, Tell, draft_of, off_the_loop
+from tui_tuner.app.standing import said_of_small
 from tui_tuner.errors import ProblemError, UserError
 from tui_tuner.evaluate.trials import Trials
-from tui_tuner.format import assigned_words
 from tui_tuner.journal.reading import FILE, header_of
 from tui_tuner.llm import Backend
-from tui_tuner.problem.candidate import geometry
 from tui_tuner.problem.draft.kernel.files import ranked_kernels
 from tui_tuner.problem.draft.problem_file import launched_first, scaffold
-from tui_tuner.problem.draft.sizes.counts import LEAST_TIMED
-from tui_tuner.problem.inputs import shape_of
-from tui_tuner.problem.languages import COMPILED, COMPILED_LANGUAGES
+from tui_tuner.problem.languages import COMPILED
 from tui_tuner.problem.load import Written, problem_in_text
-from tui_tuner.problem.model import Problem
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings
 
@@ -143,7 +138,7 @@ async def _first_that_holds(
             except ProblemError as error:
                 refused.append(error)
                 continue
-            held = replace(held, doubts=(*held.doubts, *_said_of_small(held)))
+            held = replace(held, doubts=(*held.doubts, *said_of_small(held)))
             if not held.doubts[0].startswith(NOT_RUN):
                 return _paid(replace(held, alternatives=_others(held, written)), model)
             untried.append(held)
@@ -167,30 +162,3 @@ def _paid(written: Written, model: AskedModel | None) -> Written:
     if model is None:
         return written
     return replace(written, calls=model.calls, cost=model.usage.cost, seconds=model.seconds)
-
-
-def _said_of_small(written: Written) -> Iterator[str]:
-    """That the launch of a draft is too small to be timed, in a line; nothing where it is not."""
-    problem, kernel = written.problem, written.problem.kernel
-    if not COMPILED_LANGUAGES[problem.language].has_blocks:
-        return
-    threads, elements = _threads(problem), _elements(problem)
-    if max(threads, elements, *problem.sizes.values()) >= LEAST_TIMED:
-        return
-    init = init_command(kernel.source, kernel.name.partition("<")[0], written.host)
-    sizes = assigned_words(problem.sizes)
-    larger = f"make [sizes] larger ({sizes}) in {written.file.name}, which {init} writes"
-    if not sizes:
-        by_script = written.host is not None and written.host.suffix == ".py"
-        stated_by = written.host.name if by_script and written.host else kernel.source
-        larger = f"make the numbers larger that {stated_by} states"
-    yield f"too small to be timed: {threads} threads over {elements} elements end about as soon as they begin; {larger}"
-
-
-def _threads(problem: Problem) -> int:
-    launched = geometry(problem.launch, problem.sizes, problem.default_configuration)
-    return math.prod((*launched.grid, *launched.block))
-
-
-def _elements(problem: Problem) -> int:
-    return sum(math.prod(shape_of(one, problem.sizes)) for one in problem.arguments if one.shape is not None)

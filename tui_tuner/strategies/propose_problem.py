@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import Annotated, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.llm import Message, Request
@@ -30,15 +30,30 @@ _MOST_SHOWN = 24_000
 _BLOCK = tuple(f"block_size_{axis}" for axis in "xyz")
 
 
+def _as_text(given: object) -> object:
+    return str(given) if isinstance(given, int | float) and not isinstance(given, bool) else given
+
+
+Expression = Annotated[str, BeforeValidator(_as_text)]
+"""An expression over sizes, or a number, as text; a number that is none is taken for its text."""
+
+
 class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class DraftedSize(_Table):
-    """A name for the expressions, with a value."""
+class DraftedValue(_Table):
+    """A value of a size."""
 
     name: str
     value: int = Field(ge=1, le=2**40)
+
+
+class DraftedSize(DraftedValue):
+    """A name for the expressions, with a value, and which others the kernel can do."""
+
+    multiple_of: Expression
+    power_of_two: bool
 
 
 class DraftedGrid(_Table):
@@ -59,21 +74,21 @@ class DraftedArray(_Table):
     elements: str
     output: bool
     fill: ArgumentFill | None
-    low: float | None
-    high: str | None
+    low: Expression | None
+    high: Expression | None
 
 
 class DraftedScalar(_Table):
     """One parameter that is no pointer."""
 
     name: str
-    value: str
+    value: Expression
 
 
 class DraftedTest(_Table):
     """Sizes to check at."""
 
-    sizes: list[DraftedSize]
+    sizes: list[DraftedValue]
 
 
 class DraftReply(_Table):
@@ -177,9 +192,15 @@ def facts_of(reply: DraftReply, kernel: KernelToDraft) -> ProposedFacts:
     keys |= {name: given for name, given in divisors.items() if given}
     keys |= {"block_size": launch.block_size} if launch.block_size else {}
     keys |= {"shared_memory": launch.shared_memory} if launch.shared_memory.strip() not in ("", "0") else {}
-    fills = {one.name: ProposedFill(one.fill, one.low, one.high) for one in reply.arrays if one.fill is not None}
+    fills = {
+        one.name: ProposedFill(one.fill, _bound(one.low), _bound(one.high))
+        for one in reply.arrays
+        if one.fill is not None
+    }
     return ProposedFacts(
         sizes={size.name: size.value for size in reply.sizes},
+        multiples={size.name: size.multiple_of for size in reply.sizes if size.multiple_of.strip() not in ("", "1")},
+        powers=frozenset(size.name for size in reply.sizes if size.power_of_two),
         keys=keys,
         shapes={one.name: one.elements for one in reply.arrays},
         values={kernel.whole_name(one.name): _number(one.value) for one in reply.scalars},
@@ -189,6 +210,10 @@ def facts_of(reply: DraftReply, kernel: KernelToDraft) -> ProposedFacts:
         flops=reply.flops.strip(),
         bytes=reply.bytes.strip(),
     )
+
+
+def _bound(text: str | None) -> str | float | None:
+    return None if text is None else _number(text)
 
 
 def _number(text: str) -> str | float:
@@ -246,10 +271,13 @@ def _faults_of_expressions(reply: DraftReply, kernel: KernelToDraft) -> Iterator
     for key, text in (("flops", reply.flops), ("bytes", reply.bytes)):
         if text.strip():
             yield from _fault(key, text, sizes)
+    for size in reply.sizes:
+        yield from _faults_of_size(size, reply)
     for array in reply.arrays:
         yield from _fault(f"arrays, {array.name}: elements", array.elements, sizes)
-        if array.high is not None:
-            yield from _fault(f"arrays, {array.name}: high", array.high, sizes)
+        for key, bound in (("low", array.low), ("high", array.high)):
+            if bound is not None:
+                yield from _fault(f"arrays, {array.name}: {key}", bound, sizes)
     for scalar in reply.scalars:
         if isinstance(_number(scalar.value), str):
             yield from _fault(f"scalars, {scalar.name}", scalar.value, sizes)
@@ -258,6 +286,23 @@ def _faults_of_expressions(reply: DraftReply, kernel: KernelToDraft) -> Iterator
             yield from _fault(f"launch: {key}", text, known)
     if launch.shared_memory.strip():
         yield from _fault("launch: shared_memory", launch.shared_memory, known)
+
+
+def _faults_of_size(size: DraftedSize, reply: DraftReply) -> Iterator[str]:
+    """What is wrong with the other values that are said to be possible, or with this one by them."""
+    if size.power_of_two and size.value & (size.value - 1):
+        yield f"sizes: {size.name} = {size.value} is no power of two"
+    if not size.multiple_of.strip():
+        return
+    where, values = f"sizes, {size.name}: multiple_of", {one.name: one.value for one in reply.sizes}
+    yield from (faults := [*_fault(where, size.multiple_of, [name for name in values if name != size.name])])
+    try:
+        by = 1.0 if faults else float(evaluate(size.multiple_of, values))
+    except ExpressionError as error:
+        yield f"{where}: {error}"
+        return
+    if by < 1 or by != int(by) or size.value % int(by):
+        yield f"sizes: {size.name} = {size.value} is no multiple of {size.multiple_of}"
 
 
 def _fault(where: str, text: str, names: Sequence[str]) -> Iterator[str]:

@@ -27,6 +27,7 @@ from tui_tuner.problem.draft.kernel.understood import template_arguments, unders
 from tui_tuner.problem.draft.launch.drafting import drafted_launch
 from tui_tuner.problem.draft.launch.own_launch import own_block, shapes_of_rows, with_blocks_of_rows
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts, completed
+from tui_tuner.problem.draft.sizes.counts import is_toy, sizes_of_toys
 from tui_tuner.problem.draft.sizes.drafted import drafted_sizes
 from tui_tuner.problem.draft.text.draft import Draft
 from tui_tuner.problem.draft.text.lines import lines_of
@@ -60,6 +61,8 @@ def scaffold(
     refuse_unusable(signature, source_path, given.code, given.language)
     if read is None or not read.line:
         signature = with_named_members(signature)
+    if facts is not None and read is not None and not amendments.as_host:
+        read = _left_to_model(read, signature)
     launch = completed(read, facts)
     if COMPILED_LANGUAGES[given.language].has_blocks:
         launch = with_blocks_of_rows(launch, signature)
@@ -94,6 +97,13 @@ def scaffold(
         appended=appended(signature),
     )
     return "\n".join(lines_of(draft)) + "\n"
+
+
+def _left_to_model(read: DraftedLaunch, signature: KernelSignature) -> DraftedLaunch:
+    """What the host says; where it launches a toy that the rules can make no larger, nothing of threads and sizes."""
+    if not read.keys or not is_toy(read) or sizes_of_toys(read, signature):
+        return read
+    return replace(read, keys={}, sizes=dict.fromkeys(read.sizes), of_block=frozenset())
 
 
 def launched_first(source_path: Path, kernels: Sequence[str], host: Path | None) -> Sequence[str]:

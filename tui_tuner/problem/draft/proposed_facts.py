@@ -18,11 +18,11 @@ FROM_THE_MODEL = "  # a guess: the model's, check"
 
 @dataclass(frozen=True)
 class ProposedFill:
-    """What an array holds before a launch; `high` is a number or an expression over sizes."""
+    """What an array holds before a launch; `low` and `high` are numbers or expressions over sizes."""
 
     fill: str
-    low: float | None = None
-    high: str | None = None
+    low: str | float | None = None
+    high: str | float | None = None
 
     def lines(self) -> Iterator[str]:
         """As the keys of an argument."""
@@ -39,6 +39,8 @@ class ProposedFacts:
 
     Attributes:
         sizes: names for the expressions, with the values to time.
+        multiples: what a size is a whole multiple of, an expression over the others.
+        powers: sizes that are powers of two.
         keys: of [launch].
         shapes: elements of arrays.
         values: of scalars, as expressions or numbers.
@@ -50,6 +52,8 @@ class ProposedFacts:
     """
 
     sizes: Mapping[str, int] = field(default_factory=dict)
+    multiples: Mapping[str, str] = field(default_factory=dict)
+    powers: frozenset[str] = frozenset()
     keys: Mapping[str, list[str] | str] = field(default_factory=dict)
     shapes: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, str | float] = field(default_factory=dict)
@@ -78,7 +82,13 @@ def completed(launch: DraftedLaunch | None, facts: ProposedFacts | None) -> Draf
 
     keys = meant(said.keys, facts.keys if "problem_size" not in said.keys else _of(facts.keys, said.keys))
     return replace(
-        said, keys=keys, sizes=sizes, shapes=meant(said.shapes, facts.shapes), values=meant(said.values, facts.values)
+        said,
+        keys=keys,
+        sizes=sizes,
+        shapes=meant(said.shapes, facts.shapes),
+        values=meant(said.values, facts.values),
+        multiples={**facts.multiples, **said.multiples},
+        powers=said.powers | facts.powers,
     )
 
 

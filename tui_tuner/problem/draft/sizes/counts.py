@@ -49,6 +49,14 @@ def degree(launch: DraftedLaunch, names: Collection[str], sizes: Mapping[str, in
     return max(found, 1 if launch.shapes else len(names))
 
 
+def is_toy(launch: DraftedLaunch) -> bool:
+    """Whether the host says all that a launch is made of, and that is too small to be timed."""
+    if any(launch.sizes.get(name, 1) is None for name in extents_in(launch)):
+        return False
+    sizes = {name: number or 1 for name, number in launch.sizes.items()}
+    return max([threads_of(launch, sizes), elements_of(launch, sizes), *sizes.values()]) < LEAST_TIMED
+
+
 def sizes_of_toys(launch: DraftedLaunch, signature: KernelSignature) -> set[str]:
     """The host's sizes that others are taken for, where its launch is too small to be timed and says them all.
 
@@ -56,13 +64,11 @@ def sizes_of_toys(launch: DraftedLaunch, signature: KernelSignature) -> set[str]
     a thread for each; with these how many elements are divided among them. None are where an array would stay that is
     as large as the threads are many: with more of these it would be too small.
     """
+    if launch.of_block or not is_toy(launch):
+        return set()
     known = {name: number for name, number in launch.sizes.items() if number is not None}
     extents = extents_in(launch)
-    if launch.of_block or extents & launch.sizes.keys() - known.keys():
-        return set()
     sizes: Mapping[str, int] = {name: known.get(name, 1) for name in launch.sizes}
-    if max([threads_of(launch, sizes), elements_of(launch, sizes), *sizes.values()]) >= LEAST_TIMED:
-        return set()
     whole = {name for name in extents & known.keys() if known[name] >= SMALL}
     short = _divided_by_blocks(launch) & known.keys()
     parts = {one for name in short for one in _divided_among(name, launch, signature)}

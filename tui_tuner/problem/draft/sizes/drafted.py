@@ -147,10 +147,11 @@ def _whole(launch: DraftedLaunch, sizes: Mapping[str, int]) -> dict[str, int]:
     for bound in _bounds(launch):
         within = [one for one in extents_in(launch) & known.keys() if 0.5 < known[bound] / max(1, known[one]) <= 1]
         whole[bound] = min([whole[bound], *(whole[one] * known[bound] // known[one] for one in within)])
-    for name, text in launch.multiples.items():
-        by = int(value_of(text, whole))
-        if by > 1:
-            whole[name] = max(by, whole[name] // by * by)
+    for _ in launch.multiples:  # one may be a multiple of another that is made one of a third
+        for name, text in launch.multiples.items():
+            by = int(value_of(text, whole))
+            if by > 1:
+                whole[name] = max(by, whole[name] // by * by)
     return whole
 
 

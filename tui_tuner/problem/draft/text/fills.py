@@ -110,6 +110,8 @@ def fill_of_constant(constant: DraftedConstant, draft: Draft) -> Iterator[str]:
     """The fill of constant memory, where another than the usual one suits it."""
     if constant.drawn is not None:
         yield f'fill = "integers"\nlow = {constant.drawn[0]}\nhigh = {constant.drawn[1]}  # as the host fills it'
+    elif (proposed := draft.facts.fills.get(constant.name)) is not None:
+        yield from proposed.lines()
     elif draft.amendments.positive and is_floating(dtype_named(constant.dtype)):
         yield f'fill = "uniform"{_POSITIVE}'
     elif not is_floating(dtype_named(constant.dtype)) and has_bits_counted(constant.name, draft.signature):

@@ -95,6 +95,8 @@ def _launch_as_given(draft: Draft) -> Iterator[str]:
     launch = draft.launch
     yield ""
     where = f"as the host launches it in line {launch.line}" if launch.line else "the file launches it nowhere"
+    if launch.line and not draft.read.keys:
+        where = f"the host's launch in line {launch.line} is too small to be timed"
     usual = "; the device says how many blocks, here a usual number is taken: check" if launch.of_device else ""
     yield f"[launch]  # {where}{usual}"
     keys = {"problem_size": elements_along(draft.signature), **launch.keys}

@@ -1,0 +1,95 @@
+"""What a model says of a kernel, in the text of a draft."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tui_tuner.problem.draft.amendments import Amendments
+from tui_tuner.problem.draft.problem_file import scaffold
+from tui_tuner.problem.draft.proposed_facts import ProposedFacts, ProposedFill
+from tui_tuner.problem.load import problem_in_text
+from tui_tuner.problem.model import Problem
+
+GROUPS = """\
+__global__ void dequantized(float *to, const unsigned char *from, const float *scales, int rows, int width, int group)
+{
+    int row = blockIdx.x, groups = width / group;
+    for (int g = threadIdx.x; g < groups; g += blockDim.x)
+        for (int i = 0; i < group; i++)
+            to[row * width + g * group + i] = from[row * width + g * group + i] * scales[row * groups + g];
+}
+"""
+TOY = """\
+__global__ void swapped(int *all, int n, int odd)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i % 2 == odd && i < n - 1 && all[i] > all[i + 1]) { int t = all[i]; all[i] = all[i + 1]; all[i + 1] = t; }
+}
+int main() { int n = 50; int *all; cudaMalloc(&all, n * sizeof(int)); swapped<<<1, n>>>(all, n, 1); }
+"""
+WEIGHTS = """\
+__constant__ float weights[8];
+__global__ void weighted(float *to, const int *count)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < *count) to[i] = weights[i % 8];
+}
+void run(const float *w) { cudaMemcpyToSymbol(weights, w, sizeof(weights)); }
+"""
+
+
+def drafted(
+    tmp_path: Path, source: str, facts: ProposedFacts, amendments: Amendments | None = None
+) -> tuple[str, Problem]:
+    file = tmp_path / "kernel.cu"
+    file.write_text(source)
+    text = scaffold(file, None, amendments or Amendments(), facts=facts)
+    return text, problem_in_text(text, file.with_suffix(".toml"))
+
+
+def test_sizes_of_tests_are_such_as_the_model_says_the_kernel_can_do(tmp_path: Path) -> None:
+    facts = ProposedFacts(
+        sizes={"width": 4096, "rows": 1024, "group": 128},
+        keys={"problem_size": ["rows"], "grid_div_x": ["1"]},
+        shapes={"to": "rows * width", "from": "rows * width", "scales": "rows * (width // group)"},
+        multiples={"width": "group", "group": "8"},
+        powers=frozenset({"rows"}),
+    )
+    _, problem = drafted(tmp_path, GROUPS, facts, Amendments(tested="apart"))
+    tried = [problem.sizes, problem.on_emulator().sizes, *(one.sizes for one in problem.on_emulator().tests)]
+    tried += [one.sizes for one in problem.tests]
+    assert len({one["group"] for one in tried}) > 1, "tests are at another size than is timed"
+    for sizes in tried:
+        assert (sizes["width"] % sizes["group"], sizes["group"] % 8, sizes["rows"] & (sizes["rows"] - 1)) == (0, 0, 0)
+
+
+def test_where_a_host_launches_a_toy_that_cannot_be_larger_so_the_model_says_how_many_threads_run(
+    tmp_path: Path,
+) -> None:
+    facts = ProposedFacts(sizes={"n": 2**20}, keys={"problem_size": ["n"]})
+    text, problem = drafted(tmp_path, TOY, facts)
+    assert (problem.sizes, problem.launch.problem_size, problem.launch.block_size) == ({"n": 2**20}, ["n"], None)
+    assert "[launch]  # the host's launch in line 6 is too small to be timed" in text
+    assert "n = 1048576  # a guess: the model's, check" in text
+    assert "value = 1  # as the host passes it" in text
+    _, as_host = drafted(tmp_path, TOY, facts, Amendments(as_host=True))
+    assert as_host.sizes == {"n": 50}
+    _, large = drafted(
+        tmp_path, TOY.replace("n = 50", "n = 5000").replace("<<<1, n>>>", "<<<(n + 63) / 64, 64>>>"), facts
+    )
+    assert large.sizes == {"n": 5000}
+
+
+@pytest.mark.parametrize(("low", "high"), [("n", "n + 1"), (4096.0, 4097.0)])
+def test_bounds_are_expressions_or_numbers_and_constant_memory_has_a_fill_too(
+    tmp_path: Path, low: str | float, high: str | float
+) -> None:
+    fills = {"count": ProposedFill("integers", low, high), "weights": ProposedFill("uniform", 0, 0.5)}
+    shapes = {"to": "n", "count": "1"}
+    facts = ProposedFacts(sizes={"n": 4096}, keys={"problem_size": ["n"]}, shapes=shapes, fills=fills)
+    _, problem = drafted(tmp_path, WEIGHTS, facts)
+    bounds = {one.name: (one.fill, one.low, one.high) for one in problem.arguments}
+    assert bounds["count"] == ("integers", low, high)
+    assert bounds["weights"] == ("uniform", 0, 0.5)
