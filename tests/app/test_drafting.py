@@ -1503,3 +1503,43 @@ def test_constant_memory_in_a_namespace_is_filled_also_where_the_host_only_fills
     written = drafted(file)
     assert next(one.constant for one in written.problem.arguments if one.name == "tables")
     assert any("every output is written" in one for one in written.doubts)
+
+
+REVERSED = """\
+__kernel void reversed(__global float *to, __global const float *from, __local float *part, int n)
+{
+    int i = get_global_id(0), l = get_local_id(0), own = get_local_size(0);
+    part[2 * l] = i < n ? from[i] : 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (i < n) to[i] = part[2 * (own - 1 - l)];
+}
+"""
+
+
+def said_of_reversed(local):
+    """What a model says of the kernel `reversed`, with so many elements of local memory."""
+    said = json.loads(said_of_root("uniform"))
+    part = {"name": "part", "elements": local, "output": False, "fill": None, "low": None, "high": None}
+    return json.dumps(said | {"arrays": [*said["arrays"], part]})
+
+
+def test_a_model_says_how_much_local_memory_a_kernel_in_opencl_has(tmp_path):
+    file = tmp_path / "reversed.cl"
+    file.write_text(REVERSED)
+    kernel = to_draft(file, problem_of(file), "")
+    said = DraftReply.model_validate_json(said_of_reversed("2 * block_size_x"))
+    assert (kernel.language, faults_of(said, kernel)) == ("opencl", [])
+    assert [one.local for one in kernel.problem_of(facts_of(said, kernel)).arguments][2] == "2 * block_size_x"
+    other = DraftReply.model_validate_json(said_of_reversed("2 * n * nowhere"))
+    assert "arrays, part: elements: unknown name 'nowhere'" in faults_of(other, kernel)[0]
+
+
+@pytest.mark.opencl
+def test_a_model_is_asked_about_a_kernel_in_opencl_too(tmp_path):
+    file = tmp_path / "reversed.cl"
+    file.write_text(REVERSED)
+    model = Answers(said_of_reversed("2 * block_size_x"))
+    written = asyncio.run(confirmed(problem_of(file), SessionOptions(device="opencl"), Settings(), model))
+    assert '<kernel language="opencl" name="reversed">' in model.asked[0]
+    assert 'local = "2 * block_size_x"  # a guess: the model\'s, check' in written.text
+    assert any("drafted by scripted" in one for one in written.doubts)

@@ -24,6 +24,7 @@ from tui_tuner.llm.prices import worst_cost
 from tui_tuner.llm.streams import complete
 from tui_tuner.llm.structured import NoUsableReply
 from tui_tuner.problem.draft.kernel.files import text_of
+from tui_tuner.problem.languages import COMPILED_LANGUAGES
 from tui_tuner.problem.load import Written
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import find_kernel
@@ -102,7 +103,7 @@ async def asked_model(
     None for a function of C: nothing launches it, which is what a model is asked for.
     """
     backend = None
-    if language == "cuda" and (given is not None or _wants_model(options)):
+    if COMPILED_LANGUAGES[language].has_blocks and (given is not None or _wants_model(options)):
         backend, _ = await model_of(options, settings, given)
     try:
         yield None if backend is None else AskedModel(backend, options, settings.model.max_tokens, doing)
@@ -200,10 +201,10 @@ def _standing(amending: Amending, held: Written) -> Standing:
 
 def to_draft(file: Path, first: Written, outcome: str) -> KernelToDraft:
     """A kernel as a model is asked about it, with a draft and what came of running that."""
-    source, name = text_of(file), first.problem.kernel.name
+    source, name, language = text_of(file), first.problem.kernel.name, first.problem.language
     return KernelToDraft(
-        find_kernel(source, "cuda", name),
-        "cuda",
+        find_kernel(source, language, name),
+        language,
         source,
         "" if first.host is None else text_of(first.host),
         first.text,

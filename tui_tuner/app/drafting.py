@@ -87,9 +87,9 @@ async def confirmed(
 ) -> Written:
     """A draft that its kernel as given was run with, at two sizes, and amended where that said something else.
 
-    Where the session has a model, it is asked for what the rules only guess of a CUDA kernel; its draft is believed
-    where it holds as well as theirs. Where this kernel of a file does not hold, the next one is taken. Where nothing
-    can be tried, since the machine has no compiler or that cannot build the kernel, the draft is what it was.
+    Where the session has a model, it is asked for what the rules only guess of a kernel with blocks; its draft is
+    believed where it holds as well as theirs. Where this kernel of a file does not hold, the next one is taken. Where
+    nothing can be tried, since the machine has no compiler or that cannot build the kernel, the draft is what it was.
 
     Args:
         given: a model that the user brings, instead of the one that the options name.

@@ -138,6 +138,11 @@ class KernelToDraft:
         constants = (one.name for one in self.problem.arguments if one.constant)
         return frozenset([*(one.array for one in self.problem.pointed), *constants])
 
+    @property
+    def local(self) -> frozenset[str]:
+        """Pointers to memory of a work-group, of which a launch says how much there is."""
+        return frozenset(one.name for one in self.signature.parameters if one.local)
+
     def whole_name(self, scalar: str) -> str:
         """`p.width` for the `width` of a structure, as far as that is clear; every other name as it is."""
         owners = [name for name, members in self.by_value.items() if scalar in members]
@@ -202,7 +207,8 @@ def facts_of(reply: DraftReply, kernel: KernelToDraft) -> ProposedFacts:
         multiples={size.name: size.multiple_of for size in reply.sizes if size.multiple_of.strip() not in ("", "1")},
         powers=frozenset(size.name for size in reply.sizes if size.power_of_two),
         keys=keys,
-        shapes={one.name: one.elements for one in reply.arrays},
+        shapes={one.name: one.elements for one in reply.arrays if one.name not in kernel.local},
+        local={one.name: one.elements for one in reply.arrays if one.name in kernel.local},
         values={kernel.whole_name(one.name): _number(one.value) for one in reply.scalars},
         outputs=frozenset(one.name for one in reply.arrays if one.output),
         fills=fills,
@@ -274,7 +280,8 @@ def _faults_of_expressions(reply: DraftReply, kernel: KernelToDraft) -> Iterator
     for size in reply.sizes:
         yield from _faults_of_size(size, reply)
     for array in reply.arrays:
-        yield from _fault(f"arrays, {array.name}: elements", array.elements, sizes)
+        of_block = known if array.name in kernel.local else sizes
+        yield from _fault(f"arrays, {array.name}: elements", array.elements, of_block)
         for key, bound in (("low", array.low), ("high", array.high)):
             if bound is not None:
                 yield from _fault(f"arrays, {array.name}: {key}", bound, sizes)

@@ -43,6 +43,7 @@ class ProposedFacts:
         powers: sizes that are powers of two.
         keys: of [launch].
         shapes: elements of arrays.
+        local: elements of memory of a work-group, over the block too.
         values: of scalars, as expressions or numbers.
         outputs: arrays that the kernel writes.
         fills: of arrays.
@@ -56,6 +57,7 @@ class ProposedFacts:
     powers: frozenset[str] = frozenset()
     keys: Mapping[str, list[str] | str] = field(default_factory=dict)
     shapes: Mapping[str, str] = field(default_factory=dict)
+    local: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, str | float] = field(default_factory=dict)
     outputs: frozenset[str] = frozenset()
     fills: Mapping[str, ProposedFill] = field(default_factory=dict)
@@ -86,6 +88,7 @@ def completed(launch: DraftedLaunch | None, facts: ProposedFacts | None) -> Draf
         keys=keys,
         sizes=sizes,
         shapes=meant(said.shapes, facts.shapes),
+        local={**facts.local, **said.local},
         values=meant(said.values, facts.values),
         multiples={**facts.multiples, **said.multiples},
         powers=said.powers | facts.powers,

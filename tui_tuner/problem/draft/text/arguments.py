@@ -96,7 +96,7 @@ def _said_of_output(parameter: KernelParameter, draft: Draft) -> str:
 def _local(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
     """Local memory that a launch gives: as the host has it, else two elements for each thread of a block."""
     elements = draft.launch.local.get(parameter.name)
-    said = "  # elements of a work-group, as the host has it"
+    said = "  # elements of a work-group, as the host has it" if parameter.name in draft.read.local else FROM_THE_MODEL
     if elements is None:
         axes = AXES[: dimensions(draft.signature)]
         elements, said = " * ".join(["2", *(f"block_size_{axis}" for axis in axes)]), CHECK
