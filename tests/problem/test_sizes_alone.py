@@ -96,3 +96,38 @@ def test_threads_along_an_axis_are_as_many_as_what_is_less_by_a_margin(tmp_path,
         f" if ({guard}) to[y * w + x] = from[y * w + x + 1] - from[(y - 1) * w + x]; }}",
     )
     assert problem.launch.problem_size == ["w", "h"]
+
+
+@pytest.mark.parametrize("read", ["*n", "(*n)", "n[0]"])
+def test_a_pointer_of_which_a_kernel_reads_the_number_alone_holds_a_size_of_its_name(tmp_path, read):
+    source = (
+        "__global__ void scale(float *x, const int *n)\n{\n"
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        f"  for (; i < {read}; i += blockDim.x * gridDim.x) x[i] *= 2;\n}}\n"
+    )
+    problem, _ = drafted(tmp_path, source)
+    held = problem.arguments[1]
+    assert (held.shape, held.fill, held.low, held.high) == (["1"], "integers", "n", "n + 1")
+    assert "n" in problem.sizes
+
+
+@pytest.mark.parametrize("read", ["n[i]", "*n + n[1]"])
+def test_a_pointer_of_which_a_kernel_reads_more_holds_no_size(tmp_path, read):
+    source = (
+        "__global__ void scale(float *x, const int *n, int m)\n{\n"
+        f"  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < {read} && i < m) x[i] *= 2;\n}}\n"
+    )
+    problem, _ = drafted(tmp_path, source)
+    assert (problem.arguments[1].low, [*problem.sizes]) == (None, ["m"])
+
+
+def test_what_a_grid_divides_by_is_one_at_least_though_a_build_states_what_it_is_made_of(tmp_path):
+    source = (
+        "__global__ void scale(float *x, int n, int m)\n{\n"
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y;\n"
+        "  if (i < n && j < m) x[j * n + i] *= 2;\n}\n"
+        "void run(float *x, int n, int m) { dim3 t(32, OUR_THREADS / 32); scale<<<dim3((n + 31) / 32,"
+        " (m + OUR_THREADS / 32 - 1) / (OUR_THREADS / 32)), t>>>(x, n, m); }\n"
+    )
+    problem, _ = drafted(tmp_path, source)
+    assert problem.sizes["OUR_THREADS"] >= 32

@@ -71,7 +71,10 @@ def size_names(signature: KernelSignature) -> list[str]:
 
 
 def with_held_sizes(signature: KernelSignature) -> KernelSignature:
-    """The kernel whose text has a size for the only element of an array that it takes for one, as `int n = *d_n;`."""
+    """The kernel whose text has a size for the only element of an array that it takes for one, as `int n = *d_n;`.
+
+    What is named nowhere but as `*n` is a size of its own name.
+    """
     body, parameters = signature.body, list[KernelParameter]()
     taken = {one.name for one in signature.parameters}
     for one in signature.parameters:
@@ -85,7 +88,12 @@ def with_held_sizes(signature: KernelSignature) -> KernelSignature:
             body = re.sub(rf"\b{size}\s*=(?!=)\s*{BEFORE_ELEMENT}{first}[\s)]*(?=[;,])", size, body)
             taken.add(size)
         else:
-            size = ""
+            bare = re.sub(rf"\(\s*{first}\s*\)|{first}", one.name or "?", body)
+            times = len(re.findall(rf"\b{plain}\b", body))
+            is_alone = times == len(re.findall(first, body)) > 0 and not is_written(one.name, signature)
+            is_size = why_no_size(one.name or "") is None and is_counted_by(one.name or "", bare)
+            size = one.name if is_alone and one.is_array and is_whole(one) and is_size else ""
+            body = bare if size else body
         parameters.append(replace(one, holds=size))
     return replace(signature, body=body, parameters=tuple(parameters))
 

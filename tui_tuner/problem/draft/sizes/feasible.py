@@ -11,6 +11,8 @@ from tui_tuner.problem.draft.arithmetic.worked_out import value_in
 from tui_tuner.problem.draft.drafted_launch import DraftedLaunch
 from tui_tuner.problem.draft.kernel.guesses import AXES
 
+_MOST_DOUBLED = 2**16
+"""A size that is divided, where nobody says it; what a macro of a build is, as the threads of a block."""
 _MOST_BLOCKS = 65535
 """Blocks along y and z, on every device."""
 
@@ -24,7 +26,8 @@ def value_of(text: str, sizes: Mapping[str, int]) -> float:
 def make_room(launch: DraftedLaunch, sizes: dict[str, int], like: Mapping[str, int] | None = None) -> None:
     """Halve what is taken away, or divided by, where it leaves an extent, a block or a scalar nothing.
 
-    What the host has no number for comes first; where nothing can be halved, sizes are those of others.
+    What the host has no number for comes first; where nothing can be halved, what is divided is doubled, else sizes are
+    those of others.
 
     Args:
         like: sizes that leave room; none where there are no others.
@@ -42,10 +45,15 @@ def _with_room(text: str, launch: DraftedLaunch, sizes: Mapping[str, int]) -> di
     """The sizes at which an expression is one at least; None where those from outside cannot do that."""
     found, lessening = dict(sizes), _lessening(text)
     while value_of(text, found | launch.defaults) < 1:
-        able = [name for name in lessening if found.get(name, 0) >= 2 and launch.sizes.get(name) is None]
-        if not able:
+        of_outside = [name for name in found if launch.sizes.get(name) is None]
+        able = [name for name in of_outside if name in lessening and found[name] >= 2]
+        divided = [name for name in of_outside if name in _names(text) - lessening and found[name] < _MOST_DOUBLED]
+        if not able and ("//" not in text or not divided):
             return None
-        found[max(able, key=lambda name: (found[name], name))] //= 2
+        if able:
+            found[max(able, key=lambda name: (found[name], name))] //= 2
+        else:
+            found[min(divided, key=lambda name: (found[name], name))] *= 2
     return found
 
 
