@@ -93,3 +93,12 @@ def test_bounds_are_expressions_or_numbers_and_constant_memory_has_a_fill_too(
     bounds = {one.name: (one.fill, one.low, one.high) for one in problem.arguments}
     assert bounds["count"] == ("integers", low, high)
     assert bounds["weights"] == ("uniform", 0, 0.5)
+
+
+@pytest.mark.parametrize(("doublings", "n"), [(-2, 2**18), (0, 2**20), (2, 2**20)])
+def test_sizes_that_a_model_proposes_are_made_smaller_where_a_launch_takes_long(
+    tmp_path: Path, doublings: int, n: int
+) -> None:
+    facts = ProposedFacts(sizes={"n": 2**20}, keys={"problem_size": ["n"]}, shapes={"to": "n", "count": "1"})
+    _, problem = drafted(tmp_path, WEIGHTS, facts, Amendments(doublings=doublings))
+    assert problem.sizes["n"] == n

@@ -19,6 +19,7 @@ from tui_tuner.problem.model import Problem
 from tui_tuner.problem.signature import KernelSignature
 from tui_tuner.problem.tunables import why_no_size
 from tui_tuner.prompts import question, render
+from tui_tuner.strategies.shown_text import shown_of
 
 PURPOSE = "draft_problem"
 MOST_TESTS = 3
@@ -26,7 +27,6 @@ MOST_ELEMENTS = 2**20
 """Elements of a test that the emulator is to run."""
 _ATTEMPTS = 2
 _MOST_SIZES = 24
-_MOST_SHOWN = 24_000
 _BLOCK = tuple(f"block_size_{axis}" for axis in "xyz")
 
 
@@ -172,8 +172,8 @@ def _question(kernel: KernelToDraft) -> list[Message]:
         PURPOSE,
         language=kernel.language,
         kernel=kernel.signature.name,
-        source=_shown(kernel.source),
-        host=_shown(kernel.host) or "(no other file)",
+        source=shown_of(kernel.source, kernel.signature),
+        host=shown_of(kernel.host, kernel.signature) or "(no other file)",
         draft=kernel.draft.strip(),
         outcome=kernel.outcome,
         fills=", ".join(get_args(ArgumentFill)),
@@ -181,12 +181,6 @@ def _question(kernel: KernelToDraft) -> list[Message]:
         most_elements=MOST_ELEMENTS,
     )
     return question(prompt, "draft_system")
-
-
-def _shown(text: str) -> str:
-    """A text, the middle of a very long one left out."""
-    text, half = text.strip(), _MOST_SHOWN // 2
-    return text if len(text) <= _MOST_SHOWN else f"{text[:half]}\n[... left out ...]\n{text[-half:]}"
 
 
 def facts_of(reply: DraftReply, kernel: KernelToDraft) -> ProposedFacts:

@@ -49,6 +49,7 @@ class DraftedLaunch:
         defaults: the value of each tunable in the file.
         most_threads: of a block, where the kernel's shared arrays hold no more.
         sizes: names for the expressions, with the host's number; None where it comes from outside.
+        proposed: those of which the number is a model's.
         shapes: elements of the arrays that the host takes memory for.
         values: of scalars, as expressions or numbers.
         stated: sizes that the source itself states, by the name of the macro or constant.
@@ -74,6 +75,7 @@ class DraftedLaunch:
     defaults: dict[str, int] = field(default_factory=dict)
     most_threads: int = MOST_THREADS
     sizes: dict[str, int | None] = field(default_factory=dict)
+    proposed: frozenset[str] = frozenset()
     shapes: dict[str, str] = field(default_factory=dict)
     values: dict[str, str | float] = field(default_factory=dict)
     of_block: frozenset[str] = frozenset()
@@ -109,6 +111,7 @@ class DraftedLaunch:
             self,
             keys={key: text(said) if isinstance(said, str) else [*map(text, said)] for key, said in self.keys.items()},
             sizes={name(one): number for one, number in self.sizes.items()},
+            proposed=frozenset(map(name, self.proposed)),
             shapes={one: text(elements) for one, elements in self.shapes.items()},
             values={one: text(value) if isinstance(value, str) else value for one, value in self.values.items()},
             of_block=frozenset(map(name, self.of_block)),

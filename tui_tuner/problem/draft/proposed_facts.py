@@ -87,6 +87,7 @@ def completed(launch: DraftedLaunch | None, facts: ProposedFacts | None) -> Draf
         said,
         keys=keys,
         sizes=sizes,
+        proposed=frozenset(facts.sizes.keys() - known.keys() - passed.keys()),
         shapes=meant(said.shapes, facts.shapes),
         local={**facts.local, **said.local},
         values=meant(said.values, facts.values),

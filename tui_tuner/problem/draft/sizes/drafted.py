@@ -82,7 +82,8 @@ def _sizes_of_launch(
     usual, guessed = _usual(launch, signature, toys)
     for _ in range(0 if has_emulator else amendments.halvings):
         _halved(launch, usual)
-    timed = {name: scaled(size, amendments.doublings) if name in guessed else size for name, size in usual.items()}
+    scaled_too = guessed | (launch.proposed & extents_in(launch) if amendments.doublings < 0 else set())
+    timed = {name: scaled(size, amendments.doublings) if name in scaled_too else size for name, size in usual.items()}
     emulated = _emulated(launch, signature, usual, guessed, amendments.halvings)
     odd_or_half: Tested = "odd" if is_guarded(signature) else "half"
     is_apart = amendments.tested in APART
