@@ -397,6 +397,14 @@ def test_the_commands_of_the_workflow_in_the_document_run(tmp_path: Path) -> Non
     assert all("<testsuite " in (tmp_path / file).read_text() for file in kept)
 
 
+def test_init_takes_the_rules_draft_where_a_model_does_not_answer_in_time(tmp_path: Path) -> None:
+    (tmp_path / "double.cu").write_text(SOURCE.replace("passes", "2"))
+    written = tuner_tui("init", "double.cu", "--llm", "command:sleep 60", "--reply-time", "1s", cwd=tmp_path)
+    assert written.code == 0
+    assert "no whole reply within 1 s; --reply-time allows more): drafted by rules alone" in written.err
+    assert "the model's" not in (tmp_path / "double.toml").read_text()
+
+
 def test_init_of_a_file_with_one_kernel_that_does_not_hold_names_no_other(tmp_path: Path) -> None:
     (tmp_path / "far.c").write_text(
         "void far(float *y, int n) { for (int i = 0; i < n; i++) y[i * 100000000L] = 1; }\n"

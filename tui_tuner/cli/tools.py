@@ -9,7 +9,7 @@ import shlex
 from pathlib import Path
 
 from tui_tuner.cli import COMMANDS_BY_NAME, TUNE, CommandLine
-from tui_tuner.cli.flags import changed
+from tui_tuner.cli.flags import changed, seconds
 from tui_tuner.errors import ExitCode, ProblemError, SettingsError, writing
 from tui_tuner.journal.reading import RUNS
 from tui_tuner.resources import (
@@ -34,6 +34,8 @@ def add_init(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--llm", metavar="PROVIDER[:MODEL]", help="the model that drafts with the rules; none for rules"
     )
+    reply = "time of one reply of the model, as in 90, 5m; then the draft is that of the rules"
+    parser.add_argument("--reply-time", type=seconds, metavar="TIME", dest="reply_seconds", help=reply)
     parser.set_defaults(command=init)
 
 
