@@ -990,7 +990,7 @@ def test_a_model_says_what_rules_guess_and_the_machine_decides_what_of_it_is_bel
     assert (written.calls, written.cost) == (2, 0.5)
     assert "rows = 4096 (a guess: the model's)" in told
     assert "the model's test at rows = 1000000 is left out: its arrays are too large" in told
-    assert "scripted is not sure: whether places are sorted" in told
+    assert "\n  model       scripted is not sure: whether places are sorted" in told
 
 
 def test_what_a_model_says_of_a_matrix_has_its_extents(gather):
@@ -1542,4 +1542,4 @@ def test_a_model_is_asked_about_a_kernel_in_opencl_too(tmp_path):
     written = asyncio.run(confirmed(problem_of(file), SessionOptions(device="opencl"), Settings(), model))
     assert '<kernel language="opencl" name="reversed">' in model.asked[0]
     assert 'local = "2 * block_size_x"  # a guess: the model\'s, check' in written.text
-    assert any("drafted by scripted" in one for one in written.doubts)
+    assert any("drafted by scripted" in one for one in written.of_model)

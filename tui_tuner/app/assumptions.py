@@ -82,6 +82,7 @@ def assumptions(written: Written, another: str = "") -> Iterator[str]:
     left = re.findall(r"^# not taken over: (.*)", written.text, re.MULTILINE)
     yield from (f"  {'not taken':11} {one}" for one in left)
     yield from (f"  {'tried' if position == 0 else 'but':11} {doubt}" for position, doubt in enumerate(written.doubts))
+    yield from (f"  {'model':11} {one}" for one in written.of_model)
 
 
 def _script_beside(written: Written) -> Path | None:

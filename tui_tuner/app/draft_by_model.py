@@ -155,8 +155,7 @@ async def draft_of_rules_or_model(file: Path, first: Written, trials: Trials, mo
         for one in told:
             model.doing.says(one)
         raise refused
-    best = proposed or tried.written
-    return replace(best, doubts=(*best.doubts, *told))
+    return replace(proposed or tried.written, of_model=told)
 
 
 async def by_model(

@@ -38,6 +38,7 @@ class Written:
         host: where the host's code of a draft stands, if not in the kernel's file.
         alternatives: other kernels of the file that a draft could be of.
         doubts: what came of trying a draft, a line each.
+        of_model: what came of asking a model for one, likewise.
         calls: of a model that a draft took.
         cost: US dollars of these; None where the price is unknown.
         seconds: that went by with them.
@@ -50,6 +51,7 @@ class Written:
     host: Path | None = None
     alternatives: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
+    of_model: tuple[str, ...] = ()
     calls: int = 0
     cost: float | None = 0.0
     seconds: float = 0.0

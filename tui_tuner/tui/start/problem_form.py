@@ -235,4 +235,8 @@ def _told(draft: Written) -> tuple[str, ...]:
     """What came of trying the draft, and of which other kernels it could be."""
     others = ", ".join(draft.alternatives)
     source = draft.problem.kernel.source
-    return (*draft.doubts, *((f"for another kernel: tuner-tui {source}:NAME, as in {others}",) if others else ()))
+    return (
+        *draft.doubts,
+        *draft.of_model,
+        *((f"for another kernel: tuner-tui {source}:NAME, as in {others}",) if others else ()),
+    )
