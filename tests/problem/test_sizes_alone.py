@@ -131,3 +131,14 @@ def test_what_a_grid_divides_by_is_one_at_least_though_a_build_states_what_it_is
     )
     problem, _ = drafted(tmp_path, source)
     assert problem.sizes["OUR_THREADS"] >= 32
+
+
+def test_threads_of_a_block_that_are_numbered_through_are_along_one_axis(tmp_path):
+    source = (
+        "__global__ void doubled(float *x, int n)\n{\n"
+        "  int own = threadIdx.z * (blockDim.x * blockDim.y) + threadIdx.y * blockDim.x + threadIdx.x;\n"
+        "  for (int i = own; i < n; i += blockDim.x * blockDim.y * blockDim.z) x[i] *= 2;\n}\n"
+    )
+    problem, _ = drafted(tmp_path, source)
+    assert [one for one in problem.tunables if one.startswith("block_size")] == ["block_size_x"]
+    assert problem.arguments[0].shape == ["n"]

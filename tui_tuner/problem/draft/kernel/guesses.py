@@ -29,6 +29,10 @@ _CAST = r"(?:[(&\s]|\(\s*(?:const\s+)?(?:\w+\s+)*\w+\s*\*+\s*\)|\w+_cast\s*<[^<>
 _FOLDED = re.compile(r"\bblockIdx\s*\.\s*y\s*\*\s*gridDim\s*\.\s*x\b|\bgridDim\s*\.\s*x\s*\*\s*blockIdx\s*\.\s*y\b")
 """Rows of blocks that are numbered on from one to the next, as in a grid that would be too long along x."""
 _GUARD = re.compile(r"\bif\b|\bwhile\b|\bfor\s*\([^;]*;\s*\w+\s*<[\s(]*\w+[\s)]*;\s*\w+\s*\+=")
+_COUNTED_THROUGH = re.compile(
+    r"\bthreadIdx\s*\.\s*(?:y\s*\*\s*blockDim\s*\.\s*x|z\s*\*\s*\(?\s*blockDim\s*\.\s*x\s*\*\s*blockDim\s*\.\s*y)\b"
+)
+"""Where the threads of a block are numbered through, whatever its extents."""
 _COUNTED = re.compile(r"(?<!\+=)(?<!\+= )\bget_global_size\s*\(\s*([012])\s*\)")
 """Where work-items are counted, and not how far it is to the next element of one."""
 _COUNTS_BY = r"[<>]=?\s*{0}|[*/%]\s*{0}|{0}\s*(?:[*/%]|-\s*1\b)"
@@ -38,13 +42,15 @@ _COUNTS_BY = r"[<>]=?\s*{0}|[*/%]\s*{0}|{0}\s*(?:[*/%]|-\s*1\b)"
 def dimensions(signature: KernelSignature) -> int:
     """How many dimensions of threads or blocks the kernel asks for, 1 to 3."""
     calls = re.findall(r"\bget_(?:global_id|local_id|group_id|num_groups|\w+_size)\s*\(\s*([012])\s*\)", signature.body)
-    members = re.findall(r"\b(?:threadIdx|blockIdx)\s*\.\s*([xyz])\b", _FOLDED.sub("", signature.body))
+    body = _COUNTED_THROUGH.sub("", _FOLDED.sub("", signature.body))
+    members = re.findall(r"\b(?:threadIdx|blockIdx)\s*\.\s*([xyz])\b", body)
     return 1 + max([int(axis) for axis in calls] + [AXES.index(axis) for axis in members], default=0)
 
 
 def block_dimensions(signature: KernelSignature) -> int:
     """How many dimensions of a block the kernel tells threads apart in, 1 to 3; those of its grid where it does not."""
-    told = re.findall(r"\bthreadIdx\s*\.\s*([xyz])\b|\bthread_index\s*\(\s*\)\s*\.\s*([xyz])", signature.body)
+    body = _COUNTED_THROUGH.sub("", signature.body)
+    told = re.findall(r"\bthreadIdx\s*\.\s*([xyz])\b|\bthread_index\s*\(\s*\)\s*\.\s*([xyz])", body)
     return 1 + max(AXES.index(one or other) for one, other in told) if told else dimensions(signature)
 
 
