@@ -247,6 +247,18 @@ def test_what_a_kernel_lacks_is_named_with_what_to_write(tmp_path):
     assert (caught.value.file, caught.value.line) == (file, 2)
 
 
+def test_what_differs_since_a_kernel_reads_before_an_array_is_told_as_that(tmp_path):
+    file = tmp_path / "step.cu"
+    file.write_text(
+        "__global__ void step(double *to, const double *from, int n)\n{\n"
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) to[i] = from[i] + from[i - 60];\n}\n"
+        "int main() { int n = 8192; double *a, *b; cudaMalloc(&a, n * 8); cudaMalloc(&b, n * 8);"
+        " step<<<n / 64, 64>>>(a, b, n); }\n"
+    )
+    with pytest.raises(ProblemError, match=r"before the start of argument 2 .*, which is 'from'; at n = \d+"):
+        drafted(file)
+
+
 def test_a_kernel_that_reads_what_is_before_an_array_is_no_draft_though_that_does_not_show(tmp_path):
     file = tmp_path / "step.cu"
     file.write_text(

@@ -151,10 +151,10 @@ class Workbench:
                 with self._launches.loaded(baseline) as kernel, self._launches.buffers(fresh[0]) as buffers:
                     geometry = baseline.shapes[fresh[0].index].geometry
                     launch_ms = min(self._device.time(kernel, buffers, geometry, FEW_LAUNCHES, REHEARSAL_LIMIT_S))
-        except DeviceFault as fault:
-            return RehearsalAnswer(fault=fault_of_launch(fault, self._problem), fatal=fault.fatal)
-        except ResultMismatch as wrong:
-            return RehearsalAnswer(fault=fault_of_mismatch(str(wrong)))
+        except (DeviceFault, ResultMismatch) as fault:
+            if isinstance(reason := self._launches.reason(fault, baseline), ResultMismatch):
+                return RehearsalAnswer(fault=fault_of_mismatch(str(reason)))
+            return RehearsalAnswer(fault=fault_of_launch(reason, self._problem), fatal=reason.fatal)
         except (ProblemError, MemoryError) as error:
             return RehearsalAnswer(fault=fault_of_check(error))
         return RehearsalAnswer(no_numbers=sorted(no_numbers), hardly_changed=hardly_changed, launch_ms=launch_ms)
