@@ -250,12 +250,14 @@ def test_what_a_kernel_lacks_is_named_with_what_to_write(tmp_path):
 def test_what_differs_since_a_kernel_reads_before_an_array_is_told_as_that(tmp_path):
     file = tmp_path / "step.cu"
     file.write_text(
-        "__global__ void step(double *to, const double *from, int n)\n{\n"
-        "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) to[i] = from[i] + from[i - 60];\n}\n"
-        "int main() { int n = 8192; double *a, *b; cudaMalloc(&a, n * 8); cudaMalloc(&b, n * 8);"
-        " step<<<n / 64, 64>>>(a, b, n); }\n"
+        "__global__ void step(double *to, const double *x, const double *y, int n)\n{\n"
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y;\n"
+        "  if (i < n && j > 0 && j < n)\n"
+        "    to[i * n + j] += 0.5 * (y[i * n + j] - y[(i - 1) * n + j] - x[i * n + j] + x[i * n + j - 1]);\n}\n"
+        "int main() { int n = 60; double *a, *b, *c; cudaMalloc(&a, n * n * 8); cudaMalloc(&b, n * n * 8);"
+        " cudaMalloc(&c, n * n * 8); step<<<dim3(2, 2), dim3(32, 32)>>>(a, b, c, n); }\n"
     )
-    with pytest.raises(ProblemError, match=r"before the start of argument 2 .*, which is 'from'; at n = \d+"):
+    with pytest.raises(ProblemError, match=r"before the start of argument 3 .*, which is 'y'; at n = \d+"):
         drafted(file)
 
 
