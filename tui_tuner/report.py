@@ -223,6 +223,8 @@ def best_problem_text(
     if candidate.source:
         kernel["source"] = f"best{problem.kernel.source.suffix}"
     kernel["name"] = candidate.kernel
+    if "compiler_options" in kernel:
+        kernel["compiler_options"] = problem.kernel.compiler_options  # their paths are whole
     if problem.is_compiled:
         document["launch"] = launch_table(candidate.launch)
     tunables = tomlkit.table()

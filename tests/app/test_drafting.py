@@ -308,6 +308,7 @@ def test_headers_are_found_from_where_a_project_names_them(tmp_path):
 
     written = drafted(file)
 
+    assert 'compiler_options = ["-I../..", "-I../../include"]' in written.text
     assert written.problem.kernel.compiler_options == [f"-I{tmp_path}", f"-I{tmp_path / 'include'}"]
     assert "run on the emulator as given" in written.doubts[0]
 

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
+import tomli
 
 from tests.problem.examples import KERNEL, PROBLEM, write
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.candidate import baseline, local_memory
 from tui_tuner.problem.load import load_problem, parse_problem
 from tui_tuner.prompts import argument_facts
+from tui_tuner.report import best_problem_text
 
 
 def test_a_problem_loads_from_its_own_file_and_from_the_kernels(tmp_path):
@@ -28,6 +31,21 @@ def test_a_snapshot_is_read_again_without_any_file(tmp_path):
     gone = Path("/nowhere")
     read = parse_problem(PROBLEM, directory=gone, file=Path("problem.toml"), source_text=KERNEL)
     assert read == loaded.model_copy(update={"directory": gone})
+
+
+def test_what_options_include_from_is_relative_to_the_problem_file(tmp_path):
+    (tmp_path / "include").mkdir()
+    (tmp_path / "near.h").touch()
+    given = ["-I.", "-I", "include", "-include", "near.h", "-include", "math.h", "-I/usr", "-Igone"]
+    text = PROBLEM.replace("[kernel]\n", f"[kernel]\ncompiler_options = {json.dumps(given)}\n", 1)
+    (tmp_path / "scale.cu").write_text(KERNEL)
+    (tmp_path / "scale.toml").write_text(text)
+    problem = load_problem(tmp_path / "scale.toml")
+    here, include, near = tmp_path, str(tmp_path / "include"), str(tmp_path / "near.h")
+    whole = [f"-I{here}", "-I", include, "-include", near, "-include", "math.h", "-I/usr", "-Igone"]
+    assert problem.kernel.compiler_options == whole
+    best = best_problem_text(tmp_path / "run", problem, text, baseline(problem), problem.default_configuration)
+    assert tomli.loads(best)["kernel"]["compiler_options"] == whole
 
 
 @pytest.mark.parametrize(

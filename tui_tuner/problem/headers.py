@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"(?P<quoted>[^"\n]+)"|<(?P<angled>[^>\n]+)>)[^\n]*', re.MULTILINE)
@@ -24,7 +25,18 @@ _OF_COMPILERS = re.compile(
 )
 _SYSTEM = (Path("/usr/include"), Path("/usr/local/include"))
 """Where headers are that come with no compiler."""
+SEPARATE = ("-I", "-isystem", "-include")
+"""Options behind which a path may stand as a word of its own."""
+_JOINED = re.compile(r"(-I|-isystem=?|-include=?)(.+)")
 _UP = re.compile(r"(?:\.\.?/)*\.\./")
+
+
+def with_whole_paths(options: Sequence[str], directory: Path) -> Iterator[str]:
+    """Compiler options of a problem file in a directory, where what they include from is relative to that or whole."""
+    for before, option in pairwise(("", *options)):
+        joined = _JOINED.fullmatch(option)
+        start, path = joined.groups() if joined else ("", option if before in SEPARATE else "")
+        yield f"{start}{(directory / path).resolve()}" if path and (directory / path).exists() else option
 
 
 def without_climbing(source: str, directories: Sequence[Path]) -> str:

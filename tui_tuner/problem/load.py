@@ -15,6 +15,7 @@ from tui_tuner.errors import ProblemError
 from tui_tuner.problem.check_arguments import check_arguments
 from tui_tuner.problem.check_launch import check_launch, check_macros, check_names, check_space, check_steps_of_problem
 from tui_tuner.problem.conditionals import active_source
+from tui_tuner.problem.headers import with_whole_paths
 from tui_tuner.problem.languages import COMPILED, LANGUAGES, Language
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.reference import find_input_function, find_library, find_reference
@@ -269,7 +270,9 @@ def _language_in(tables: Mapping[str, Any]) -> object:
 
 
 def _checked(problem: Problem, source_text: str, place: KeyLocations) -> Problem:
-    problem = problem.model_copy(update={"source_text": source_text})
+    options = [*with_whole_paths(problem.kernel.compiler_options, problem.directory)]
+    kernel = problem.kernel.model_copy(update={"compiler_options": options})
+    problem = problem.model_copy(update={"source_text": source_text, "kernel": kernel})
     if not problem.is_compiled:
         check_space(problem, place)
         return problem

@@ -13,13 +13,13 @@ from typing import Protocol
 
 from tui_tuner.evaluate.results import Failure, FailureKind, Resources
 from tui_tuner.problem.candidate import Candidate
+from tui_tuner.problem.headers import SEPARATE
 from tui_tuner.problem.model import Configuration, Value
 from tui_tuner.text import clean, redact
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _KERNEL = re.compile(r"(?:::)?[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*(?:<[\w :<>,*&()+-]*>)?", re.ASCII)
 _TOKEN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.]*", re.ASCII)
-_SEPARATE = ("-I", "-isystem", "-include")
 _INCLUDE = re.compile(r"(?:-I|-isystem=?|-include=?)(?P<path>/.*)")
 
 
@@ -165,7 +165,7 @@ def checked_name(kernel: str) -> str:
 
 def include_paths(options: Sequence[str]) -> tuple[Path, ...]:
     """The absolute paths that the options tell a compiler to include from."""
-    joined = [*options, *("".join(pair) for pair in pairwise(options) if pair[0] in _SEPARATE)]
+    joined = [*options, *("".join(pair) for pair in pairwise(options) if pair[0] in SEPARATE)]
     return tuple(Path(found["path"]) for option in joined if (found := _INCLUDE.fullmatch(option)))
 
 

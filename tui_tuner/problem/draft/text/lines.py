@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -54,7 +55,8 @@ def lines_of(draft: Draft) -> Iterator[str]:
     yield f"name = {json.dumps(draft.name)}{CHECK if signature.template else ''}"
     if file.suffix not in LANGUAGES:
         yield f'language = "{draft.language}"'
-    places = [f"-I{one}" for one in header_directories(draft.source, file)]
+    own = file.parent.resolve()
+    places = [f"-I{os.path.relpath(one, own)}" for one in header_directories(draft.source, file)]
     if options := [*places, *draft.options]:
         yield f"compiler_options = {json.dumps(options)}  # {_said_of_options(draft)}"
     yield ""
