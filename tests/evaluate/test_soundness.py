@@ -26,8 +26,10 @@ def test_an_output_that_holds_one_value_is_refused_whatever_its_type(tmp_path: P
     with pytest.raises(ProblemError, match="computes nothing would pass") as error:
         checked(tmp_path, np.full(CHANCE_ELEMENTS, value, dtype))
     assert not isinstance(error.value, ConstantByChance)
-    with pytest.raises(ConstantByChance):
+    assert "or a size" not in error.value.hint
+    with pytest.raises(ConstantByChance) as by_chance:
         checked(tmp_path, np.full(CHANCE_ELEMENTS - 1, value, dtype))
+    assert "or a size" in by_chance.value.hint
     checked(tmp_path, np.full(4, value, dtype))
     other = np.full(CHANCE_ELEMENTS, value, dtype)
     other[9] = 0

@@ -95,6 +95,18 @@ def test_bounds_are_expressions_or_numbers_and_constant_memory_has_a_fill_too(
     assert bounds["weights"] == ("uniform", 0, 0.5)
 
 
+@pytest.mark.parametrize("doublings", [-1, -3, -14])
+def test_no_size_is_tested_larger_than_it_is_timed(tmp_path: Path, doublings: int) -> None:
+    facts = ProposedFacts(
+        sizes={"width": 4096, "rows": 1024, "group": 128},
+        keys={"problem_size": ["rows"], "grid_div_x": ["1"]},
+        shapes={"to": "rows * width", "from": "rows * width", "scales": "rows * (width // group)"},
+    )
+    _, problem = drafted(tmp_path, GROUPS, facts, Amendments(doublings=doublings))
+    assert problem.sizes["rows"] == max(32, 1024 >> -doublings)
+    assert all(problem.tests[0].sizes[name] <= size for name, size in problem.sizes.items())
+
+
 @pytest.mark.parametrize(("doublings", "n"), [(-2, 2**18), (0, 2**20), (2, 2**20)])
 def test_sizes_that_a_model_proposes_are_made_smaller_where_a_launch_takes_long(
     tmp_path: Path, doublings: int, n: int

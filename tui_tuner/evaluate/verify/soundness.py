@@ -91,11 +91,13 @@ def refuse_weak(
         before = compared(problem.arguments[index], np.asarray(arguments[index]))
         for fake in (*fakes, before.reshape(-1)):
             if _would_pass(fake, flat, bounds[index]):
-                unsound = ConstantByChance if flat.size < CHANCE_ELEMENTS else UnsoundCheck
+                is_small = flat.size < CHANCE_ELEMENTS
+                unsound = ConstantByChance if is_small else UnsoundCheck
                 message = f"at {label} a kernel that computes nothing would pass the check of '{name}'"
+                others = f"inputs ([[arguments]] fill, low, high){' or a size' if is_small else ''}"
                 raise unsound(
                     GivenFault(message=message, kind=GivenFaultKind.CONSTANT, argument=name),
-                    "choose inputs ([[arguments]] fill, low, high) whose result differs from a constant",
+                    f"choose {others} whose result differs from a constant",
                 )
 
 

@@ -84,7 +84,8 @@ def _sizes_of_launch(
         _halved(launch, usual)
     scaled_too = guessed | (launch.proposed & extents_in(launch) if amendments.doublings < 0 else set())
     timed = {name: scaled(size, amendments.doublings) if name in scaled_too else size for name, size in usual.items()}
-    emulated = _emulated(launch, signature, usual, guessed, amendments.halvings)
+    of_emulator = _emulated(launch, signature, usual, guessed, amendments.halvings)
+    emulated = {name: min(size, timed[name]) for name, size in of_emulator.items()}
     odd_or_half: Tested = "odd" if is_guarded(signature) else "half"
     is_apart = amendments.tested in APART
     how = odd_or_half if is_apart else amendments.tested or odd_or_half
