@@ -28,7 +28,8 @@ from tui_tuner.problem.load import problem_in_text
 from tui_tuner.session.run_directory import create, open_run
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings
-from tui_tuner.strategies.propose_problem import DraftReply, facts_of, faults_of
+from tui_tuner.strategies.draft_reply import DraftReply
+from tui_tuner.strategies.propose_problem import facts_of, faults_of
 
 OPTIONS = SessionOptions(device="emulator")
 
@@ -951,6 +952,7 @@ def reply(low=0, tests=(7, 0), **changes):
             {"name": n, "elements": e, "output": o, "fill": f, "low": low if f else None, "high": "rows" if f else None}
             for n, e, o, f in arrays
         ],
+        "macros": [],
         "scalars": [{"name": "rows", "value": "rows"}, {"name": "width", "value": "width"}],
         "tests": [{"sizes": [{"name": "rows", "value": rows}]} for rows in tests if rows],
         "flops": "",
@@ -1148,6 +1150,35 @@ def test_a_model_is_told_what_came_of_running_the_draft_and_a_worse_one_leaves_t
     assert "negative numbers gave what is no number" in written.text
     better = drafted_by(Answers(said_of_root("uniform")), problem_of(file))
     assert 'fill = "uniform"  # a guess: the model\'s, check' in better.text
+
+
+OPEN = """\
+__global__ void scaled(REAL *to, const REAL *from, int n)
+{
+    __shared__ REAL part[TILE];
+    int i = blockIdx.x * TILE + threadIdx.x;
+    part[threadIdx.x] = i < n ? from[i] : 0;
+    __syncthreads();
+    if (i < n) to[i] = part[threadIdx.x] * 2;
+}
+"""
+
+
+def test_a_model_states_macros_of_the_build_and_the_kernel_is_built_with_them(tmp_path):
+    file = tmp_path / "scaled.cu"
+    file.write_text(OPEN)
+    macros = [{"name": "REAL", "value": "double"}, {"name": "TILE", "value": 128}]
+    launch = json.loads(said_of_root(None))["launch"] | {"block_size": ["128"]}
+    said = said_of_root(None, macros=macros, launch=launch, bytes="16 * n")
+    more = json.loads(said)["macros"] + [{"name": "n", "value": "4"}, {"name": "to", "value": "-I/"}]
+    model = Answers(said_of_root(None, macros=more), said)
+    written = drafted_by(model, problem_of(file))
+    assert "not run before" in model.asked[0]
+    assert "macros: the kernel's file itself says what 'n' is" in model.asked[1]
+    assert 'compiler_options = ["-DREAL=double"]  # a guess: the model\'s, check' in written.text
+    assert [one.dtype for one in written.problem.arguments] == ["float64", "float64", "int32"]
+    assert (written.problem.launch.block_size, written.problem.defaults) == (["TILE"], {"TILE": 128})
+    assert "run on the emulator as given" in written.doubts[0]
 
 
 def test_no_model_is_asked_about_a_kernel_whose_headers_are_not_there(tmp_path):
@@ -1458,6 +1489,7 @@ def test_a_reply_may_name_what_the_draft_shows_and_count_what_is_read_and_writte
             }
             for name, size, output, fill, high in arrays
         ],
+        "macros": [],
         "scalars": [{"name": "n", "value": "n"}],
         "tests": [],
         "flops": "n",

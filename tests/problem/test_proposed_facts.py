@@ -82,6 +82,22 @@ def test_where_a_host_launches_a_toy_that_cannot_be_larger_so_the_model_says_how
     assert large.sizes == {"n": 5000}
 
 
+def test_macros_that_a_file_states_stay_what_they_are_and_others_are_the_models(tmp_path: Path) -> None:
+    facts = ProposedFacts(
+        sizes={"n": 4096}, keys={"problem_size": ["n"]}, shapes={"to": "n"}, macros={"PART": "8", "LEAST": "2"}
+    )
+    source = WEIGHTS.replace("weights[8]", "weights[PART]") + "#if LEAST > 1\n#endif\n"
+    text, problem = drafted(tmp_path, source, facts)
+    assert problem.kernel.compiler_options == ["-DPART=8", "-DLEAST=2"]
+    assert "a guess: the model's, check" in text
+    host = tmp_path / "main.cu"
+    host.write_text('#define PART 16\n#include "kernel.cu"\n')
+    options = problem_in_text(
+        scaffold(tmp_path / "kernel.cu", None, host=host, facts=facts), tmp_path / "k.toml"
+    ).kernel
+    assert options.compiler_options == ["-DPART=16", "-DLEAST=2"]
+
+
 @pytest.mark.parametrize(("low", "high"), [("n", "n + 1"), (4096.0, 4097.0)])
 def test_bounds_are_expressions_or_numbers_and_constant_memory_has_a_fill_too(
     tmp_path: Path, low: str | float, high: str | float

@@ -1,12 +1,10 @@
-"""A problem from the model, as data: sizes, launch, arrays and work of a kernel that has no problem file."""
+"""A problem from the model, asked for and checked: of a kernel that has no problem file."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, get_args
-
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from typing import get_args
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.llm import Message, Request
@@ -15,93 +13,19 @@ from tui_tuner.problem.argument import ArgumentFill
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts, ProposedFill
 from tui_tuner.problem.expressions import ExpressionError, check_expression, evaluate
 from tui_tuner.problem.inputs import array_bytes
-from tui_tuner.problem.model import Problem
+from tui_tuner.problem.model import Language, Problem
 from tui_tuner.problem.signature import KernelSignature
 from tui_tuner.problem.tunables import why_no_size
 from tui_tuner.prompts import question, render
+from tui_tuner.strategies.draft_reply import MOST_TESTS, DraftedSize, DraftReply
+from tui_tuner.strategies.proposed_macros import faults_of_macros
 from tui_tuner.strategies.shown_text import shown_of
 
 PURPOSE = "draft_problem"
-MOST_TESTS = 3
 MOST_ELEMENTS = 2**20
 """Elements of a test that the emulator is to run."""
 _ATTEMPTS = 2
-_MOST_SIZES = 24
 _BLOCK = tuple(f"block_size_{axis}" for axis in "xyz")
-
-
-def _as_text(given: object) -> object:
-    return str(given) if isinstance(given, int | float) and not isinstance(given, bool) else given
-
-
-Expression = Annotated[str, BeforeValidator(_as_text)]
-"""An expression over sizes, or a number, as text; a number that is none is taken for its text."""
-
-
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class DraftedValue(_Table):
-    """A value of a size."""
-
-    name: str
-    value: int = Field(ge=1, le=2**40)
-
-
-class DraftedSize(DraftedValue):
-    """A name for the expressions, with a value, and which others the kernel can do."""
-
-    multiple_of: Expression
-    power_of_two: bool
-
-
-class DraftedGrid(_Table):
-    """How many threads run; as the keys of [launch]."""
-
-    problem_size: list[str] = Field(min_length=1, max_length=3)
-    grid_div_x: list[str]
-    grid_div_y: list[str]
-    grid_div_z: list[str]
-    block_size: list[str] = Field(max_length=3)
-    shared_memory: str
-
-
-class DraftedArray(_Table):
-    """One pointer of the kernel."""
-
-    name: str
-    elements: str
-    output: bool
-    fill: ArgumentFill | None
-    low: Expression | None
-    high: Expression | None
-
-
-class DraftedScalar(_Table):
-    """One parameter that is no pointer."""
-
-    name: str
-    value: Expression
-
-
-class DraftedTest(_Table):
-    """Sizes to check at."""
-
-    sizes: list[DraftedValue]
-
-
-class DraftReply(_Table):
-    """What the model says of a kernel; the fields are explained in the prompt."""
-
-    sizes: list[DraftedSize] = Field(max_length=_MOST_SIZES)
-    launch: DraftedGrid
-    arrays: list[DraftedArray]
-    scalars: list[DraftedScalar]
-    tests: list[DraftedTest] = Field(max_length=MOST_TESTS)
-    flops: str
-    bytes: str
-    unsure: list[str]
 
 
 @dataclass(frozen=True)
@@ -118,7 +42,7 @@ class KernelToDraft:
     """
 
     signature: KernelSignature
-    language: str
+    language: Language
     source: str
     host: str
     draft: str
@@ -207,6 +131,7 @@ def facts_of(reply: DraftReply, kernel: KernelToDraft) -> ProposedFacts:
         outputs=frozenset(one.name for one in reply.arrays if one.output),
         fills=fills,
         tests=[{size.name: size.value for size in test.sizes} for test in reply.tests],
+        macros={one.name: one.value for one in reply.macros},
         flops=reply.flops.strip(),
         bytes=reply.bytes.strip(),
     )
@@ -226,7 +151,7 @@ def _number(text: str) -> str | float:
 
 def faults_of(reply: DraftReply, kernel: KernelToDraft) -> list[str]:
     """What is wrong with a reply, in words for the model; empty if the kernel can be run with it."""
-    faults = [*_faults_of_names(reply, kernel)]
+    faults = [*_faults_of_names(reply, kernel), *_faults_of_macros(reply, kernel)]
     faults = faults or [*_faults_of_expressions(reply, kernel)]
     if faults:
         return faults
@@ -263,6 +188,16 @@ def _faults_of_names(reply: DraftReply, kernel: KernelToDraft) -> Iterator[str]:
         unknown = [size.name for size in test.sizes if size.name not in names]
         if unknown:
             yield f"tests: test {number} has sizes that are not in `sizes`: {', '.join(unknown)}"
+
+
+def _faults_of_macros(reply: DraftReply, kernel: KernelToDraft) -> Iterator[str]:
+    taken = {
+        "a parameter of the kernel": {one.name for one in kernel.signature.parameters},
+        "a size": {one.name for one in reply.sizes},
+        "the block's": {*_BLOCK, *kernel.problem.tunables},
+    }
+    macros = [(one.name, one.value) for one in reply.macros]
+    return faults_of_macros(macros, taken, kernel.source, kernel.language)
 
 
 def _faults_of_expressions(reply: DraftReply, kernel: KernelToDraft) -> Iterator[str]:

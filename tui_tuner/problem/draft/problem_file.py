@@ -36,6 +36,8 @@ from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import KernelSignature, find_kernel, find_kernels
 from tui_tuner.problem.syntax import code_only
 
+NO_MACROS: Mapping[str, str] = {}
+
 
 def scaffold(
     source_path: Path,
@@ -56,7 +58,7 @@ def scaffold(
     Raises:
         ProblemError: the file cannot be read, holds no kernel that can be launched, or several and none is named.
     """
-    given = _given(source_path, host)
+    given = _given(source_path, host, {} if facts is None else facts.macros)
     name, signature, read = _launched(given, kernel, stated_too=amendments.stated_too)
     refuse_unusable(signature, source_path, given.code, given.language)
     if read is None or not read.line:
@@ -92,6 +94,7 @@ def scaffold(
         ),
         options=given.built.without(said.tunables),
         supposed_macros=given.built.supposed,
+        proposed_macros=given.built.proposed,
         reached=reached,
         parts=parts_of(signature, f"{given.code}\n{code_only(given.host)}"),
         appended=appended(signature),
@@ -101,7 +104,7 @@ def scaffold(
 
 def _left_to_model(read: DraftedLaunch, signature: KernelSignature) -> DraftedLaunch:
     """What the host says; where it launches a toy that the rules can make no larger, nothing of threads and sizes."""
-    if not read.keys or not is_toy(read) or sizes_of_toys(read, signature):
+    if not read.line or not read.keys or not is_toy(read) or sizes_of_toys(read, signature):
         return read
     return replace(read, keys={}, sizes=dict.fromkeys(read.sizes), of_block=frozenset())
 
@@ -140,15 +143,17 @@ class _Given:
     def code(self) -> str:
         """That of the source and of its headers, without comments, behind what its includer states before it."""
         own = f"{code_only(self.source)}\n{text_of_headers(self.source, self.file, self.built.macros)}"
+        proposed = [f"\n#define {name} {self.built.macros[name].value}" for name in sorted(self.built.proposed)]
+        own += "".join(proposed)  # behind it, so that its lines stay what they are
         return f"{self.stated}\n{own}" if self.stated else own
 
 
-def _given(file: Path, host: Path | None) -> _Given:
+def _given(file: Path, host: Path | None, proposed: Mapping[str, str] = NO_MACROS) -> _Given:
     language, source = known_language(file), source_of(file)
     code = text_of(host, "name the file that launches the kernel") if host else ""
     if host is not None and language == "cuda" and (stated := stated_before(host, file)):
         own = f"{code_only(source)}\n{text_of_headers(source, file, ())}"
-        built = BuildOptions(built_after(stated, own))
+        built = BuildOptions(built_after(stated, own)).with_proposed(proposed)
         return _Given(file, language, active_source(source, built.macros), code, built, {}, stated)
     spaces: Mapping[str, TunedSpace] = {}
     lines: Sequence[int] = ()
@@ -159,7 +164,7 @@ def _given(file: Path, host: Path | None) -> _Given:
         code, spaces, lines, options = host_in_c(code, language, source)
     options = list(dict.fromkeys([*options, *(one for space in spaces.values() for one in space.options)]))
     built = build_options(source, code) if language == "opencl" else options_of_scripts(options)
-    built = built.with_supposed(_asked_around_kernels(source, language))
+    built = built.with_proposed(proposed).with_supposed(_asked_around_kernels(source, language))
     return _Given(file, language, active_source(source, built.macros), code, built, spaces, lines=lines)
 
 
@@ -177,7 +182,8 @@ def _launched(
     def launch(signature: KernelSignature) -> DraftedLaunch | None:
         if not COMPILED_LANGUAGES[given.language].has_blocks:
             return None
-        stated = given.built.macros if given.stated else {}
+        proposed = {name: given.built.macros[name] for name in given.built.proposed}
+        stated = given.built.macros if given.stated else proposed
         found = drafted_launch(
             given.source, signature, given.file, given.language, given.host, stated_too=stated_too, included_with=stated
         )

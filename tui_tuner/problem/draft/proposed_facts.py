@@ -48,6 +48,7 @@ class ProposedFacts:
         outputs: arrays that the kernel writes.
         fills: of arrays.
         tests: further sizes to check at, which were run.
+        macros: of the build, by name, each a number or a name; used where nothing states them.
         flops: operations of a launch, an expression; empty where it is not said.
         bytes: least memory traffic of a launch, likewise.
     """
@@ -62,6 +63,7 @@ class ProposedFacts:
     outputs: frozenset[str] = frozenset()
     fills: Mapping[str, ProposedFill] = field(default_factory=dict)
     tests: Sequence[Mapping[str, int]] = ()
+    macros: Mapping[str, str] = field(default_factory=dict)
     flops: str = ""
     bytes: str = ""
 

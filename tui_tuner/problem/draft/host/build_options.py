@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tui_tuner.problem.draft.host.program import HostProgram
 from tui_tuner.problem.syntax import code_only, list_at
@@ -61,17 +61,24 @@ class BuildOptions:
 
     Attributes:
         supposed: macros that no host is known to define, and without which the source has no kernel.
+        proposed: macros that somebody who read the kernel proposes, since nothing states them.
     """
 
     macros: Mapping[str, BuildMacro] = field(default_factory=dict)
     flags: Sequence[str] = ()
     supposed: frozenset[str] = frozenset()
+    proposed: frozenset[str] = frozenset()
 
     def with_supposed(self, names: Collection[str]) -> BuildOptions:
         """These, and macros that nobody defines."""
         supposed = frozenset(names) - self.macros.keys()
         macros = {**self.macros, **{name: BuildMacro(name, "", "") for name in sorted(supposed)}}
-        return BuildOptions(macros, self.flags, supposed)
+        return replace(self, macros=macros, supposed=supposed)
+
+    def with_proposed(self, values: Mapping[str, str]) -> BuildOptions:
+        """These, and macros of such values where there is none of their name."""
+        added = {name: BuildMacro(name, text, text) for name, text in values.items() if name not in self.macros}
+        return replace(self, macros={**self.macros, **added}, proposed=frozenset(added))
 
     def without(self, tunables: Collection[str]) -> list[str]:
         """The options for a compiler, but for macros that are tunables."""

@@ -78,13 +78,13 @@ def drafted_launch(
         file: the kernel's; headers beside it are read for the numbers they define.
         host: the text of another file with host code, if there is one.
         stated_too: whether large numbers that the kernel's own text states are sizes as well.
-        included_with: what the host states before it includes the kernel's file.
+        included_with: what the host states before it includes the kernel's file, or somebody says of the build.
     """
     included = reached_headers(source + "\n" + host, file)
     headers = [code_only(header.read_text("utf-8", "replace")) for header in included]
     source, program = written_out(source, host, headers, signature.name)
     of_opencl = language == "opencl"
-    options = build_macros(program, source) if of_opencl else included_with or {}
+    options = {**(included_with or {}), **(build_macros(program, source) if of_opencl else {})}
     hosted = HostedKernel(signature, program, words_of_device(source, file, signature), options)
     found = opencl_launches(program, signature) if of_opencl else launches(program, signature.name)
     likely = sorted(found, key=lambda one: not is_chosen(one, program))[:_MOST_LAUNCHES]

@@ -37,6 +37,7 @@ class Draft:
         is_launched: whether either says anything of it.
         options: what the host builds the kernel with.
         supposed_macros: those of the options that no host is known to define, and without which there is no kernel.
+        proposed_macros: those of the options that only a model states.
         reached: elements of arrays, as far as the kernel's text reaches into them.
         parts: outputs in which each block leaves a part of the result, and by what these make it.
         appended: the array that threads append to, and what counts its elements.
@@ -56,6 +57,7 @@ class Draft:
     constants: Sequence[DraftedConstant]
     options: Sequence[str]
     supposed_macros: frozenset[str]
+    proposed_macros: frozenset[str]
     reached: Mapping[str, str]
     parts: Mapping[str, ComparedAs]
     appended: Appended | None

@@ -58,7 +58,7 @@ def lines_of(draft: Draft) -> Iterator[str]:
     own = file.parent.resolve()
     places = [f"-I{os.path.relpath(one, own)}" for one in header_directories(draft.source, file)]
     if options := [*places, *draft.options]:
-        yield f"compiler_options = {json.dumps(options)}  # {_said_of_options(draft)}"
+        yield f"compiler_options = {json.dumps(options)}{_said_of_options(draft)}"
     yield ""
     yield "[sizes]  # names for the expressions below, with the values that are timed"
     for name, value in draft.sizes.timed.items():
@@ -79,9 +79,11 @@ def lines_of(draft: Draft) -> Iterator[str]:
 
 
 def _said_of_options(draft: Draft) -> str:
+    if draft.proposed_macros:
+        return FROM_THE_MODEL
     if draft.supposed_macros:
-        return f"{', '.join(sorted(draft.supposed_macros))}, without which it has no kernel: check"
-    return "as the host builds it" if draft.options else "for the headers of its project"
+        return f"  # {', '.join(sorted(draft.supposed_macros))}, without which it has no kernel: check"
+    return f"  # {'as the host builds it' if draft.options else 'for the headers of its project'}"
 
 
 def _said_of_size(name: str, value: int, draft: Draft) -> str:
