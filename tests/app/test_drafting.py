@@ -12,8 +12,8 @@ import pytest
 from tui_tuner.app.amending import Amending
 from tui_tuner.app.assumptions import assumptions
 from tui_tuner.app.draft_by_model import AskedModel, Tried, by_model, to_draft
-from tui_tuner.app.drafting import as_begun, confirmed
-from tui_tuner.app.first_draft import Doing, draft_of, off_the_loop
+from tui_tuner.app.drafting import as_begun, confirmed, mended
+from tui_tuner.app.first_draft import Doing, Unloaded, draft_of, off_the_loop
 from tui_tuner.app.named import problem_of
 from tui_tuner.app.needed import amended_for, needed
 from tui_tuner.app.sessions import time_taken, what_is_left
@@ -1190,6 +1190,44 @@ def test_no_model_is_asked_about_a_kernel_whose_headers_are_not_there(tmp_path):
     assert not model.asked
 
 
+EMPTY = ROOT + "int main() { float *a, *b; int n = 0; root<<<0, 64>>>(a, b, n); }\n"
+
+
+def test_a_model_is_asked_where_the_draft_of_the_rules_says_what_is_not_possible(tmp_path):
+    file = tmp_path / "root.cu"
+    file.write_text(EMPTY)
+    with pytest.raises(Unloaded, match="extent '0' is 0") as caught:
+        problem_of(file)
+
+    def mended_by(model):
+        return asyncio.run(mended(caught.value, OPTIONS, Settings(), model))
+
+    model = Answers(said_of_root("uniform"))
+    written = mended_by(model)
+    assert "<outcome>\nthe problem drafted from the source does not hold: argument 'to': " in model.asked[0]
+    assert 'shape = ["0"]  # a guess: check' in model.asked[0]
+    assert (written.problem.sizes, written.calls) == ({"n": 2**20}, 1)
+    assert "run on the emulator as given" in written.doubts[0]
+    with pytest.raises(Unloaded, match="extent '0' is 0"):
+        mended_by(Answers(*[said_of_root("uniform", scalars=[])] * 2))
+    with pytest.raises(Unloaded, match="extent '0' is 0"):
+        asyncio.run(mended(caught.value, SessionOptions(device="emulator", llm="none"), Settings()))
+
+
+def test_a_mistake_in_the_rules_that_a_model_brings_about_leaves_the_draft_of_the_rules(tmp_path, monkeypatch):
+    def mistaken(*_):
+        raise IndexError("no such axis")
+
+    monkeypatch.setattr("tui_tuner.app.draft_by_model.facts_of", mistaken)
+    file = tmp_path / "root.cu"
+    file.write_text(ROOT)
+    written = drafted_by(Answers(said_of_root("uniform")), problem_of(file))
+    assert "run on the emulator as given" in written.doubts[0]
+    assert written.of_model == (
+        "the draft of scripted could not be written, by a mistake of this program (IndexError: no such axis)",
+    )
+
+
 def test_what_came_of_a_model_is_told_where_no_draft_holds(tmp_path):
     file = tmp_path / "flag.cu"
     file.write_text(ROOT.replace("sqrtf(from[i])", "0 * from[i] == from[i]").replace("float *to", "int *to"))
@@ -1563,11 +1601,11 @@ __kernel void reversed(__global float *to, __global const float *from, __local f
 """
 
 
-def said_of_reversed(local):
+def said_of_reversed(local, **changes):
     """What a model says of the kernel `reversed`, with so many elements of local memory."""
     said = json.loads(said_of_root("uniform"))
     part = {"name": "part", "elements": local, "output": False, "fill": None, "low": None, "high": None}
-    return json.dumps(said | {"arrays": [*said["arrays"], part]})
+    return json.dumps(said | {"arrays": [*said["arrays"], part]} | changes)
 
 
 def test_a_model_says_how_much_local_memory_a_kernel_in_opencl_has(tmp_path):
@@ -1579,6 +1617,16 @@ def test_a_model_says_how_much_local_memory_a_kernel_in_opencl_has(tmp_path):
     assert [one.local for one in kernel.problem_of(facts_of(said, kernel)).arguments][2] == "2 * block_size_x"
     other = DraftReply.model_validate_json(said_of_reversed("2 * n * nowhere"))
     assert "arrays, part: elements: unknown name 'nowhere'" in faults_of(other, kernel)[0]
+
+
+@pytest.mark.opencl
+def test_a_model_states_a_macro_without_which_no_device_builds_a_kernel_in_opencl(tmp_path):
+    file = tmp_path / "reversed.cl"
+    file.write_text(REVERSED.replace("from[i] : 0", "from[i] * TIMES : 0"))
+    model = Answers(said_of_reversed("2 * block_size_x", macros=[{"name": "TIMES", "value": "3"}]))
+    written = asyncio.run(confirmed(problem_of(file), SessionOptions(device="opencl"), Settings(), model))
+    assert "<outcome>\nreversed() does not build: TIMES is not known" in model.asked[0]
+    assert written.problem.kernel.compiler_options == ["-DTIMES=3"]
 
 
 @pytest.mark.opencl

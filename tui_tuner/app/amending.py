@@ -285,7 +285,7 @@ class Amending:
         """The draft as it is, where the compiler is at fault; of a kernel that lacks headers nothing is to be had.
 
         Raises:
-            Unbuildable: what the kernel needs is not there.
+            ProblemError: what the kernel needs is not there, as `Unbuildable` where nobody can state it.
         """
         line = with_name_of(self._file, next(iter(reason.splitlines()), "no reason"))
         lacking = Lacking(self._file, self._line, self._kernel, self._init, self._trials.where)

@@ -13,7 +13,7 @@ from tui_tuner.app.choosing import model_of
 from tui_tuner.app.first_draft import Doing, draft_of
 from tui_tuner.app.standing import Standing, said_of_small
 from tui_tuner.app.unbuilt import Unbuildable
-from tui_tuner.errors import ProblemError
+from tui_tuner.errors import ProblemError, UserError
 from tui_tuner.evaluate.trials import Trials
 from tui_tuner.format import time_is_up_words
 from tui_tuner.llm import Backend, Message, Reply, Request, Usage
@@ -141,21 +141,45 @@ async def draft_of_rules_or_model(file: Path, first: Written, trials: Trials, mo
     Raises:
         ProblemError: none does, or what the kernel needs to be built is not there.
     """
-    refused: ProblemError | None = None
     rules = Amending(file, first, trials)
     try:
         held = await rules.held()
-        tried = Tried(held, "\n".join(_doubts(held)), _standing(rules, held))
     except Unbuildable:  # a model knows no more of what is not there
         raise
     except ProblemError as error:
-        refused, tried = error, Tried(first, error.message, None)
-    proposed, told = await by_model(file, tried, trials, model)
-    if proposed is None and refused is not None:
+        return await draft_in_place_of(error, file, first, trials, model)
+    tried = Tried(held, "\n".join(_doubts(held)), _standing(rules, held))
+    proposed, told = await _by_model_if_it_can_be(file, tried, trials, model)
+    return replace(proposed or held, of_model=told)
+
+
+async def draft_in_place_of(
+    refused: ProblemError, file: Path, first: Written, trials: Trials, model: AskedModel
+) -> Written:
+    """A model's draft that holds, where that of the rules does not.
+
+    Raises:
+        ProblemError: why theirs does not, where the model's does not either.
+    """
+    proposed, told = await _by_model_if_it_can_be(file, Tried(first, refused.message, None), trials, model)
+    if proposed is None:
         for one in told:
             model.doing.says(one)
         raise refused
-    return replace(proposed or tried.written, of_model=told)
+    return replace(proposed, of_model=told)
+
+
+async def _by_model_if_it_can_be(
+    file: Path, rules: Tried, trials: Trials, model: AskedModel
+) -> tuple[Written | None, tuple[str, ...]]:
+    """As `by_model`; what the rules make of a model's words may be a mistake of theirs, which costs no draft."""
+    try:
+        return await by_model(file, rules, trials, model)
+    except UserError:
+        raise
+    except Exception as error:
+        what = _line(f"{type(error).__name__}: {error}")
+        return None, (f"the draft of {model.name} could not be written, by a mistake of this program ({what})",)
 
 
 async def by_model(

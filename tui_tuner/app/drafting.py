@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from tui_tuner.app.amending import NOT_RUN, Amending
 from tui_tuner.app.choosing import local_options
-from tui_tuner.app.draft_by_model import AskedModel, asked_model, draft_of_rules_or_model
-from tui_tuner.app.first_draft import Doing, Tell, draft_of, off_the_loop
+from tui_tuner.app.draft_by_model import AskedModel, asked_model, draft_in_place_of, draft_of_rules_or_model
+from tui_tuner.app.first_draft import Doing, Tell, Unloaded, draft_of, off_the_loop
 from tui_tuner.app.standing import said_of_small
 from tui_tuner.errors import ProblemError, UserError
 from tui_tuner.evaluate.trials import Trials
@@ -21,6 +22,7 @@ from tui_tuner.problem.draft.kernel.files import ranked_kernels
 from tui_tuner.problem.draft.problem_file import launched_first, scaffold
 from tui_tuner.problem.languages import COMPILED
 from tui_tuner.problem.load import Written, problem_in_text
+from tui_tuner.problem.model import Language
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings
 
@@ -102,6 +104,43 @@ async def confirmed(
     if not written.is_drafted or language not in COMPILED:
         return written
     file = written.problem.directory / written.problem.kernel.source
+    async with _trying(language, options, settings, given, tell) as (trials, model, doing):
+        return await _first_that_holds(file, written, trials, model, doing)
+
+
+async def mended(
+    refused: Unloaded,
+    options: SessionOptions,
+    settings: Settings,
+    given: Backend | None = None,
+    tell: Tell | None = None,
+) -> Written:
+    """A model's draft in the place of one that says what is not possible.
+
+    Args:
+        given: as of `confirmed`, as `tell`.
+
+    Raises:
+        UserError: there is no model, or its draft does not hold either.
+    """
+    first = refused.written
+    file = first.problem.directory / first.problem.kernel.source
+    async with _trying(first.problem.language, options, settings, given, tell) as (trials, model, _):
+        if model is None:
+            raise refused
+        try:
+            return _paid(await draft_in_place_of(refused, file, first, trials, model), model)
+        except ProblemError:
+            raise
+        except UserError:  # there is no compiler on this machine
+            raise refused from None
+
+
+@asynccontextmanager
+async def _trying(
+    language: Language, options: SessionOptions, settings: Settings, given: Backend | None, tell: Tell | None
+) -> AsyncIterator[tuple[Trials, AskedModel | None, Doing]]:
+    """What drafts are run with, the model that is asked for some, and who is told of it."""
     doing = Doing(tell)
     with tempfile.TemporaryDirectory(prefix="tuner-tui-draft-") as directory:
         there = Path(directory)
@@ -110,7 +149,7 @@ async def confirmed(
             asked_model(options, settings, given, doing, language) as model,
             doing.again(),
         ):
-            return await _first_that_holds(file, written, trials, model, doing)
+            yield trials, model, doing
 
 
 async def _first_that_holds(

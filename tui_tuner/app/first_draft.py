@@ -15,7 +15,7 @@ from tui_tuner.errors import ProblemError
 from tui_tuner.problem.draft.amendments import NO_AMENDMENTS, Amendments
 from tui_tuner.problem.draft.problem_file import scaffold
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts
-from tui_tuner.problem.load import Written, problem_in_text
+from tui_tuner.problem.load import Written, problem_in_text, unchecked_problem
 from tui_tuner.problem.toml_file import read_text
 from tui_tuner.resources import write_whole
 
@@ -49,7 +49,7 @@ def draft_of(
     """The problem of one kernel, as its text, the host's code, a model and earlier runs have it.
 
     Raises:
-        ProblemError: there is none; the hint says what to write.
+        ProblemError: there is none, or as `Unloaded` one that says what is not possible; the hint says what to write.
     """
     target = file.with_suffix(".toml")
     try:
@@ -64,7 +64,8 @@ def draft_of(
             f"{error.hint + '; ' if error.hint else ''}write the draft with: {init_command(file, kernel, host)}, "
             f"and correct line {error.line}"
         )
-        raise ProblemError(f"the problem drafted from the source does not hold: {error.message}", hint=hint) from None
+        first = Written(unchecked_problem(text, target), text, target, is_drafted=True, host=host)
+        raise Unloaded(error, hint, first) from None
 
 
 def taken_out(file: Path) -> tuple[Path, Path | None]:
@@ -103,6 +104,18 @@ def init_command(file: Path, kernel: str | None, host: Path | None) -> str:
     """The command that writes the draft."""
     more = "" if host is None else f" --host {shlex.quote(str(host))}"
     return f"tuner-tui init {shlex.quote(str(file))}{'' if kernel is None else f' --kernel {kernel}'}{more}"
+
+
+class Unloaded(ProblemError):
+    """A draft was written, and what it says is not possible, which a model may mend.
+
+    Attributes:
+        written: that draft, with its problem unchecked.
+    """
+
+    def __init__(self, error: ProblemError, hint: str, written: Written) -> None:
+        super().__init__(f"the problem drafted from the source does not hold: {error.message}", hint=hint)
+        self.written = written
 
 
 class Doing:

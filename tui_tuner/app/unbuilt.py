@@ -21,7 +21,7 @@ _UNKNOWN = re.compile(
 
 
 class Unbuildable(ProblemError):
-    """What a kernel needs to be built is not there, whatever its draft says."""
+    """What a kernel needs to be built is not there, whatever its draft or anybody who read it says."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,7 @@ class Lacking:
 
         Raises:
             Unbuildable: something is not.
+            ProblemError: a macro is not, which somebody who reads the kernel may state.
         """
         kernel = written.problem.kernel
         lost = re.findall(r"(\S+): No such file or directory", reason)
@@ -56,21 +57,22 @@ class Lacking:
         if lost and (unknown or "No such file" in reason):
             said = f": {unknown} is not known" if unknown else ""
             message = f"{self.kernel}() does not build{said}; not found: {', '.join(dict.fromkeys(lost))}"
-            raise self._error(message, self._for_headers(lost))
+            raise self._unbuildable(message, self._for_headers(lost))
         said_by_host = host is not None and re.search(rf"-D\s*{unknown}\b", text_of(host))
         is_macro = written.problem.language == "opencl" and (unknown or "").isupper()  # no device would build it
         if unknown and (said_by_host or is_macro):
             where = f", which {host.name} builds it with (-D{unknown})" if host and said_by_host else ""
             given = f'compiler_options = ["-D{unknown}=..."]'
             hint = f"write the draft with: {self.init}, and give its value in [kernel]: {given}"
-            raise self._error(f"{self.kernel}() does not build: {unknown} is not known{where}", hint)
+            message = f"{self.kernel}() does not build: {unknown} is not known{where}"
+            raise ProblemError(message, hint=hint, file=self.file, line=self.line)
         if unknown and host is not None and lacking(stated_before(host, self.file), unknown):
             before = f"which {host.name} states before it includes {self.file.name}"
             hint = f"write the draft with: {self.init}, and start again: move it into {self.file.name}, "
             hint += "or into a header that both include"
-            raise self._error(f"{self.kernel}() does not build: {unknown} is not known, {before}", hint)
+            raise self._unbuildable(f"{self.kernel}() does not build: {unknown} is not known, {before}", hint)
 
-    def _error(self, message: str, hint: str) -> Unbuildable:
+    def _unbuildable(self, message: str, hint: str) -> Unbuildable:
         return Unbuildable(message, hint=hint, file=self.file, line=self.line)
 
     def _for_headers(self, lost: Sequence[str]) -> str:

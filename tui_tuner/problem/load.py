@@ -212,6 +212,17 @@ def problem_in_text(text: str, file: Path) -> Problem:
     return problem
 
 
+def unchecked_problem(text: str, file: Path) -> Problem:
+    """The problem of a text that has the form of a problem file, whether what it says is possible or not.
+
+    Raises:
+        ProblemError: it has not that form, or its kernel's file is missing.
+    """
+    tables, place = read_toml(text, file)
+    problem = _validated(tables, file.parent, place)
+    return problem.model_copy(update={"source_text": _read_source(file.parent / problem.kernel.source, place)})
+
+
 def parse_problem(text: str, *, directory: Path, file: Path, source_text: str) -> Problem:
     """The problem from texts that were read before; no file is opened.
 
