@@ -1168,8 +1168,7 @@ def test_a_model_states_macros_of_the_build_and_the_kernel_is_built_with_them(tm
     file = tmp_path / "scaled.cu"
     file.write_text(OPEN)
     macros = [{"name": "REAL", "value": "double"}, {"name": "TILE", "value": 128}]
-    launch = json.loads(said_of_root(None))["launch"] | {"block_size": ["128"]}
-    said = said_of_root(None, macros=macros, launch=launch, bytes="16 * n")
+    said = said_of_root(None, macros=macros, bytes="16 * n")
     more = json.loads(said)["macros"] + [{"name": "n", "value": "4"}, {"name": "to", "value": "-I/"}]
     model = Answers(said_of_root(None, macros=more), said)
     written = drafted_by(model, problem_of(file))

@@ -98,6 +98,22 @@ def test_macros_that_a_file_states_stay_what_they_are_and_others_are_the_models(
     assert options.compiler_options == ["-DPART=16", "-DLEAST=2"]
 
 
+@pytest.mark.parametrize("fixed", [True, False])
+def test_a_macro_of_a_model_that_is_the_block_is_tuned_unless_the_model_fixes_the_block(
+    tmp_path: Path, fixed: bool
+) -> None:
+    source = (
+        "__global__ void k(float *to, int n) { __shared__ float part[TILE]; int i = blockIdx.x * TILE + threadIdx.x;\n"
+        "part[threadIdx.x] = i; __syncthreads(); if (i < n) to[i] = part[TILE - 1 - threadIdx.x]; }\n"
+    )
+    keys: dict[str, list[str] | str] = {"problem_size": ["n"]} | ({"block_size": ["128"]} if fixed else {})
+    facts = ProposedFacts(sizes={"n": 4096}, keys=keys, shapes={"to": "n"}, macros={"TILE": "128"})
+    _, problem = drafted(tmp_path, source, facts)
+    assert problem.launch.block_size == ["128" if fixed else "TILE"]
+    assert problem.defaults == ({} if fixed else {"TILE": 128})
+    assert problem.kernel.compiler_options == (["-DTILE=128"] if fixed else [])
+
+
 @pytest.mark.parametrize(("low", "high"), [("n", "n + 1"), (4096.0, 4097.0)])
 def test_bounds_are_expressions_or_numbers_and_constant_memory_has_a_fill_too(
     tmp_path: Path, low: str | float, high: str | float

@@ -15,7 +15,7 @@ __global__ void k(REAL *to, const REAL *from, int n)
     const int own = blockIdx.x * TILE + threadIdx.x;
     if (own < n) to[own] = __expf(from[own]) * REAL(SCALE) * WIDTH;
 #if defined(TWICE)
-    to[own] *= 2;
+    to[own] *= OP(2);
 #endif
 }
 """
@@ -30,6 +30,7 @@ __global__ void k(REAL *to, const REAL *from, int n)
         ("REAL", "double"),
         ("REAL", "unsigned"),
         ("TWICE", "1"),
+        ("OP", "fabsf"),
     ],
 )
 def test_one_number_or_one_name_is_a_macro_of_what_the_text_leaves_open(name: str, value: str) -> None:

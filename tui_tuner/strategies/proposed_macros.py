@@ -44,7 +44,8 @@ def faults_of_macros(
 
 def _why_not_open(name: str, code: str) -> str | None:
     """Why the build has no such macro to state; None where the code uses the name and does not say what it is."""
-    if re.search(rf"\b{name}\b(?!\s*\()|\bdefined\s*\(?\s*{name}\b", code) is None:
+    called = "" if name.isupper() else r"(?!\s*\()"  # functions of the language have small letters
+    if re.search(rf"\b{name}\b{called}|\bdefined\s*\(?\s*{name}\b", code) is None:
         return f"the kernel's file has no '{name}' that a macro could stand for"
     if re.search(rf"^[ \t]*#[ \t]*define[ \t]+{name}\b|{_OF_TYPE}{name}\b", code, re.MULTILINE):
         return f"the kernel's file itself says what '{name}' is"

@@ -64,7 +64,7 @@ def scaffold(
     if read is None or not read.line:
         signature = with_named_members(signature)
     if facts is not None and read is not None and not amendments.as_host:
-        read = _left_to_model(read, signature)
+        read = _left_to_model(_with_fixed_block(read, facts), signature)
     launch = completed(read, facts)
     if COMPILED_LANGUAGES[given.language].has_blocks:
         launch = with_blocks_of_rows(launch, signature)
@@ -100,6 +100,14 @@ def scaffold(
         appended=appended(signature),
     )
     return "\n".join(lines_of(draft)) + "\n"
+
+
+def _with_fixed_block(read: DraftedLaunch, facts: ProposedFacts) -> DraftedLaunch:
+    """The launch without a block that is macros of a model, where that says itself what the block has to be."""
+    if "block_size" not in facts.keys or not read.tunables or read.tunables.keys() - facts.macros.keys():
+        return read
+    keys = {key: value for key, value in read.keys.items() if key != "block_size"}
+    return replace(read, keys=keys, tunables={}, defaults={})
 
 
 def _left_to_model(read: DraftedLaunch, signature: KernelSignature) -> DraftedLaunch:
