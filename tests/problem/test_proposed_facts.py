@@ -114,6 +114,21 @@ def test_a_macro_of_a_model_that_is_the_block_is_tuned_unless_the_model_fixes_th
     assert problem.kernel.compiler_options == (["-DTILE=128"] if fixed else [])
 
 
+def test_macros_that_a_model_names_for_the_block_are_tuned(tmp_path: Path) -> None:
+    source = (
+        "__global__ void k(REAL *to, int n) {"
+        " __shared__ REAL part[TILE]; int i = blockIdx.x * blockDim.x + threadIdx.x;"
+        " part[threadIdx.x] = i; __syncthreads(); if (i < n) to[i] = part[TILE - 1 - threadIdx.x]; }\n"
+    )
+    keys: dict[str, list[str] | str] = {"problem_size": ["n"], "block_size": ["TILE"]}
+    macros = {"TILE": "128", "REAL": "double"}
+    facts = ProposedFacts(sizes={"n": 4096}, keys=keys, shapes={"to": "n"}, macros=macros)
+    text, problem = drafted(tmp_path, source, facts)
+    assert (problem.launch.block_size, problem.defaults) == (["TILE"], {"TILE": 128})
+    assert "TILE = [32, 64, 128, 256]  # a guess: check" in text
+    assert problem.kernel.compiler_options == ["-DREAL=double"]
+
+
 @pytest.mark.parametrize(("low", "high"), [("n", "n + 1"), (4096.0, 4097.0)])
 def test_bounds_are_expressions_or_numbers_and_constant_memory_has_a_fill_too(
     tmp_path: Path, low: str | float, high: str | float

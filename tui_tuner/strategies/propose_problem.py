@@ -219,7 +219,7 @@ def _faults_of_expressions(reply: DraftReply, kernel: KernelToDraft) -> Iterator
             yield from _fault(f"scalars, {scalar.name}", scalar.value, sizes)
     for key in ("problem_size", "grid_div_x", "grid_div_y", "grid_div_z", "block_size"):
         for text in getattr(launch, key):
-            yield from _fault(f"launch: {key}", text, known)
+            yield from _fault(f"launch: {key}", text, [*known, *(one.name for one in reply.macros)])
     if launch.shared_memory.strip():
         yield from _fault("launch: shared_memory", launch.shared_memory, known)
 

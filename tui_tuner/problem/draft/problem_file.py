@@ -17,7 +17,7 @@ from tui_tuner.problem.draft.host.build_options import BuildOptions, build_optio
 from tui_tuner.problem.draft.host.program import HostProgram
 from tui_tuner.problem.draft.kernel.device_words import text_of_headers
 from tui_tuner.problem.draft.kernel.files import known_language, source_of, text_of
-from tui_tuner.problem.draft.kernel.guesses import with_named_members
+from tui_tuner.problem.draft.kernel.guesses import extents_around, with_named_members
 from tui_tuner.problem.draft.kernel.includer import built_after, stated_before
 from tui_tuner.problem.draft.kernel.order import appended
 from tui_tuner.problem.draft.kernel.parts import parts_of
@@ -66,6 +66,8 @@ def scaffold(
     if facts is not None and read is not None and not amendments.as_host:
         read = _left_to_model(_with_fixed_block(read, facts), signature)
     launch = completed(read, facts)
+    if launch is not None and facts is not None:
+        launch = _with_tuned_block(launch, {name: facts.macros[name] for name in given.built.proposed})
     if COMPILED_LANGUAGES[given.language].has_blocks:
         launch = with_blocks_of_rows(launch, signature)
     reached = reached_by(signature, launch)
@@ -108,6 +110,14 @@ def _with_fixed_block(read: DraftedLaunch, facts: ProposedFacts) -> DraftedLaunc
         return read
     keys = {key: value for key, value in read.keys.items() if key != "block_size"}
     return replace(read, keys=keys, tunables={}, defaults={})
+
+
+def _with_tuned_block(launch: DraftedLaunch, macros: Mapping[str, str]) -> DraftedLaunch:
+    """The launch with the macros of a model tuned that it names for the block."""
+    named = {one for one in launch.keys.get("block_size", ()) if macros.get(one, "").isdecimal()}
+    defaults = {name: int(macros[name]) for name in sorted(named)}
+    tunables = {name: extents_around(number) for name, number in defaults.items()}
+    return replace(launch, tunables={**tunables, **launch.tunables}, defaults={**defaults, **launch.defaults})
 
 
 def _left_to_model(read: DraftedLaunch, signature: KernelSignature) -> DraftedLaunch:
