@@ -1180,6 +1180,16 @@ def test_a_model_states_macros_of_the_build_and_the_kernel_is_built_with_them(tm
     assert "run on the emulator as given" in written.doubts[0]
 
 
+def test_a_model_whose_macros_do_not_suffice_is_told_what_the_kernel_lacks_still(tmp_path):
+    file = tmp_path / "scaled.cu"
+    file.write_text(OPEN)
+    macros = [{"name": "REAL", "value": "double"}, {"name": "TILE", "value": "128"}]
+    model = Answers(*[said_of_root(None, macros=macros[:number], bytes="") for number in (1, 2)])
+    written = drafted_by(model, problem_of(file))
+    assert re.search("not run before: .*TILE", model.asked[1])
+    assert written.problem.defaults == {"TILE": 128}
+
+
 def test_no_model_is_asked_about_a_kernel_whose_headers_are_not_there(tmp_path):
     file = tmp_path / "root.cu"
     file.write_text('#include "missing.h"\n' + ROOT.replace("sqrtf", "root_of"))

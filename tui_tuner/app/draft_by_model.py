@@ -204,7 +204,9 @@ async def by_model(
         except ProblemError as error:
             reason = error.message
             continue
-        if rules.standing is not None and _standing(amending, held) > rules.standing:
+        is_worse = rules.standing is not None and _standing(amending, held) > rules.standing
+        lacks_more = amending.standing.not_run and reply.value.macros and not reason
+        if is_worse or lacks_more:
             reason = "; ".join(_doubts(held))
             continue
         unsure = tuple(f"{model.name} is not sure: {_line(one)}" for one in reply.value.unsure[:_MOST_UNSURE])
