@@ -16,7 +16,7 @@ from tui_tuner.app.drafting import as_begun, confirmed, mended
 from tui_tuner.app.first_draft import Doing, Unloaded, draft_of, off_the_loop
 from tui_tuner.app.named import problem_of
 from tui_tuner.app.needed import amended_for, needed
-from tui_tuner.app.sessions import time_taken, what_is_left
+from tui_tuner.app.sessions import new_session, time_taken, what_is_left
 from tui_tuner.errors import ProblemError, SettingsError
 from tui_tuner.evaluate.given_fault import GivenFault, GivenFaultKind
 from tui_tuner.evaluate.trials import TrialResult
@@ -1221,6 +1221,17 @@ def test_a_model_is_asked_where_the_draft_of_the_rules_says_what_is_not_possible
         mended_by(Answers(*[said_of_root("uniform", scalars=[])] * 2))
     with pytest.raises(Unloaded, match="extent '0' is 0"):
         asyncio.run(mended(caught.value, SessionOptions(device="emulator", llm="none"), Settings()))
+
+
+def test_a_session_begins_with_the_draft_of_a_model_where_that_of_the_rules_says_what_is_not_possible(tmp_path):
+    file, said = tmp_path / "root.cu", tmp_path / "said.json"
+    file.write_text(EMPTY)
+    said.write_text(said_of_root("uniform"))
+    options = SessionOptions(device="emulator", llm=f"command:cat {said}")
+    setup = asyncio.run(new_session(file, options, Settings(), tmp_path / "run"))
+    setup.run.journal.close()
+    assert setup.run.problem.sizes == {"n": 2**20}
+    assert any("drafted by command:cat" in one for one in setup.notes)
 
 
 def test_a_mistake_in_the_rules_that_a_model_brings_about_leaves_the_draft_of_the_rules(tmp_path, monkeypatch):
