@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -35,6 +36,7 @@ from tui_tuner.strategies.choose import strategy_named
 from tui_tuner.strategies.propose_problem import KernelToDraft, facts_of, propose_problem
 from tui_tuner.text import clean
 
+_LOG = logging.getLogger(__name__)
 _MODEL_DRAFTS = 2
 """The model's first draft, and one more that knows why the first did not hold."""
 _MOST_UNSURE, _LONGEST = 4, 160
@@ -178,6 +180,7 @@ async def _by_model_if_it_can_be(
     except UserError:
         raise
     except Exception as error:
+        _LOG.exception("a model's draft could not be written")
         what = _line(f"{type(error).__name__}: {error}")
         return None, (f"the draft of {model.name} could not be written, by a mistake of this program ({what})",)
 
