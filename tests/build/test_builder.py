@@ -14,11 +14,12 @@ from tui_tuner.errors import MachineError, SandboxError
 from tui_tuner.evaluate.build import builder as building
 from tui_tuner.evaluate.build import kept_builds
 from tui_tuner.evaluate.build.builder import Builder
-from tui_tuner.evaluate.build.compilers import UNAVAILABLE, Recipe, TextBetween, include_paths, macros
+from tui_tuner.evaluate.build.compilers import UNAVAILABLE, Recipe, TextBetween, macros
 from tui_tuner.evaluate.build.kept_builds import BuildCache
 from tui_tuner.evaluate.results import Build, Failure, FailureKind, Resources
 from tui_tuner.evaluate.sandbox import run
 from tui_tuner.evaluate.sandbox.run import Policy, SandboxReport, run_confined
+from tui_tuner.problem.headers import include_paths
 
 
 @dataclass

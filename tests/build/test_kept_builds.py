@@ -15,12 +15,13 @@ import pytest
 from tests.waiting import LIMIT_S, reached
 from tui_tuner.evaluate.build import kept_builds
 from tui_tuner.evaluate.build.builder import Builder
-from tui_tuner.evaluate.build.compilers import Recipe, gnu, include_paths
+from tui_tuner.evaluate.build.compilers import Recipe, gnu
 from tui_tuner.evaluate.build.compilers.gnu import CCompiler
 from tui_tuner.evaluate.build.kept_builds import MIB, KeptBuilds
 from tui_tuner.evaluate.results import Build, Failure, FailureKind, Resources
 from tui_tuner.evaluate.sandbox import run
 from tui_tuner.evaluate.sandbox.run import Policy, SandboxReport
+from tui_tuner.problem.headers import include_paths
 
 
 @dataclass(frozen=True)

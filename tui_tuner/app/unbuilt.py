@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tui_tuner.errors import ProblemError
-from tui_tuner.evaluate.build.compilers import include_paths
 from tui_tuner.problem.draft.kernel.files import text_of
 from tui_tuner.problem.draft.kernel.includer import lacking, stated_before
-from tui_tuner.problem.headers import is_of_host_library, missing_headers
+from tui_tuner.problem.headers import include_paths, is_of_host_library, missing_headers
 from tui_tuner.problem.load import Written
 
 _UNKNOWN = re.compile(

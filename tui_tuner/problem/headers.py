@@ -25,17 +25,28 @@ _OF_COMPILERS = re.compile(
 )
 _SYSTEM = (Path("/usr/include"), Path("/usr/local/include"))
 """Where headers are that come with no compiler."""
-SEPARATE = ("-I", "-isystem", "-include")
+_SEPARATE = ("-I", "-isystem", "-include")
 """Options behind which a path may stand as a word of its own."""
 _JOINED = re.compile(r"(-I|-isystem=?|-include=?)(.+)")
 _UP = re.compile(r"(?:\.\.?/)*\.\./")
 
 
-def with_whole_paths(options: Sequence[str], directory: Path) -> Iterator[str]:
-    """Compiler options of a problem file in a directory, where what they include from is relative to that or whole."""
+def _included(options: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    """Each option, its beginning that says that it includes, and the path; empty where it has none."""
     for before, option in pairwise(("", *options)):
         joined = _JOINED.fullmatch(option)
-        start, path = joined.groups() if joined else ("", option if before in SEPARATE else "")
+        apart = option if before in _SEPARATE else ""
+        yield (option, joined[1], joined[2]) if joined else (option, "", apart)
+
+
+def include_paths(options: Sequence[str]) -> tuple[Path, ...]:
+    """The absolute paths that the options tell a compiler to include from."""
+    return tuple(Path(path) for _, _, path in _included(options) if path.startswith("/"))
+
+
+def with_whole_paths(options: Sequence[str], directory: Path) -> Iterator[str]:
+    """Compiler options of a problem file in a directory, where what they include from is relative to that or whole."""
+    for option, start, path in _included(options):
         yield f"{start}{(directory / path).resolve()}" if path and (directory / path).exists() else option
 
 

@@ -25,7 +25,6 @@ from tui_tuner.evaluate.build.compilers import (
     Recipe,
     SharedPart,
     compile_failure,
-    include_paths,
 )
 from tui_tuner.evaluate.build.kept_builds import NEW, BuildCache, KeptBuilds, is_for_good
 from tui_tuner.evaluate.build.sources import refuse, unused_tunables
@@ -35,7 +34,7 @@ from tui_tuner.evaluate.sandbox.process import CommandResult
 from tui_tuner.evaluate.sandbox.run import Policy, run_confined
 from tui_tuner.problem.adapted_headers import with_adapted_headers
 from tui_tuner.problem.candidate import Candidate
-from tui_tuner.problem.headers import missing_headers, without_climbing
+from tui_tuner.problem.headers import include_paths, missing_headers, without_climbing
 from tui_tuner.problem.host_code import device_code
 from tui_tuner.problem.model import Configuration, Language
 from tui_tuner.processes.limits import usable_cores

@@ -24,9 +24,10 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, Field, ValidationError
 
-from tui_tuner.evaluate.build.compilers import Recipe, include_paths
+from tui_tuner.evaluate.build.compilers import Recipe
 from tui_tuner.evaluate.build.compilers.gnu import cpu_line
 from tui_tuner.evaluate.results import Build, Failure, FailureKind
+from tui_tuner.problem.headers import include_paths
 from tui_tuner.processes.limits import usable_cores
 from tui_tuner.resources import __version__
 
@@ -94,8 +95,7 @@ class KeptBuilds:
         if len(headers) > MAX_FILES:
             return None
         toolchain = self._toolchain((Path(recipe.command[0]), *recipe.made_with))
-        content = [__version__, build, _machine(), toolchain, sorted(headers)]
-        return _digest(content)
+        return _digest([__version__, build, _machine(), toolchain, sorted(headers)])
 
     def _toolchain(self, paths: tuple[Path, ...]) -> str:
         with self._lock:

@@ -259,15 +259,16 @@ class CheckedLaunches:
                 error = max(error, self.check(data, buffers))
         return error
 
-    def verify_drawn(self, executable: Executable, draw: Callable[[], Sequence[LaunchData]]) -> None:
-        """Launch with data drawn anew, and where it comes near to what is allowed with more: it may pass by chance."""
-        is_near = self._verify_loaded(draw(), executable) > NEAR
-        for _ in range(MORE_DRAWS if is_near else 0):
-            self._verify_loaded(draw(), executable)
-
-    def _verify_loaded(self, sets: Sequence[LaunchData], executable: Executable) -> float:
+    def verify_loaded(self, sets: Sequence[LaunchData], executable: Executable) -> float:
+        """As `verify`, in a load of its own."""
         with self.loaded(executable) as kernel:
             return self.verify(kernel, sets, executable)
+
+    def verify_drawn(self, executable: Executable, draw: Callable[[], Sequence[LaunchData]]) -> None:
+        """Launch with data drawn anew, and where it comes near to what is allowed with more: it may pass by chance."""
+        is_near = self.verify_loaded(draw(), executable) > NEAR
+        for _ in range(MORE_DRAWS if is_near else 0):
+            self.verify_loaded(draw(), executable)
 
     def verify_changed(
         self, kernel: LoadedKernel, buffers: Buffers, executable: Executable, sets: Sequence[LaunchData]

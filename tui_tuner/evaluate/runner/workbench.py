@@ -143,8 +143,7 @@ class Workbench:
         hardly_changed: dict[str, tuple[int, int]] = {}
         try:
             for index in range(len(self._problem.tests)):
-                with self._launches.loaded(baseline) as kernel:
-                    self._launches.verify(kernel, fresh := self._fresh(index), baseline)
+                self._launches.verify_loaded(fresh := self._fresh(index), baseline)
                 no_numbers |= without_numbers(self._problem, fresh[0])
                 hardly_changed |= hardly_changed_by(self._problem, fresh[0])
             if is_timed:
@@ -167,8 +166,7 @@ class Workbench:
     def _evaluated(self, executable: Executable, best_ms: float | None) -> EvaluationAnswer:
         start = time.perf_counter()
         try:
-            with self._launches.loaded(executable) as kernel:
-                error = self._launches.verify(kernel, self._tests, executable)
+            error = self._launches.verify_loaded(self._tests, executable)
             verified = time.perf_counter()
             # Loaded afresh: nothing that the kernel kept while it was checked is left when it is timed.
             with self._launches.loaded(executable) as kernel:
@@ -197,8 +195,7 @@ class Workbench:
         sets = [data for data in self._tests if math.prod(late.shapes[data.index].geometry.grid) <= most]
         try:
             for _ in range(LATE_ROUNDS):
-                with self._launches.loaded(late) as kernel:
-                    self._launches.verify(kernel, sets, late)
+                self._launches.verify_loaded(sets, late)
         except (DeviceFault, ResultMismatch) as fault:
             where = f"{ORDERCHECK}: where blocks and warps are late, each by another time, "
             return ToolFinding(failure=failure_of(fault, where)), fault.fatal

@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tui_tuner.errors import ProblemError
-from tui_tuner.evaluate.build.compilers import include_paths
 from tui_tuner.evaluate.build.sources import refuse
 from tui_tuner.problem.candidate import Candidate, geometry
 from tui_tuner.problem.contradiction import why_empty
 from tui_tuner.problem.expressions import ExpressionError, check_expression
-from tui_tuner.problem.headers import without_climbing
+from tui_tuner.problem.headers import include_paths, without_climbing
 from tui_tuner.problem.inputs import test_sizes
 from tui_tuner.problem.signature import find_kernel, same_signature
 from tui_tuner.problem.tunables import why_no_tunable

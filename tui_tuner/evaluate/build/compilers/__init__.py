@@ -7,20 +7,17 @@ import os.path
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Protocol
 
 from tui_tuner.evaluate.results import Failure, FailureKind, Resources
 from tui_tuner.problem.candidate import Candidate
-from tui_tuner.problem.headers import SEPARATE
 from tui_tuner.problem.model import Configuration, Value
 from tui_tuner.text import clean, redact
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _KERNEL = re.compile(r"(?:::)?[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*(?:<[\w :<>,*&()+-]*>)?", re.ASCII)
 _TOKEN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.]*", re.ASCII)
-_INCLUDE = re.compile(r"(?:-I|-isystem=?|-include=?)(?P<path>/.*)")
 
 
 UNAVAILABLE = 75
@@ -161,12 +158,6 @@ def checked_name(kernel: str) -> str:
     if not _KERNEL.fullmatch(kernel):
         raise BuildRefusal(FailureKind.INVALID, f"{kernel!r} is not the name of a kernel")
     return kernel
-
-
-def include_paths(options: Sequence[str]) -> tuple[Path, ...]:
-    """The absolute paths that the options tell a compiler to include from."""
-    joined = [*options, *("".join(pair) for pair in pairwise(options) if pair[0] in SEPARATE)]
-    return tuple(Path(found["path"]) for option in joined if (found := _INCLUDE.fullmatch(option)))
 
 
 def _name(name: str) -> str:

@@ -25,7 +25,6 @@ from tui_tuner.evaluate.build.compilers import (
     Recipe,
     TextBetween,
     checked_name,
-    include_paths,
     late_warps,
     macros,
     nvrtc_child,
@@ -34,6 +33,7 @@ from tui_tuner.evaluate.build.compilers.symbols import kernel_resources, kernel_
 from tui_tuner.evaluate.results import FailureKind, Resources
 from tui_tuner.evaluate.toolkit import LATE_WARPS, WITH_LINES, toolkit_programs
 from tui_tuner.problem.candidate import Candidate
+from tui_tuner.problem.headers import include_paths
 from tui_tuner.problem.model import Configuration
 from tui_tuner.problem.signature import in_namespaces
 from tui_tuner.processes import environment_without_keys

@@ -15,7 +15,6 @@ from tui_tuner.evaluate.build.compilers import (
     Recipe,
     SharedPart,
     checked_name,
-    include_paths,
     macros,
 )
 from tui_tuner.evaluate.build.compilers.emulated_source import rewritten
@@ -31,6 +30,7 @@ from tui_tuner.evaluate.build.compilers.gnu import (
 )
 from tui_tuner.evaluate.results import FailureKind, Resources
 from tui_tuner.problem.candidate import Candidate
+from tui_tuner.problem.headers import include_paths
 from tui_tuner.problem.model import Configuration
 from tui_tuner.problem.signature import in_namespaces
 from tui_tuner.problem.syntax import without_own_values

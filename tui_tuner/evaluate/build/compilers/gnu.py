@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tui_tuner.errors import DeviceError
-from tui_tuner.evaluate.build.compilers import Headers, Recipe, checked_name, include_paths, macros
+from tui_tuner.evaluate.build.compilers import Headers, Recipe, checked_name, macros
 from tui_tuner.evaluate.results import Resources
 from tui_tuner.problem.candidate import Candidate
+from tui_tuner.problem.headers import include_paths
 from tui_tuner.problem.model import Configuration
 from tui_tuner.problem.signature import in_namespaces
 from tui_tuner.processes import environment_without_keys

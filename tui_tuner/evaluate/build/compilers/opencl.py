@@ -6,10 +6,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tui_tuner.evaluate.build.compilers import BuildRefusal, Recipe, include_paths, macros
+from tui_tuner.evaluate.build.compilers import BuildRefusal, Recipe, macros
 from tui_tuner.evaluate.results import FailureKind, Resources
 from tui_tuner.evaluate.sandbox.process import existing, python_places
 from tui_tuner.problem.candidate import Candidate
+from tui_tuner.problem.headers import include_paths
 from tui_tuner.problem.model import Configuration
 
 SOURCE = "kernel.cl"
