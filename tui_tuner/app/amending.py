@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from tui_tuner.app.draft_standing import Standing, standing_of
 from tui_tuner.app.first_draft import draft_of, init_command, off_the_loop
 from tui_tuner.app.needed import (
     MOST_HALVINGS,
@@ -15,7 +16,6 @@ from tui_tuner.app.needed import (
     needed,
     unfilled,
 )
-from tui_tuner.app.standing import Standing, standing_of
 from tui_tuner.app.unbuilt import Lacking
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.given import with_name_of

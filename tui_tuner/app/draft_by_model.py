@@ -11,8 +11,8 @@ from pathlib import Path
 
 from tui_tuner.app.amending import Amending
 from tui_tuner.app.choosing import model_of
+from tui_tuner.app.draft_standing import Standing, said_of_small
 from tui_tuner.app.first_draft import Doing, draft_of
-from tui_tuner.app.standing import Standing, said_of_small
 from tui_tuner.app.unbuilt import Unbuildable
 from tui_tuner.errors import ProblemError, UserError
 from tui_tuner.evaluate.trials import Trials

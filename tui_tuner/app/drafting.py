@@ -12,8 +12,8 @@ from pathlib import Path
 from tui_tuner.app.amending import NOT_RUN, Amending
 from tui_tuner.app.choosing import local_options
 from tui_tuner.app.draft_by_model import AskedModel, asked_model, draft_in_place_of, draft_of_rules_or_model
+from tui_tuner.app.draft_standing import said_of_small
 from tui_tuner.app.first_draft import Doing, Tell, Unloaded, draft_of, off_the_loop
-from tui_tuner.app.standing import said_of_small
 from tui_tuner.errors import ProblemError, UserError
 from tui_tuner.evaluate.trials import Trials
 from tui_tuner.journal.reading import FILE, header_of
