@@ -12,14 +12,19 @@ BIN := $(VENV)/bin
 WORKERS ?= 3
 TEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-.PHONY: demo test stress alone guards check docs clean
+.PHONY: demo test test-all stress alone guards check docs clean
 
 demo: $(VENV)/demo
 	$(BIN)/tuner-tui sample_kernels/matmul.cu --auto --device emulator --strategy one_prompt --max-evals 40 \
 	    --llm replay:sample_kernels/recorded/one_prompt-matmul/journal.jsonl \
 	    --run-dir tuner-runs/demo-$$(date +%Y%m%d-%H%M%S)
 
+# What a change is held to: all but the tests that take the longest, and of those one of each way through the program.
 test: $(VENV)/compiled
+	$(TEST) -m "not slow" --durations 5 --durations-min 5
+
+# Before a release, and every night.
+test-all: $(VENV)/compiled
 	$(TEST)
 
 # All cores busy with something else throughout, files and tests in random order; about three times as slow.

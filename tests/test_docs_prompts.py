@@ -18,6 +18,7 @@ from docs.prompting.failures import example_failures
 from docs.prompting.scenes import default_steps_scene, good_path, good_scenes, other_scenes
 from docs.prompting.session import H200, Scene, is_first, requests_of, sample
 from tests.documents import ROOT
+from tests.slow import slow_but_for
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.journal.reading import Record
 from tui_tuner.llm import Message, Request
@@ -40,7 +41,7 @@ TEMPLATES = ROOT / "tui_tuner/prompts"
 TENSILE_TEMPLATES = ROOT / "tui_tuner/tensile/prompts"
 SAMPLES = sorted(path.stem for path in samples_directory().iterdir() if path.suffix in LANGUAGES)
 MOST_TOKENS = 8000
-each_sample = pytest.mark.parametrize("name", SAMPLES)
+each_sample = pytest.mark.parametrize("name", slow_but_for(("matmul_tiled", "softmax"), SAMPLES))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -88,6 +89,7 @@ def test_every_template_has_its_row_in_the_document():
         assert re.search(rf"^\| `{template.name}` \| \d+ \| \S", TARGET.read_text("utf-8"), re.MULTILINE), template.name
 
 
+@pytest.mark.slow
 def test_a_template_that_no_session_asks_with_makes_the_script_fail(collected, tmp_path, monkeypatch):
     shutil.copytree(TEMPLATES, tmp_path / "prompts")
     (tmp_path / "prompts/orphan.md").write_text("Say $something that nobody ever asks.")

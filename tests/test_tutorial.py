@@ -45,6 +45,7 @@ def cut_when_step_3_is_accepted(journal: Path) -> None:
     journal.write_bytes(b"".join(lines[: accepted + 1]))
 
 
+@pytest.mark.slow
 def test_every_command_of_the_tutorial_does_what_is_told_of_it(tmp_path, monkeypatch, capsys):
     shutil.copytree(FILES, tmp_path / "docs/tutorial")
     here = tmp_path / "rmsnorm"

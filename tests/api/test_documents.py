@@ -82,6 +82,7 @@ def test_every_example_of_the_python_api_runs(heading: str, number: int, block: 
         assert result.speedup[1] > 1
 
 
+@pytest.mark.slow
 def test_the_strategy_of_the_document_keeps_a_sketch_with_its_parameters(model: Model) -> None:
     (block,) = (case.values[2] for case in examples(PYTHON_API) if case.values[0] == "A strategy of your own")
     result = run(block)["result"]

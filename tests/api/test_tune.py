@@ -396,6 +396,7 @@ def loaded_after(statement: str) -> set[str]:
     return set(done.stdout.split())
 
 
+@pytest.mark.slow
 def test_the_import_loads_nothing_but_itself_and_the_call_no_screen_and_no_vendors_package() -> None:
     screens_and_vendors = {"textual", "rich", "pycuda", "cuda", "cupy", "pyopencl", "kernel_tuner", "ollama", "openai"}
 

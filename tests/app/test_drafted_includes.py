@@ -61,6 +61,7 @@ def tried(named, host=None):
     return asyncio.run(confirmed(written, SessionOptions(device="emulator"), Settings()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_named", [False, True])
 def test_what_a_host_states_before_it_includes_a_kernel_is_given_to_the_build(main, is_named):
     kernel = main.with_name("scale.cu")

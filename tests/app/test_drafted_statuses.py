@@ -43,6 +43,7 @@ def held(file: Path, source: str) -> Written:
     return asyncio.run(confirmed(problem_of(file), SessionOptions(device="emulator"), Settings()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("clear", "line", "is_output", "said"),
     [
@@ -88,6 +89,7 @@ int main()
 """
 
 
+@pytest.mark.slow
 def test_flags_of_every_element_that_are_cleared_do_not_end_a_draft(tmp_path: Path) -> None:
     problem = held(tmp_path / "spread.cu", SEARCH).problem
     assert {one.name: one.one_value for one in problem.arguments if one.output} == {
@@ -103,6 +105,7 @@ def test_flags_of_every_element_that_are_cleared_do_not_end_a_draft(tmp_path: Pa
         held(tmp_path / "lone.cu", lone)
 
 
+@pytest.mark.slow
 def test_an_output_of_every_problem_depends_on_the_inputs(tmp_path: Path) -> None:
     written = held(tmp_path / "roots.cu", ROOTS.replace("CLEAR", "info[i] = 0;"))
     every = written.text.replace("output = true  # the text writes it\n\n", "output = true\none_value = true\n\n")
@@ -113,6 +116,7 @@ def test_an_output_of_every_problem_depends_on_the_inputs(tmp_path: Path) -> Non
         problem_in_text(no_output, written.file)
 
 
+@pytest.mark.slow
 def test_products_that_leave_the_range_of_whole_numbers_are_drafted_with_smaller_factors(tmp_path):
     written = held(
         tmp_path / "k.cu",

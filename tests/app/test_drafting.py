@@ -63,6 +63,7 @@ def drafted(file):
     return asyncio.run(confirmed(problem_of(file), OPTIONS, Settings()))
 
 
+@pytest.mark.slow
 def test_a_draft_is_run_amended_and_of_the_first_kernel_that_builds(tmp_path):
     file = tmp_path / "colours.cu"
     file.write_text(COLOURS)
@@ -126,6 +127,7 @@ def test_arrays_of_a_list_are_told_together_and_two_apart(tmp_path):
     assert "\n  structures  list.at[0] = list_at_0 to list.at[7] = list_at_7" in told
 
 
+@pytest.mark.slow
 def test_a_kernel_in_a_header_is_drafted_with_the_file_that_is_named_as_its_host(tmp_path):
     (tmp_path / "steps.cuh").write_text(
         "#pragma once\n__global__ void step(float *to, const float *from, int n) {\n"
@@ -145,6 +147,7 @@ def test_a_kernel_in_a_header_is_drafted_with_the_file_that_is_named_as_its_host
     assert problem_of(file).problem.sizes == {"n": 7000}
 
 
+@pytest.mark.slow
 def test_a_kernel_that_can_do_no_more_than_a_toy_of_its_host_is_drafted_for_that(tmp_path):
     file = tmp_path / "scan.cu"
     file.write_text(
@@ -159,6 +162,7 @@ def test_a_kernel_that_can_do_no_more_than_a_toy_of_its_host_is_drafted_for_that
     assert "n = 16  # as the host has it" in written.text
 
 
+@pytest.mark.slow
 def test_a_launch_that_changes_next_to_nothing_is_told(tmp_path):
     file = tmp_path / "few.cu"
     file.write_text(
@@ -183,6 +187,7 @@ STATED = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "told"),
     [
@@ -212,6 +217,7 @@ def test_a_launch_of_a_script_that_is_too_small_is_told_with_the_name_of_the_scr
     assert any("make the numbers larger that run.py states" in one for one in doubts), doubts
 
 
+@pytest.mark.slow
 def test_whole_numbers_are_0_or_1_where_outputs_of_larger_ones_held_one_value(tmp_path):
     file = tmp_path / "all.cu"
     file.write_text(
@@ -224,6 +230,7 @@ def test_whole_numbers_are_0_or_1_where_outputs_of_larger_ones_held_one_value(tm
     assert "high = 2  # a guess, for outputs held one value where numbers were larger: check" in written.text
 
 
+@pytest.mark.slow
 def test_no_more_kernels_of_a_file_are_tried_than_there_is_time_for(tmp_path, monkeypatch):
     file = tmp_path / "several.cu"
     one = "__global__ void NAME(int *a) { AT a[blockIdx.x * blockDim.x + threadIdx.x] = 3 * threadIdx.x; }\n"
@@ -248,6 +255,7 @@ def test_what_a_kernel_lacks_is_named_with_what_to_write(tmp_path):
     assert (caught.value.file, caught.value.line) == (file, 2)
 
 
+@pytest.mark.slow
 def test_what_differs_since_a_kernel_reads_before_an_array_is_told_as_that(tmp_path):
     file = tmp_path / "step.cu"
     file.write_text(
@@ -262,6 +270,7 @@ def test_what_differs_since_a_kernel_reads_before_an_array_is_told_as_that(tmp_p
         drafted(file)
 
 
+@pytest.mark.slow
 def test_a_kernel_that_reads_what_is_before_an_array_is_no_draft_though_that_does_not_show(tmp_path):
     file = tmp_path / "step.cu"
     file.write_text(
@@ -275,6 +284,7 @@ def test_a_kernel_that_reads_what_is_before_an_array_is_no_draft_though_that_doe
         drafted(file)
 
 
+@pytest.mark.slow
 def test_a_kernel_in_hip_that_is_written_as_cuda_has_it_is_drafted_and_another_is_told_what_to_write(tmp_path):
     file = tmp_path / "ours.cu"
     file.write_text(
@@ -293,6 +303,7 @@ def test_a_kernel_in_hip_that_is_written_as_cuda_has_it_is_drafted_and_another_i
     assert "threadIdx.x for hipThreadIdx_x" in caught.value.hint
 
 
+@pytest.mark.slow
 def test_headers_are_found_from_where_a_project_names_them(tmp_path):
     """As `#include "solver/gpu/convert.h"` in solver/gpu/x.cu, and what such a header takes from include/ above it."""
     (tmp_path / "solver" / "gpu").mkdir(parents=True)
@@ -314,6 +325,7 @@ def test_headers_are_found_from_where_a_project_names_them(tmp_path):
     assert "run on the emulator as given" in written.doubts[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("header", "hint"),
     [
@@ -356,6 +368,7 @@ void gemm(int n, int m, int k, const float *a, const float *b, float *c)
 """
 
 
+@pytest.mark.slow
 def test_a_function_of_c_is_run_as_given_at_two_sizes_too(tmp_path):
     file = tmp_path / "gemm.c"
     file.write_text(GEMM)
@@ -365,6 +378,7 @@ def test_a_function_of_c_is_run_as_given_at_two_sizes_too(tmp_path):
     assert re.search(r"run on this processor as given at n = \d+, m = \d+, k = \d+ and n = \d+", told)
 
 
+@pytest.mark.slow
 def test_a_function_of_c_that_touches_more_than_was_drafted_has_its_arrays_grown(tmp_path):
     file = tmp_path / "twice.c"
     file.write_text("void twice(int n, const float *x, float *y) { for (int i = 0; i < 2 * n; i++) y[i] = x[i]; }\n")
@@ -527,6 +541,7 @@ int main(int c, char **v)
 """
 
 
+@pytest.mark.slow
 def test_a_kernel_whose_last_block_reads_shared_memory_that_nobody_wrote_is_drafted_at_whole_blocks(tmp_path):
     file = tmp_path / "sums.cu"
     file.write_text(TILES)
@@ -566,6 +581,7 @@ int main() { int n = 1 << 14; ours::inner::roots<<<n / 256, 256>>>(to, from, n);
 """
 
 
+@pytest.mark.slow
 def test_a_kernel_in_a_namespace_whose_work_a_function_does_and_that_takes_roots_is_drafted(tmp_path):
     file = tmp_path / "roots.cu"
     file.write_text(ROOTS)
@@ -651,6 +667,7 @@ void run(int m, int n, int k, const float *a, const float *b, float *c)
 """
 
 
+@pytest.mark.slow
 def test_arrays_that_pointers_walk_through_are_grown_by_how_long_their_rows_are(tmp_path):
     file = tmp_path / "product.cu"
     file.write_text(PRODUCT)
@@ -675,6 +692,7 @@ void run(const float *x, int *at, int outer, int n, int inner)
 """
 
 
+@pytest.mark.slow
 def test_an_array_of_layers_is_grown_by_all_of_its_lengths_at_once(tmp_path):
     file = tmp_path / "most.cu"
     file.write_text(LAYERS)
@@ -697,6 +715,7 @@ void run(const float *x, const int *slot, float *y, int batch, int heads, int ro
 """
 
 
+@pytest.mark.slow
 def test_an_array_is_grown_by_the_lengths_in_what_an_index_or_a_pointer_begins_at(tmp_path):
     file = tmp_path / "turned.cu"
     file.write_text(HEADS)
@@ -798,6 +817,7 @@ void solve(float *ways, int n)
 """
 
 
+@pytest.mark.slow
 def test_ways_that_are_made_shorter_in_their_place_are_none_of_them_negative(tmp_path):
     file = tmp_path / "ways.cu"
     file.write_text(FLOYD)
@@ -832,6 +852,7 @@ NEAREST = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("also", "tested"), [("", 5), ("for (int j = k; j < 8; j++) best[i * 8 + j] = 0;", 8)])
 def test_how_many_are_chosen_is_another_number_in_tests_where_the_kernel_can_do_it(tmp_path, also, tested):
     file = tmp_path / "nearest.cu"
@@ -875,6 +896,7 @@ PARTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("source", "told"), PARTS.values(), ids=PARTS)
 def test_what_no_block_decides_alone_is_run_and_its_comparison_told(tmp_path, source, told):
     file = tmp_path / "parts.cu"
@@ -991,6 +1013,7 @@ def drafted_by(model, written, **options):
     return asyncio.run(confirmed(written, SessionOptions(device="emulator", **options), Settings(), model))
 
 
+@pytest.mark.slow
 def test_a_model_says_what_rules_guess_and_the_machine_decides_what_of_it_is_believed(gather):
     model = Answers(reply(-(10**6), tests=[7]), reply(tests=[7, 10**6]))
     written = drafted_by(model, gather)
@@ -1010,6 +1033,7 @@ def test_a_model_says_what_rules_guess_and_the_machine_decides_what_of_it_is_bel
     assert "\n  model       scripted is not sure: whether places are sorted" in told
 
 
+@pytest.mark.slow
 def test_what_a_model_says_of_a_matrix_has_its_extents(gather):
     written = drafted_by(Answers(reply(tests=[7])), gather)
     assert [one.shape for one in written.problem.arguments[:3]] == [["rows", "width"], ["rows"], ["rows"]]
@@ -1083,6 +1107,7 @@ def test_a_number_that_is_no_text_is_taken_for_one(gather):
     assert facts_of(said, kernel).values == {"rows": 64, "width": 2}
 
 
+@pytest.mark.slow
 def test_a_model_that_does_not_answer_is_ended_when_the_time_is_up_which_the_session_has_no_more(gather):
     class Silent(Answers):
         async def stream(self, request):
@@ -1109,6 +1134,7 @@ def test_the_time_that_a_draft_took_is_the_sessions_from_its_first_event_on(gath
     assert run.options.max_seconds == 10
 
 
+@pytest.mark.slow
 def test_a_draft_that_does_not_hold_twice_leaves_that_of_the_rules(gather):
     model = Answers(*[reply(-(10**6))] * 2)
     written = drafted_by(model, gather)
@@ -1139,6 +1165,7 @@ def said_of_root(fill, **changes):
     return json.dumps(said | changes)
 
 
+@pytest.mark.slow
 def test_a_model_is_told_what_came_of_running_the_draft_and_a_worse_one_leaves_that_of_the_rules(tmp_path):
     file = tmp_path / "root.cu"
     file.write_text(ROOT)
@@ -1164,6 +1191,7 @@ __global__ void scaled(REAL *to, const REAL *from, int n)
 """
 
 
+@pytest.mark.slow
 def test_a_model_states_macros_of_the_build_and_the_kernel_is_built_with_them(tmp_path):
     file = tmp_path / "scaled.cu"
     file.write_text(OPEN)
@@ -1180,6 +1208,7 @@ def test_a_model_states_macros_of_the_build_and_the_kernel_is_built_with_them(tm
     assert "run on the emulator as given" in written.doubts[0]
 
 
+@pytest.mark.slow
 def test_a_model_whose_macros_do_not_suffice_is_told_what_the_kernel_lacks_still(tmp_path):
     file = tmp_path / "scaled.cu"
     file.write_text(OPEN)
@@ -1202,6 +1231,7 @@ def test_no_model_is_asked_about_a_kernel_whose_headers_are_not_there(tmp_path):
 EMPTY = ROOT + "int main() { float *a, *b; int n = 0; root<<<0, 64>>>(a, b, n); }\n"
 
 
+@pytest.mark.slow
 def test_a_model_is_asked_where_the_draft_of_the_rules_says_what_is_not_possible(tmp_path):
     file = tmp_path / "root.cu"
     file.write_text(EMPTY)
@@ -1223,6 +1253,7 @@ def test_a_model_is_asked_where_the_draft_of_the_rules_says_what_is_not_possible
         asyncio.run(mended(caught.value, SessionOptions(device="emulator", llm="none"), Settings()))
 
 
+@pytest.mark.slow
 def test_a_session_begins_with_the_draft_of_a_model_where_that_of_the_rules_says_what_is_not_possible(tmp_path):
     file, said = tmp_path / "root.cu", tmp_path / "said.json"
     file.write_text(EMPTY)
@@ -1234,6 +1265,7 @@ def test_a_session_begins_with_the_draft_of_a_model_where_that_of_the_rules_says
     assert any("drafted by command:cat" in one for one in setup.notes)
 
 
+@pytest.mark.slow
 def test_a_mistake_in_the_rules_that_a_model_brings_about_leaves_the_draft_of_the_rules(tmp_path, monkeypatch):
     def mistaken(*_):
         raise IndexError("no such axis")
@@ -1340,6 +1372,7 @@ int main()
 """
 
 
+@pytest.mark.slow
 def test_constant_memory_that_the_host_fills_is_filled_in_a_draft_too(tmp_path):
     file = tmp_path / "convolution.cu"
     file.write_text(CONVOLUTION)
@@ -1413,6 +1446,7 @@ __kernel void pairs(__global int *to, __global const float *from, const int n)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.opencl
 def test_a_draft_in_opencl_is_run_on_the_device_and_amended(tmp_path):
     file = tmp_path / "pairs.cl"
@@ -1452,6 +1486,7 @@ clEnqueueNDRangeKernel(q, k, 1, NULL, &g, &l, 0, NULL, NULL); }
 """
 
 
+@pytest.mark.slow
 @pytest.mark.opencl
 def test_local_memory_and_what_the_host_builds_with_are_drafted_and_run(tmp_path):
     file, host = tmp_path / "sums.cl", tmp_path / "main.c"
@@ -1464,6 +1499,7 @@ def test_local_memory_and_what_the_host_builds_with_are_drafted_and_run(tmp_path
     assert "run on the OpenCL device as given at n = 8192" in told
 
 
+@pytest.mark.slow
 @pytest.mark.opencl
 def test_a_macro_that_only_the_host_knows_is_named_with_what_to_write(tmp_path):
     file, host = tmp_path / "sums.cl", tmp_path / "main.c"
@@ -1482,6 +1518,7 @@ def refused_in_opencl(file, source, words):
     return caught.value
 
 
+@pytest.mark.slow
 @pytest.mark.opencl
 def test_a_draft_in_opencl_that_does_not_hold_says_where_and_what_to_write(tmp_path):
     file = tmp_path / "still.cl"
@@ -1491,6 +1528,7 @@ def test_a_draft_in_opencl_that_does_not_hold_says_where_and_what_to_write(tmp_p
     assert f"tuner-tui init {file} --kernel still" in refused.hint
 
 
+@pytest.mark.slow
 @pytest.mark.opencl
 def test_a_macro_that_nobody_states_is_named_with_where_to_give_it(tmp_path):
     source = "__kernel void k(__global float *to) { __local float part[GROUP]; part[0] = 1; to[0] = part[0]; }"
@@ -1498,6 +1536,7 @@ def test_a_macro_that_nobody_states_is_named_with_where_to_give_it(tmp_path):
     assert 'and give its value in [kernel]: compiler_options = ["-DGROUP=..."]' in refused.hint
 
 
+@pytest.mark.slow
 @pytest.mark.opencl
 def test_a_crash_of_an_opencl_kernel_says_what_may_be_too_small_and_who_may_know(tmp_path):
     source = "__kernel void far(__global int *to, const int n) { to[(long)n * get_global_id(0)] = n; }\n"
@@ -1599,6 +1638,7 @@ RUN
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "run", ["void run(int *x, float *y, int n) { looked_up<<<(n + 255) / 256, 256>>>(x, y, n); }", ""]
 )
@@ -1639,6 +1679,7 @@ def test_a_model_says_how_much_local_memory_a_kernel_in_opencl_has(tmp_path):
     assert "arrays, part: elements: unknown name 'nowhere'" in faults_of(other, kernel)[0]
 
 
+@pytest.mark.slow
 @pytest.mark.opencl
 def test_a_model_states_a_macro_without_which_no_device_builds_a_kernel_in_opencl(tmp_path):
     file = tmp_path / "reversed.cl"
@@ -1649,6 +1690,7 @@ def test_a_model_states_a_macro_without_which_no_device_builds_a_kernel_in_openc
     assert written.problem.kernel.compiler_options == ["-DTIMES=3"]
 
 
+@pytest.mark.slow
 @pytest.mark.opencl
 def test_a_model_is_asked_about_a_kernel_in_opencl_too(tmp_path):
     file = tmp_path / "reversed.cl"

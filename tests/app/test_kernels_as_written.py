@@ -168,6 +168,7 @@ def test_a_kernel_as_people_write_them_holds_as_it_is_drafted(tmp_path, source, 
     assert "run on the emulator as given at" in "\n".join(assumptions(written))
 
 
+@pytest.mark.slow
 def test_rows_of_vectors_have_as_many_elements_as_a_run_shows_by_the_share_of_a_size_that_the_host_passes(tmp_path):
     kernel = tmp_path / "act.cu"
     kernel.write_text(

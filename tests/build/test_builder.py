@@ -85,6 +85,7 @@ async def test_builds_of_one_key_at_the_same_time_run_the_compiler_once(make, ca
     assert len({build.artifact for build in builds}) == 1
 
 
+@pytest.mark.slow
 async def test_no_more_compilers_run_at_once_than_allowed(make, candidate, monkeypatch):
     running, most = 0, 0
 
@@ -119,6 +120,7 @@ async def test_a_compile_error_is_remembered(make, candidate):
     assert (first.cached, second.cached) == (False, True)
 
 
+@pytest.mark.slow
 async def test_a_time_out_is_remembered_by_this_program_alone_and_leaves_no_process(make, candidate):
     forever = str(1_000_000 + os.getpid())  # seconds that no other run of the tests uses
     script = candidate(f"sleep {forever} & wait")
@@ -440,6 +442,7 @@ async def test_what_leaves_no_text_ends_the_build(make, candidate, ran, first, s
     assert ran == ["first.sh"]
 
 
+@pytest.mark.slow
 async def test_either_command_may_be_stopped(make, candidate):
     for source in ("sleep 30\ntouch out", "touch text\nsleep 30"):
         build = await make(ByAText(), timeout_s=0.5).build(candidate(source), {})

@@ -135,6 +135,7 @@ async def test_two_programs_that_build_the_same_at_once_both_get_a_whole_build(b
     assert len([*kept.iterdir()]) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "is_kept"),
     [
@@ -227,6 +228,7 @@ async def test_another_toolchain_builds_anew(builder, candidate, tmp_path, what)
     assert (first.cached, same.cached, changed.cached) == (False, True, False)
 
 
+@pytest.mark.slow
 async def test_what_nvcc_built_is_kept_and_taken(nvcc, builder, candidate):
     source = "__global__ void k(float *y) { y[threadIdx.x] = 2 * y[threadIdx.x]; }\n"
     first, second = [await builder(nvcc).build(candidate(source), {}) for _ in range(2)]

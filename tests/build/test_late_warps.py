@@ -40,6 +40,7 @@ def builder(nvcc, policy, tmp_path):
     return Builder(nvcc, cache=tmp_path / "cache", jobs=2, policy=policy)
 
 
+@pytest.mark.slow
 async def test_a_build_with_late_warps_has_the_same_kernel_and_what_rests_besides(builder, candidate):
     late = [LATE_WARPS]
     (plain, rests), wrong, seeing = await asyncio.gather(
@@ -55,6 +56,7 @@ async def test_a_build_with_late_warps_has_the_same_kernel_and_what_rests_beside
     assert wrong.failure.message.startswith("kernel.cu:15: error: ")
 
 
+@pytest.mark.slow
 def test_what_headers_make_of_a_source_rests_behind_each_barrier(nvcc, candidate, tmp_path):
     recipe = nvcc.recipe(candidate(SOURCE, "t<128>"), {}, ["-O3", LATE_WARPS])
     for name, text in recipe.files.items():

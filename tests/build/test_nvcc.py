@@ -50,6 +50,7 @@ def builder(nvcc, policy, tmp_path):
     return Builder(nvcc, cache=tmp_path / "cache", jobs=2, policy=policy)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "symbol", "shared"),
     [
@@ -89,6 +90,7 @@ __global__ void k(float* x, int n) {
 """
 
 
+@pytest.mark.slow
 async def test_a_tunable_says_how_far_a_loop_is_unrolled(builder, candidate):
     few, many, zero, wrong = await asyncio.gather(
         *(builder.build(candidate(UNROLLED), {"COUNT": count}) for count in (2, 32, 0)),
@@ -115,6 +117,7 @@ def test_what_names_no_macro_stays_as_it_is(source):
     assert with_macros_in_unrolls(source) == source
 
 
+@pytest.mark.slow
 async def test_spilled_registers_are_reported(builder, candidate):
     build = await builder.build(candidate(SPILLING), {})
 
@@ -123,6 +126,7 @@ async def test_spilled_registers_are_reported(builder, candidate):
     assert build.resources.local_bytes > 100
 
 
+@pytest.mark.slow
 async def test_tunables_are_macros_and_each_configuration_has_an_artifact_of_its_own(builder, candidate):
     source = candidate("__global__ void k(TYPE* x) { __shared__ TYPE s[N]; s[threadIdx.x] = x[1]; x[0] = s[FLAG]; }")
 
@@ -133,6 +137,7 @@ async def test_tunables_are_macros_and_each_configuration_has_an_artifact_of_its
     assert (small.resources.shared_bytes, large.resources.shared_bytes) == (128, 512)
 
 
+@pytest.mark.slow
 async def test_a_compile_error_names_the_line_of_the_candidate(builder, candidate):
     build = await builder.build(candidate("\n\n__global__ void k(float* x) { x[0] = y; }\n"), {})
 
@@ -141,12 +146,14 @@ async def test_a_compile_error_names_the_line_of_the_candidate(builder, candidat
     assert "work-" not in build.failure.detail
 
 
+@pytest.mark.slow
 async def test_a_compile_error_in_a_template_names_the_line_of_the_candidate(builder, candidate):
     build = await builder.build(candidate("\ntemplate <int N> __global__ void k(float* x) { x[0] = y; }\n", "k<4>"), {})
 
     assert build.failure.message.startswith("kernel.cu:2: error: ")
 
 
+@pytest.mark.slow
 async def test_too_much_shared_memory_is_a_launch_failure(builder, candidate):
     source = "__global__ void k(float* x) { __shared__ float s[90000]; s[threadIdx.x] = x[0]; x[1] = s[int(x[2])]; }"
 
@@ -156,6 +163,7 @@ async def test_too_much_shared_memory_is_a_launch_failure(builder, candidate):
     assert build.failure.message.startswith("uses too much shared data (360000 bytes, ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "name", "message"),
     [
@@ -192,6 +200,7 @@ async def test_a_source_that_includes_a_file_by_its_path_is_refused_before_it_is
     assert build.failure.message.startswith("kernel.cu:1: ")
 
 
+@pytest.mark.slow
 async def test_headers_of_the_users_own_directory_can_be_included(builder, candidate, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "own.h").write_text("#define VALUE 7\n")
@@ -228,6 +237,7 @@ def test_no_nvcc_where_the_settings_say_is_an_error(tmp_path):
         Nvcc.find("sm_90", tmp_path / "nvcc")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else; as anybody else all tests show it")
 def test_an_ordinary_user_builds_too(nvcc, tmp_path):
     repository = Path(__file__).parents[2]

@@ -136,6 +136,7 @@ async def test_a_value_that_cannot_be_a_macro_is_refused_though_nothing_uses_it(
     assert build.failure is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sample", ["convolution2d", "histogram"])
 async def test_nvcc_writes_the_same_cubin_without_them(nvcc, policy, candidate, tmp_path, monkeypatch, sample):
     source = candidate((samples_directory() / f"{sample}.cu").read_text(), sample)

@@ -59,6 +59,7 @@ def test_a_kernel_that_is_wrong_is_neither_fast_nor_slow() -> None:
     assert verdict(between(2, 3).model_copy(update={"failure": failure}), 0.01) == "WRONG"
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_a_kernel_is_right_or_wrong_against_another(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:
     wrong, junit = str(kernel.with_name("wrong.cu")), kernel.with_name("out.xml")
@@ -73,6 +74,7 @@ def test_a_kernel_is_right_or_wrong_against_another(kernel: Path, capsys: pytest
     assert capsys.readouterr().out.startswith(f"WRONG: {wrong}: wrong result: at rows=64, columns=10")
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_a_kernel_is_compared_with_itself(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--device", "emulator", "--delta", "50%", "--json", "--junit", str(kernel.with_name("out.xml"))]
@@ -85,6 +87,7 @@ def test_a_kernel_is_compared_with_itself(kernel: Path, capsys: pytest.CaptureFi
     assert told["device"]["cpu_times"] is True
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_a_hole_of_the_check_is_found_and_closed(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:
     even = TABLES.replace("columns = 100", "columns = 64").replace("columns = 10 ", "columns = 16 ")
@@ -116,6 +119,7 @@ def test_who_has_a_reference_is_not_asked_for_one(kernel: Path) -> None:
         assert [text.count("[reference]") for text in said] == [1, 0]
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_a_kernel_that_does_twice_the_work_is_slow(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:
     slow = kernel.with_name("slow.cu")
@@ -127,6 +131,7 @@ def test_a_kernel_that_does_twice_the_work_is_slow(kernel: Path, capsys: pytest.
     assert capsys.readouterr().out.startswith("SLOW: ")
 
 
+@pytest.mark.slow
 def test_what_cannot_be_compared_is_told_with_a_way_out(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:
     odd = kernel.with_name("odd.cu")
     odd.write_text(KERNEL.replace("int rows, int columns", "int rows"))

@@ -51,6 +51,7 @@ def cases(file: Path) -> dict[str, str]:
     return {case.attrib["name"]: next((part.tag for part in case), "passed") for case in found}
 
 
+@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize(
     ("factor", "said", "code", "case"),

@@ -85,6 +85,7 @@ async def test_machines_build_check_and_time_and_give_everything_back(monkeypatc
     assert not any(actor.worker._place.exists() for actor in ray.actors)
 
 
+@pytest.mark.slow
 async def test_what_a_machine_that_dies_was_doing_is_done_elsewhere(monkeypatch, problem, tmp_path):
     ray = FakeRay(*TWO)
     async with started(monkeypatch, problem, tmp_path, ray) as (evaluator, _):
@@ -103,6 +104,7 @@ async def test_what_a_machine_that_dies_was_doing_is_done_elsewhere(monkeypatch,
         assert news[0].startswith("a/0 is left out from now on: a/0 is gone (ActorDiedError")
 
 
+@pytest.mark.slow
 async def test_a_fault_of_a_machine_is_tried_again_and_where_the_last_one_dies_the_session_is_told(
     monkeypatch, problem, tmp_path
 ):
@@ -127,6 +129,7 @@ async def test_a_fault_of_a_machine_is_tried_again_and_where_the_last_one_dies_t
             await evaluator.evaluate(baseline(problem), BLOCKS[0], None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("other", "reason"),
     [("program", "tuner-tui is 0.0.1 on b/0"), ("compiler", "its compiler is another 1, that of the first")],
@@ -172,6 +175,7 @@ async def test_a_cluster_without_devices_is_refused_with_the_way_to_offer_some(m
     assert "ray start --resources" in str(caught.value.hint)
 
 
+@pytest.mark.slow
 async def test_an_evaluation_that_is_cancelled_is_cancelled_there(monkeypatch, problem, tmp_path):
     ray = FakeRay(TWO[0])
     async with started(monkeypatch, problem, tmp_path, ray) as (evaluator, _):

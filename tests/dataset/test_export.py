@@ -249,12 +249,14 @@ def fields(example: dict[str, Any]) -> set[str]:
     return {*example, *outcome, *meta, *nested}
 
 
+@pytest.mark.slow
 def test_the_document_names_every_field(tmp_path):
     lines = exported(*JOURNALS, into=tmp_path / "out.jsonl")
     for name in set().union(*map(fields, lines)):
         assert f"`{name}`" in DOCUMENT, name
 
 
+@pytest.mark.slow
 def test_the_documents_program_makes_messages_of_the_good_replies(tmp_path):
     (program,) = blocks(DOCUMENT, "python")
     lines = exported(*JOURNALS, into=tmp_path / "calls.jsonl")

@@ -197,6 +197,7 @@ def choice(*pairs: tuple[int, int]) -> str:
     return json.dumps({"analysis": "", "configurations": listed})
 
 
+@pytest.mark.slow
 def test_a_recorded_session_of_rounds_is_told_apart_from_its_seeds_and_repairs(tmp_path):
     sizes = ", ".join(str(size) for size in range(32, 513, 32))
     problem = PROBLEM.replace("[32, 64, 128, 256]", f"[{sizes}]\nwork_per_thread = [1, 2, 4, 8, 16]")

@@ -402,6 +402,7 @@ def test_a_number_that_the_driver_cannot_repeat_is_uploaded(device):
         assert np.array_equal(device.download(device.allocate([ones], frozenset({0})), 0), ones)
 
 
+@pytest.mark.slow
 def test_ceilings_are_bytes_and_operations_over_the_measured_time(device, driver, backend, tmp_path):
     before = set(driver.blocks)
     kernels = re.findall(r"__global__ void (\w+)\(", CEILING_SOURCE)

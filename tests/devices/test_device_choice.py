@@ -213,6 +213,7 @@ def test_a_selection_that_is_not_there_is_refused(text, reason):
 SAYS_NOTHING = "import os; os.abort()"
 
 
+@pytest.mark.slow
 async def test_a_look_says_of_everything_that_it_is_there_or_what_is_missing():
     report = await probe_devices()
     assert report.cuda_devices or report.cuda_problem
@@ -241,6 +242,7 @@ def test_a_look_for_what_is_preferred_goes_on_only_where_that_is_not_there(gpus,
     assert everything.opencl_devices == {"0.0": "pocl"}
 
 
+@pytest.mark.slow
 async def test_the_child_that_looks_for_what_is_preferred_tells_the_same_of_cuda():
     brief, whole = await probe_preferred(), await probe_devices()
     assert (brief.cuda_devices, brief.no_cuda) == (whole.cuda_devices, whole.no_cuda)
@@ -280,6 +282,7 @@ def test_a_usable_gpu_needs_a_device_and_a_package():
     assert DeviceReport(backends={"cupy": "1"}).no_cuda
 
 
+@pytest.mark.slow
 def test_choosing_a_device_loads_no_device_library():
     code = (
         "import sys, tui_tuner.evaluate.devices.choose;"

@@ -66,6 +66,7 @@ def test_places_are_shown_in_the_sources_own_name(said, shown):
     assert child.with_name(said, "kernel.cl") == shown
 
 
+@pytest.mark.slow
 @pytest.mark.opencl
 @pytest.mark.parametrize("stays_loaded", [False, True])
 async def test_a_confined_build_writes_a_binary_and_names_its_kernels(opencl, tmp_path, stays_loaded):
@@ -86,6 +87,7 @@ async def test_a_confined_build_writes_a_binary_and_names_its_kernels(opencl, tm
     policy.close()
 
 
+@pytest.mark.slow
 @pytest.mark.opencl
 def test_a_mistake_is_shown_with_its_line_and_without_the_librarys_chatter(opencl, tmp_path):
     done = build(COMPILER.recipe(candidate(), {}, []), tmp_path)

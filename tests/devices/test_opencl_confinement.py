@@ -113,6 +113,7 @@ def cpu(report):
         pytest.skip("OpenCL device 0.0 is not an x86 processor")
 
 
+@pytest.mark.slow
 @pytest.mark.opencl
 @pytest.mark.parametrize("allow_unconfined", [False, True])
 async def test_a_kernel_on_an_opencl_cpu_reaches_files_and_network_only_where_the_user_allows_it(
@@ -183,6 +184,7 @@ def test_a_process_is_confined_if_both_files_and_network_are_out_of_its_reach(mo
     assert is_confined() == confined
 
 
+@pytest.mark.slow
 @pytest.mark.opencl
 async def test_a_kernel_that_brings_a_confined_runner_down_is_a_crash_and_the_next_runs_in_a_fresh_one(
     cpu, tmp_path, monkeypatch
@@ -211,6 +213,7 @@ async def test_a_kernel_that_brings_a_confined_runner_down_is_a_crash_and_the_ne
     assert not any(own.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.opencl
 async def test_several_devices_that_are_the_cpu_are_refused(cpu, tmp_path):
     options = LocalOptions("opencl:all", tmp_path / "builds", tmp_path / "log", 2, Policy())

@@ -74,6 +74,7 @@ def test_the_device_describes_itself(device, report):
     assert device.info.is_cpu == ("0.0" in report.opencl_cpus)
 
 
+@pytest.mark.slow
 def test_a_kernel_from_a_binary_runs_on_restored_arrays(device, artifact, buffers):
     kernel = device.load(artifact, "add")
     device.launch(kernel, buffers, SHAPE, 10.0)

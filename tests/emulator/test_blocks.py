@@ -44,6 +44,7 @@ def test_tiled_matmul_template_agrees_with_numpy(
     assert np.allclose(a @ b, c, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_256_threads_with_two_barriers_a_tile_take_less_than_half_a_second_at_n_256(
     emulator: Bench, load: Load
 ) -> None:

@@ -125,6 +125,7 @@ def timed(cpu: Bench, *job: Any) -> list[float]:
     return cpu.device.time(*job)
 
 
+@pytest.mark.slow
 def test_what_is_timed_in_turns_keeps_its_executor_which_stands_still_meanwhile(cpu: Bench) -> None:
     kernel = cpu.load(SOURCE, "axpy")
     job = [np.ones(2000, np.float32), np.ones(2000, np.float32), np.float32(2), np.int32(2000)]

@@ -83,6 +83,7 @@ def test_a_task_has_as_many_memories_as_it_needs(cpu: Bench) -> None:
         cpu.device.free(buffers)
 
 
+@pytest.mark.slow
 def test_kernels_that_are_timed_in_turns_run_on_one_core(emulator: Bench) -> None:
     kernels = [emulator.load(f"__global__ void next(int *x) {{ x[0] += {one}; }}", "next") for one in (1, 2)]
     buffers, before = emulator.device.allocate([np.zeros(1, np.int32)], frozenset({0})), descendants()

@@ -88,6 +88,7 @@ def test_what_is_read_in_the_few_bytes_between_end_and_guard_is_a_large_number_o
     assert seen == {True, False}
 
 
+@pytest.mark.slow
 def test_an_endless_loop_is_ended_after_the_given_time(emulator: Bench, load: Load) -> None:
     kernel = load("endless")
     began = time.monotonic()

@@ -20,6 +20,7 @@ def load(emulator: Bench) -> Load:
     return lambda name: emulator.load(SOURCE, name)
 
 
+@pytest.mark.slow
 def test_half_arithmetic_agrees_with_numpy_to_the_last_bit(emulator: Bench, load: Load) -> None:
     n = 200
     a, b = np.random.default_rng(1).uniform(0.1, 4, (2, n)).astype(np.float16)
@@ -31,6 +32,7 @@ def test_half_arithmetic_agrees_with_numpy_to_the_last_bit(emulator: Bench, load
     assert np.array_equal([a + b, a * b, a / b, fused, tenth, a + one, b + one, np.where(a < b, a, -a)], out)
 
 
+@pytest.mark.slow
 def test_every_half_survives_the_way_to_float_and_floats_round_as_numpy_rounds(emulator: Bench, load: Load) -> None:
     patterns = np.arange(65536, dtype=np.uint16)
     rng = np.random.default_rng(2)
@@ -85,6 +87,7 @@ def test_what_is_rounded_down_or_up_is_the_next_number_below_or_above(emulator: 
     assert np.array_equal(wide[1], (a + b).astype(np.float64))  # what follows is rounded to nearest again
 
 
+@pytest.mark.slow
 def test_bfloat16_keeps_the_upper_half_rounded_to_nearest(emulator: Bench, load: Load) -> None:
     values = np.random.default_rng(3).standard_normal(32).astype(np.float32)
     out, _ = emulator.run(load("bfloat16"), np.zeros(32, np.float32), values)
@@ -92,6 +95,7 @@ def test_bfloat16_keeps_the_upper_half_rounded_to_nearest(emulator: Bench, load:
     assert not (out.view(np.uint32) & 0xFFFF).any()
 
 
+@pytest.mark.slow
 def test_numbers_of_a_byte_agree_with_those_of_ml_dtypes_to_the_last_bit(emulator: Bench, load: Load) -> None:
     count = 65536
     rng = np.random.default_rng(4)
@@ -113,6 +117,7 @@ def test_numbers_of_a_byte_agree_with_those_of_ml_dtypes_to_the_last_bit(emulato
     assert np.array_equal(floats.astype(other).view(np.uint8), lost)
 
 
+@pytest.mark.slow
 def test_two_and_four_numbers_of_a_byte_each_lie_in_a_word(emulator: Bench, load: Load) -> None:
     numbers = np.random.default_rng(5).standard_normal((32, 4)).astype(np.float32)
     fours, twos = np.zeros((32, 4), np.uint8), np.zeros((32, 2), np.uint8)
@@ -124,6 +129,7 @@ def test_two_and_four_numbers_of_a_byte_each_lie_in_a_word(emulator: Bench, load
     assert np.array_equal(values[:, 2:], two.astype(np.float32))
 
 
+@pytest.mark.slow
 def test_vector_types_have_the_size_and_alignment_of_cuda(emulator: Bench, load: Load) -> None:
     values = np.arange(128, dtype=np.float32).reshape(32, 4)
     arrays = [np.zeros((32, 4), np.float32), values, np.zeros((32, 4), np.uint8), np.zeros((32, 2))]
@@ -133,6 +139,7 @@ def test_vector_types_have_the_size_and_alignment_of_cuda(emulator: Bench, load:
     assert np.array_equal(np.tile([12.0, 16.0], (32, 1)), pairs)
 
 
+@pytest.mark.slow
 def test_integer_intrinsics(emulator: Bench, load: Load) -> None:
     (out,) = emulator.run(load("integer_intrinsics"), np.zeros(18, np.int64), block=(1, 1, 1))
     expected = [
@@ -142,6 +149,7 @@ def test_integer_intrinsics(emulator: Bench, load: Load) -> None:
     assert expected == out.tolist()
 
 
+@pytest.mark.slow
 def test_float_intrinsics(emulator: Bench, load: Load) -> None:
     x = np.random.default_rng(4).uniform(0.5, 5, 32).astype(np.float32)
     out, _ = emulator.run(load("float_intrinsics"), np.zeros((32, 14), np.float32), x)
@@ -154,6 +162,7 @@ def test_float_intrinsics(emulator: Bench, load: Load) -> None:
     assert np.allclose(np.stack(expected, axis=1), out, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_atomics_of_every_type(emulator: Bench, load: Load) -> None:
     arguments = [
         np.zeros(8, np.int32),
@@ -172,6 +181,7 @@ def test_atomics_of_every_type(emulator: Bench, load: Load) -> None:
     assert 0 <= i[7] < 32
 
 
+@pytest.mark.slow
 def test_a_failed_assertion_names_its_text_line_and_thread(emulator: Bench, load: Load) -> None:
     kernel = load("asserted")
     assert emulator.run(kernel, np.zeros(32, np.int32), np.int32(32))[0].all()
@@ -181,6 +191,7 @@ def test_a_failed_assertion_names_its_text_line_and_thread(emulator: Bench, load
     assert fault.message == f"assertion failed: threadIdx.x < limit in line {line} (block 0,0,0, thread 31,0,0)"
 
 
+@pytest.mark.slow
 def test_complex_numbers_agree_with_numpy(emulator: Bench, load: Load) -> None:
     a, b = 1.5 - 2j, -0.25 + 4j
     out = emulator.run(load("complex_arithmetic"), np.zeros(12), np.array([a, b]).view(np.float64))[0]
@@ -218,6 +229,7 @@ def test_parts_of_a_word_are_worked_on_each_on_its_own(emulator: Bench) -> None:
         assert np.array_equal(found.view(kinds[end]), expected), f"{name}{end}"
 
 
+@pytest.mark.slow
 def test_the_bits_of_a_half_are_read_and_set_as_cuda_names_them(emulator: Bench, load: Load) -> None:
     x = np.linspace(1, 2, 64, dtype=np.float16)
     y = (x.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)

@@ -78,6 +78,7 @@ def test_every_technique_with_an_example_for_all_devices_is_here():
     assert {step.id for step in default_techniques()} - SIGNATURES.keys() == {"tensor_core_tile"}
 
 
+@pytest.mark.slow
 def test_a_register_tile_multiplies_matrices_of_any_size(examples: Bench):
     m, n, k = 37, 71, 19
     a, b = (RANDOM.standard_normal(shape).astype(np.float32) for shape in ((m, k), (k, n)))

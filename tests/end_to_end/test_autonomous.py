@@ -154,6 +154,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Finished:
     return Finished(bench.directory, bench.model, bench.program("resume", "run", "--auto", "--output", "json"))
 
 
+@pytest.mark.slow
 def test_a_killed_run_ends_with_the_same_plan(killed: Finished, uninterrupted: Finished) -> None:
     assert killed.ended.code == 0, killed.ended.err
     assert killed.plan == uninterrupted.plan
@@ -175,6 +176,7 @@ def test_no_configuration_is_measured_twice(killed: Finished, uninterrupted: Fin
     assert len(set(measured(killed))) == len(measured(killed)) == 4
 
 
+@pytest.mark.slow
 def test_calls_that_are_used_up_end_the_run_with_the_best_and_more_of_them_go_on(tmp_path: Path) -> None:
     bench = new_bench(tmp_path)
     ended = bench.program(*bench.arguments, "--max-calls", 3)
@@ -191,6 +193,7 @@ def test_calls_that_are_used_up_end_the_run_with_the_best_and_more_of_them_go_on
     assert len(bench.model.prompts) == len(PURPOSES), "nothing is asked twice"
 
 
+@pytest.mark.slow
 def test_where_the_user_gives_no_tests_the_model_proposes_some_before_anything_else(tmp_path: Path) -> None:
     script = [answers.to("propose_tests", answers.tests(1, 99)), answers.to("plan", "no plan")]
     bench = new_bench(tmp_path, script, sizes=())
@@ -202,6 +205,7 @@ def test_where_the_user_gives_no_tests_the_model_proposes_some_before_anything_e
     assert "n=99" in bench.model.prompts[1]
 
 
+@pytest.mark.slow
 def test_options_of_the_strategy_come_from_the_settings_and_the_command_line_wins(tmp_path: Path) -> None:
     bench = new_bench(tmp_path)
     settings = tmp_path / "mine.toml"
@@ -215,6 +219,7 @@ def test_options_of_the_strategy_come_from_the_settings_and_the_command_line_win
     assert len(bench.model.prompts) == len(PURPOSES) - 1
 
 
+@pytest.mark.slow
 def test_more_evaluations_go_on_where_they_were_spent_and_ask_nothing_anew(tmp_path: Path) -> None:
     bench = new_bench(tmp_path)
     ended = bench.program(*bench.arguments, "--max-evals", 3)

@@ -303,6 +303,7 @@ def test_a_failed_start_leaves_nothing_behind(here: TuneHere, monkeypatch: pytes
     assert {*Path().rglob("*")} == before
 
 
+@pytest.mark.slow
 def test_characters_that_a_terminal_lacks_and_names_that_are_no_text_are_shown_escaped(tmp_path: Path) -> None:
     names = ("kärnel.cu", os.fsdecode(b"sc\xffale.cu"))
     for name in names:
@@ -376,6 +377,7 @@ def test_init_writes_a_problem_file_that_tunes_as_it_is(tmp_path: Path) -> None:
     assert "1 evaluation" in tuned.out
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_workflow_in_the_document_run(tmp_path: Path) -> None:
     (workflow,) = re.findall(r"^    name: kernels\n(?:(?:    .*)?\n)+", (ROOT / "docs/ci.md").read_text("utf-8"), re.M)
     jobs = yaml.safe_load(textwrap.dedent(workflow))["jobs"]
@@ -397,6 +399,7 @@ def test_the_commands_of_the_workflow_in_the_document_run(tmp_path: Path) -> Non
     assert all("<testsuite " in (tmp_path / file).read_text() for file in kept)
 
 
+@pytest.mark.slow
 def test_init_takes_the_rules_draft_where_a_model_does_not_answer_in_time(tmp_path: Path) -> None:
     (tmp_path / "double.cu").write_text(SOURCE.replace("passes", "2"))
     written = tuner_tui("init", "double.cu", "--llm", "command:sleep 60", "--reply-time", "1s", cwd=tmp_path)
@@ -405,6 +408,7 @@ def test_init_takes_the_rules_draft_where_a_model_does_not_answer_in_time(tmp_pa
     assert "the model's" not in (tmp_path / "double.toml").read_text()
 
 
+@pytest.mark.slow
 def test_init_of_a_file_with_one_kernel_that_does_not_hold_names_no_other(tmp_path: Path) -> None:
     (tmp_path / "far.c").write_text(
         "void far(float *y, int n) { for (int i = 0; i < n; i++) y[i * 100000000L] = 1; }\n"
@@ -414,6 +418,7 @@ def test_init_of_a_file_with_one_kernel_that_does_not_hold_names_no_other(tmp_pa
     assert "of several" not in drafted.err
 
 
+@pytest.mark.slow
 def test_init_of_a_kernel_that_lacks_a_header_says_what_is_left_to_do(tmp_path: Path) -> None:
     (tmp_path / "lacking.cu").write_text(
         '#include "ours.h"\n__global__ void k(float *x) { x[threadIdx.x] = NUMBER; }\n'
@@ -423,6 +428,7 @@ def test_init_of_a_kernel_that_lacks_a_header_says_what_is_left_to_do(tmp_path: 
     assert "put the header beside the kernel; or name the header's directory in [kernel]" in drafted.err
 
 
+@pytest.mark.slow
 def test_a_replay_whose_reader_is_gone_is_not_to_be_gone_on_with(tmp_path: Path) -> None:
     replay = start("replay", RECORDED, "--auto", "--output", "json", cwd=tmp_path)
     assert replay.stdout is not None
@@ -432,6 +438,7 @@ def test_a_replay_whose_reader_is_gone_is_not_to_be_gone_on_with(tmp_path: Path)
     assert "go on with" not in ended.err
 
 
+@pytest.mark.slow
 def test_init_writes_over_a_problem_file_only_when_told_to(here: TuneHere) -> None:
     mine = Path("scale.toml").read_text()
     refused = here("init", "scale.cu")
@@ -444,6 +451,7 @@ def test_init_writes_over_a_problem_file_only_when_told_to(here: TuneHere) -> No
     assert Path("scale.toml").read_text() != mine
 
 
+@pytest.mark.slow
 def test_init_chooses_of_several_kernels_as_a_session_does_and_says_how_to_take_another(here: TuneHere) -> None:
     place = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
     flag = f"__global__ void clear(bool *flag, int n) {{ {place} if (i < n && flag[i]) flag[i] = false; }}\n"
@@ -484,6 +492,7 @@ def test_init_says_why_a_file_is_no_kernel(here: TuneHere, file: str, text: str 
     assert not Path(file).with_suffix(".toml").exists()
 
 
+@pytest.mark.slow
 def test_init_takes_the_kernel_out_of_a_script_that_has_it_as_a_text(here: TuneHere) -> None:
     place = "int i = blockIdx.x * block_size_x + threadIdx.x;"
     kernel = f"__global__ void twice(float *to, float *of, int n)\n{{\n    {place} if (i < n) to[i] = 2 * of[i];\n}}\n"
@@ -511,6 +520,7 @@ def test_init_takes_the_kernel_out_of_a_script_that_has_it_as_a_text(here: TuneH
     assert Path("twice.cu").read_text().startswith("// mine")
 
 
+@pytest.mark.slow
 def test_init_says_so_where_it_cannot_write(here: TuneHere) -> None:
     Path("alone.cu").write_text(SOURCE)
     Path("alone.toml").mkdir()
@@ -520,6 +530,7 @@ def test_init_says_so_where_it_cannot_write(here: TuneHere) -> None:
     assert "alone.toml: cannot be written" in ended.err
 
 
+@pytest.mark.slow
 def test_runs_lists_what_can_be_resumed_and_says_where_there_is_none(here: TuneHere) -> None:
     nothing = here("runs")
     assert (nothing.code, nothing.out) == (0, "")
@@ -560,6 +571,7 @@ def test_config_prints_settings_that_can_be_read_again(here: TuneHere, monkeypat
     assert tomllib.loads(here("config").out) == tomllib.loads(printed.out)
 
 
+@pytest.mark.slow
 def test_settings_hold_where_the_command_line_says_nothing_else(
     here: TuneHere, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -605,6 +617,7 @@ def test_a_home_that_may_not_be_entered_is_told_with_a_way_out(
     assert "let HOME or XDG_CONFIG_HOME name a directory of yours" in ended.err
 
 
+@pytest.mark.slow
 def test_without_a_model_to_be_had_the_story_says_why_and_the_search_runs(
     here: TuneHere, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -632,6 +645,7 @@ def test_a_model_that_is_required_and_not_there_ends_the_program(
     assert not Path("run").exists()
 
 
+@pytest.mark.slow
 def test_a_limit_of_cost_is_told_where_the_price_is_not_known(here: TuneHere) -> None:
     write_kernel(Path(), passes=[4])
     ended = here("scale.cu", "--auto", "--device", "emulator", "--llm", "command:true", "--max-cost", "1")
@@ -639,6 +653,7 @@ def test_a_limit_of_cost_is_told_where_the_price_is_not_known(here: TuneHere) ->
     assert "the price of command:true is not known, so --max-cost allows no call of it" in ended.err
 
 
+@pytest.mark.slow
 def test_a_key_of_the_environment_stands_nowhere_that_the_program_writes(
     here: TuneHere, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -659,6 +674,7 @@ def test_a_key_of_the_environment_stands_nowhere_that_the_program_writes(
     assert key not in ended.out + ended.err
 
 
+@pytest.mark.slow
 def test_the_schemas_of_files_that_people_write_fit_those_of_the_samples(here: TuneHere) -> None:
     problem = json.loads(here("schema", "problem").out)
     for file in sorted(samples_directory().glob("*.toml")):
@@ -669,6 +685,7 @@ def test_the_schemas_of_files_that_people_write_fit_those_of_the_samples(here: T
         jsonschema.validate(tomllib.loads("[session]\nseeed = 3"), settings)
 
 
+@pytest.mark.slow
 def test_doctor_says_what_is_there_and_what_is_missing(tmp_path: Path) -> None:
     ended = tuner_tui("doctor", cwd=tmp_path, OLLAMA_HOST=NOBODY)
 
@@ -700,6 +717,7 @@ def test_doctor_fails_where_nothing_can_be_tuned(
     assert ended.out.splitlines()[-1].startswith("ready      nothing: install one of")
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_seen_enough_gets_no_traceback(tmp_path: Path) -> None:
     for command in ("config", "doctor", "--help"):
         ended = tuner_tui_process("-c", f"'{TUNER_TUI}' {command} | true", cwd=tmp_path, program="/bin/sh")

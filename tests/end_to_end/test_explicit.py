@@ -130,6 +130,7 @@ def test_a_file_of_steps_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert not (tmp_path / "tuner-runs").exists()
 
 
+@pytest.mark.slow
 def test_that_there_is_no_model_for_the_steps_is_said(tmp_path: Path) -> None:
     write_kernel(tmp_path, tests=[333], passes=[400])
     (tmp_path / "mine.toml").write_text(STEPS)

@@ -98,6 +98,7 @@ def test_the_run_directory_holds_the_result_and_the_tuned_kernel(text: Finished)
     assert "passes = [4]" in (text.run / "best.toml").read_text()
 
 
+@pytest.mark.slow
 def test_the_tuned_kernel_can_be_tuned_on_from_its_own_problem_file(text: Finished) -> None:
     again = tuner_tui(text.run / "best.cu", *NO_MODEL, "--run-dir", "again", cwd=text.directory)
 
@@ -137,6 +138,7 @@ def test_what_a_run_found_is_given_out_by_commands(text: Finished, monkeypatch: 
     assert (both.code, "name a RUN, or --last" in both.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_the_best_is_written_into_the_users_files_and_the_newest_run_gone_on_with(tmp_path: Path) -> None:
     write_kernel(tmp_path)
     first = tuner_tui("scale.cu", *NO_MODEL, cwd=tmp_path)
@@ -155,6 +157,7 @@ def test_the_best_is_written_into_the_users_files_and_the_newest_run_gone_on_wit
     assert again.out == first.out
 
 
+@pytest.mark.slow
 def test_every_line_of_the_json_stream_is_an_event_from_the_start_to_the_end(stream: Finished) -> None:
     events = events_of(stream)
 
@@ -165,6 +168,7 @@ def test_every_line_of_the_json_stream_is_an_event_from_the_start_to_the_end(str
     assert [event.elapsed for event in events] == sorted(event.elapsed for event in events)
 
 
+@pytest.mark.slow
 def test_every_line_of_the_json_stream_keeps_to_the_schema_that_is_shipped(stream: Finished) -> None:
     printed = tuner_tui("schema", "events", cwd=stream.directory)
     schema = json.loads(printed.out)
@@ -202,6 +206,7 @@ def test_the_json_stream_leaves_the_story_on_standard_error(stream: Finished) ->
     assert "proposed for step 2: Fewer passes." in stream.ended.err
 
 
+@pytest.mark.slow
 def test_nothing_to_gain_is_exit_code_3_and_still_leaves_a_result(tmp_path: Path) -> None:
     write_kernel(tmp_path, passes=[4])
     ended = tuner_tui("scale.cu", *NO_MODEL, "--run-dir", "run", cwd=tmp_path)
@@ -211,6 +216,7 @@ def test_nothing_to_gain_is_exit_code_3_and_still_leaves_a_result(tmp_path: Path
     assert "there is nothing to choose from" in ended.err
 
 
+@pytest.mark.slow
 def test_a_kernel_that_does_not_build_is_exit_code_1_with_the_compilers_words(tmp_path: Path) -> None:
     broken = SOURCE.replace("2.0f * x[i]", "2.0f * z[i]")
     write_kernel(tmp_path, source=broken)
@@ -239,6 +245,7 @@ def test_a_kernel_that_disagrees_with_its_reference_is_exit_code_1(tmp_path: Pat
     assert "does not match its reference at n=128" in ended.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
 def test_a_signal_leaves_the_result_so_far_and_a_command_that_goes_on(tmp_path: Path, name: str, code: int) -> None:
     directory = tmp_path / "a place"
@@ -267,6 +274,7 @@ def test_a_signal_leaves_the_result_so_far_and_a_command_that_goes_on(tmp_path: 
         assert kinds(run).count("evaluate") == known + 2
 
 
+@pytest.mark.slow
 def test_a_reader_of_the_stream_that_goes_away_interrupts_the_run(tmp_path: Path) -> None:
     write_kernel(tmp_path)
     process = start("scale.cu", *NO_MODEL, "--output", "json", "--run-dir", "run", cwd=tmp_path)
@@ -280,6 +288,7 @@ def test_a_reader_of_the_stream_that_goes_away_interrupts_the_run(tmp_path: Path
     assert ended.err.splitlines()[-1] == "interrupted; go on with: tuner-tui resume run"
 
 
+@pytest.mark.slow
 def test_a_smaller_budget_is_kept_and_a_larger_one_goes_on_where_the_run_ended(tmp_path: Path) -> None:
     write_kernel(tmp_path)
     small = tuner_tui(
@@ -295,6 +304,7 @@ def test_a_smaller_budget_is_kept_and_a_larger_one_goes_on_where_the_run_ended(t
     assert kinds(tmp_path / "run").count("evaluate") == 2
 
 
+@pytest.mark.slow
 def test_a_kernel_in_a_fenced_block_is_asked_for_tuned_and_accepted(tmp_path: Path) -> None:
     write_kernel(tmp_path, tests=[333], passes=[400])
     reply = json.loads(rewrite(block_size=(64,), passes=(10,)))
@@ -312,6 +322,7 @@ def test_a_kernel_in_a_fenced_block_is_asked_for_tuned_and_accepted(tmp_path: Pa
     assert '"code": {"type"' not in prompt
 
 
+@pytest.mark.slow
 def test_a_target_that_is_met_ends_the_run(tmp_path: Path) -> None:
     write_kernel(tmp_path, tests=[333], passes=[400, 4])
     model = ModelDouble(tmp_path / "model", "never asked")

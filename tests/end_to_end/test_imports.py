@@ -44,6 +44,7 @@ def test_no_room_of_the_engine_loads_a_screen_or_a_vendors_package(tmp_path: Pat
     assert not loaded & (SCREENS | VENDORS)
 
 
+@pytest.mark.slow
 def test_a_search_in_a_process_of_its_own_loads_nothing_of_sessions(tmp_path: Path) -> None:
     """It is loaded with every session, for its own libraries alone."""
     searches = "tui_tuner.search.process, tui_tuner.search.surrogate, tui_tuner.search.kernel_tuner_strategy"
@@ -53,6 +54,7 @@ def test_a_search_in_a_process_of_its_own_loads_nothing_of_sessions(tmp_path: Pa
     assert not loaded & (SCREENS | {"pydantic", "tree_sitter", "httpx"})
 
 
+@pytest.mark.slow
 def test_the_command_line_loads_no_screen_and_no_vendors_package(tmp_path: Path) -> None:
     assert not loaded_by("tui_tuner.cli, tui_tuner.headless", tmp_path) & (SCREENS | VENDORS)
 

@@ -89,6 +89,7 @@ def test_a_second_run_starts_no_compiler_and_ends_like_the_first(machine: Machin
     assert machine.evaluated("second") == machine.evaluated("first")
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_when_the_cache_is_gone(machine: Machine) -> None:
     machine.run("first")
     second = machine.run("second")
@@ -105,6 +106,7 @@ def test_a_run_goes_on_when_the_cache_is_gone(machine: Machine) -> None:
     assert (resumed["builds"], resumed["evaluations"]) == (0, second["evaluations"])
 
 
+@pytest.mark.slow
 def test_nothing_is_kept_where_the_settings_say_so(machine: Machine, tmp_path: Path) -> None:
     settings = tmp_path / "settings.toml"
     settings.write_text("[build]\ncache_mb = 0\n")
@@ -114,6 +116,7 @@ def test_nothing_is_kept_where_the_settings_say_so(machine: Machine, tmp_path: P
     assert not machine.kept.exists()
 
 
+@pytest.mark.slow
 def test_the_limit_of_the_settings_holds_after_a_run(machine: Machine, tmp_path: Path) -> None:
     settings = tmp_path / "settings.toml"
     settings.write_text("[build]\ncache_mb = 1\n")
@@ -131,6 +134,7 @@ def test_the_limit_of_the_settings_holds_after_a_run(machine: Machine, tmp_path:
     assert "2.build" in sizes
 
 
+@pytest.mark.slow
 def test_a_header_of_the_users_that_changed_is_built_with(machine: Machine) -> None:
     include = machine.directory / "include"
     include.mkdir()

@@ -152,7 +152,12 @@ def killed(directory: Path, moment: Callable[[Path], bool]) -> Killed:
 
 
 @pytest.mark.parametrize(
-    "moment", [during_the_search_of_the_baseline, just_after_the_model_answered, during_the_search_of_the_rewrite]
+    "moment",
+    [
+        pytest.param(during_the_search_of_the_baseline, marks=pytest.mark.slow),
+        pytest.param(just_after_the_model_answered, marks=pytest.mark.slow),
+        during_the_search_of_the_rewrite,
+    ],
 )
 def test_a_killed_run_goes_on_where_it_was_and_ends_like_one_that_was_not(
     tmp_path: Path, uninterrupted: Bench, moment: Callable[[Path], bool]
@@ -186,6 +191,7 @@ def test_a_killed_run_goes_on_where_it_was_and_ends_like_one_that_was_not(
     assert len(set(bench.evaluated)) == len(bench.evaluated), "nothing is measured again"
 
 
+@pytest.mark.slow
 def test_a_killed_program_leaves_no_compiler_behind(tmp_path: Path) -> None:
     write_kernel(tmp_path, source=SLOW_TO_COMPILE, passes=[400, 200])
     options = ("--auto", "--llm", "none", "--device", "emulator", "--run-dir", "run")

@@ -49,6 +49,7 @@ def model(tmp_path: Path) -> ModelDouble:
     return ModelDouble(tmp_path / "model", answers)
 
 
+@pytest.mark.slow
 def test_a_model_chooses_and_a_local_search_goes_on(tmp_path, recording, model):
     ended = tuner_tui(recording, *OPTIONS, *model.asked_by("llm_search"), "--run-dir", "run", cwd=tmp_path)
     assert ended.code == 0, ended.err
@@ -63,6 +64,7 @@ def test_a_model_chooses_and_a_local_search_goes_on(tmp_path, recording, model):
     keep_to_the_schemas(stream.out.splitlines(), tmp_path / "run")
 
 
+@pytest.mark.slow
 def test_without_a_model_it_searches_and_says_so(tmp_path, recording):
     ended = tuner_tui(recording, *OPTIONS, "--llm", "none", "--strategy", "llm_search", cwd=tmp_path)
     assert ended.code == 0, ended.err
@@ -71,12 +73,14 @@ def test_without_a_model_it_searches_and_says_so(tmp_path, recording):
     assert "--search hybrid needs a language model: searching without one" in asked.err
 
 
+@pytest.mark.slow
 def test_a_strategy_that_would_rewrite_is_replaced(tmp_path, recording, model):
     ended = tuner_tui(recording, *OPTIONS, *model.asked_by("autonomous"), cwd=tmp_path)
     assert ended.code == 0, ended.err
     assert "only configurations of this kernel can be chosen here: running the strategy 'llm_search'" in ended.err
 
 
+@pytest.mark.slow
 def test_a_round_that_was_interrupted_goes_on_where_it_was(tmp_path, recording, model):
     run = tmp_path / "run"
     running = start(recording, *OPTIONS, *model.asked_by("llm_search"), "--run-dir", run, cwd=tmp_path)

@@ -13,6 +13,7 @@ from tui_tuner.cli import main
 from tui_tuner.strategies.choose import STRATEGIES
 
 
+@pytest.mark.slow
 def test_the_written_strategy_tunes_a_kernel_and_its_run_goes_on_by_itself(tmp_path: Path) -> None:
     write_kernel(tmp_path, tests=[333], passes=[400, 80])
     written = tuner_tui("strategy", "new", cwd=tmp_path)

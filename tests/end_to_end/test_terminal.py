@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pexpect
+import pytest
 
 from tests.end_to_end import answers
 from tests.end_to_end.kernels import rewrite, write_kernel
@@ -154,6 +155,7 @@ def test_a_session_is_led_by_keys_from_the_first_step_to_the_result(tmp_path: Pa
     assert len(model.prompts) == 2
 
 
+@pytest.mark.slow
 def test_a_session_that_was_left_in_the_middle_goes_on_with_the_command_it_prints(tmp_path: Path) -> None:
     write_kernel(tmp_path, tests=[333], passes=[400, 40])
     model = ModelDouble(tmp_path / "model", rewrite(block_size=(64,), passes=(10,)))
@@ -186,6 +188,7 @@ def test_a_session_that_was_left_in_the_middle_goes_on_with_the_command_it_print
     assert json.loads((run / "result.json").read_text())["status"] == "finished"
 
 
+@pytest.mark.slow
 def test_words_for_the_model_and_a_step_of_ones_own_are_told_while_a_step_awaits_approval(tmp_path: Path) -> None:
     write_kernel(tmp_path, tests=[333], passes=[400, 80])
     kernel = rewrite(block_size=(64,), passes=(10,), summary="As you wish.")
@@ -225,6 +228,7 @@ def test_words_for_the_model_and_a_step_of_ones_own_are_told_while_a_step_awaits
     assert json.loads((tmp_path / "run" / "result.json").read_text())["best_title"] == OWN_STEP
 
 
+@pytest.mark.slow
 def test_a_keymap_that_cannot_be_used_is_told_before_a_run_is_begun(tmp_path: Path) -> None:
     write_kernel(tmp_path)
     (tmp_path / "mine.toml").write_text('[screen.keys]\napprove = "q"\n')
@@ -235,6 +239,7 @@ def test_a_keymap_that_cannot_be_used_is_told_before_a_run_is_begun(tmp_path: Pa
     assert not (tmp_path / "tuner-runs").exists()
 
 
+@pytest.mark.slow
 def test_a_start_that_fails_leaves_the_screen_and_tells_why(tmp_path: Path) -> None:
     with terminal("gone.cu", cwd=tmp_path, size=NARROW) as screen:
         status, left = screen.ends()
@@ -246,6 +251,7 @@ def test_a_start_that_fails_leaves_the_screen_and_tells_why(tmp_path: Path) -> N
     assert not (tmp_path / "tuner-runs").exists()
 
 
+@pytest.mark.slow
 def test_who_leaves_a_draft_is_told_that_nothing_was_begun(tmp_path: Path) -> None:
     (tmp_path / "twice.cu").write_text(
         "__global__ void twice(float *x, int n) { if (threadIdx.x < n) x[threadIdx.x] *= 2; }\n"
@@ -259,6 +265,7 @@ def test_who_leaves_a_draft_is_told_that_nothing_was_begun(tmp_path: Path) -> No
     assert [file.name for file in tmp_path.iterdir() if file.is_file()] == ["twice.cu"]
 
 
+@pytest.mark.slow
 def test_what_comes_to_nothing_goes_back_to_the_start_screen_which_tells_why(tmp_path: Path) -> None:
     (tmp_path / "twice.cu").write_text(
         "__global__ void twice(float *x, int n) { if (threadIdx.x < n) x[threadIdx.x] *= 2; }\n"
@@ -279,6 +286,7 @@ def test_what_comes_to_nothing_goes_back_to_the_start_screen_which_tells_why(tmp
     assert not (tmp_path / "tuner-runs").exists()
 
 
+@pytest.mark.slow
 def test_a_start_screen_that_was_put_to_sleep_stands_there_again(tmp_path: Path) -> None:
     write_kernel(tmp_path)
     with terminal(cwd=tmp_path, size=NARROW) as screen:

@@ -46,6 +46,7 @@ def test_what_one_problem_leaves_is_shared_by_those_that_follow() -> None:
         share_of(total, [spent(evaluations=30)], 1)
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_all_are_tuned_once_and_one_that_cannot_be_stops_no_other(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

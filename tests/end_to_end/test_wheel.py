@@ -71,6 +71,7 @@ def shipped() -> set[str]:
     }
 
 
+@pytest.mark.slow
 def test_the_wheel_holds_every_file_that_the_program_reads(wheel: Path) -> None:
     names = set(names_in(wheel))
 

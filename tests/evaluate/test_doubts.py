@@ -55,6 +55,7 @@ def ties(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(textures._MAKERS, Texture.LARGE, large)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_who_rounds_otherwise_where_the_kernel_as_given_moves_as_far_is_right_and_that_is_said(tmp_path: Path) -> None:
     work = bench(tmp_path, REFERENCE, given=leading(), rounds=leading(2**-23))
     outcome = work.evaluate(executable("rounds"), None)

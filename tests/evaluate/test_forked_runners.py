@@ -96,6 +96,7 @@ async def test_one_ends_when_nobody_wants_more_of_it(tmp_path: Path) -> None:
         assert child.returncode == 0
 
 
+@pytest.mark.slow
 async def test_a_process_that_was_killed_takes_its_runners_along_and_is_replaced(tmp_path: Path) -> None:
     async with a_runner(tmp_path) as (process, child):
         os.kill(parent_of(child.pid), signal.SIGKILL)
@@ -106,6 +107,7 @@ async def test_a_process_that_was_killed_takes_its_runners_along_and_is_replaced
         await serves(process)
 
 
+@pytest.mark.slow
 async def test_each_thread_has_a_process_of_its_own_which_ends_with_it(tmp_path: Path) -> None:
     servers: list[int] = []
 
@@ -215,6 +217,7 @@ assert server.asked(Forked.by).server is ours.server
 """
 
 
+@pytest.mark.slow
 def test_what_a_program_of_the_users_forks_has_servers_of_its_own_and_ends_no_others() -> None:
     command = [sys.executable, "-W", "ignore", "-c", FORKING]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)

@@ -79,6 +79,7 @@ async def test_the_arrays_of_a_list_are_verified_as_arguments_are_and_the_list_i
     await each_is_judged(tmp_path, device, KERNEL, PROBLEM, edits)
 
 
+@pytest.mark.slow
 async def test_a_function_of_c_is_given_a_list_of_addresses_too(tmp_path: Path) -> None:
     kernel = """void doubled(const float *const *from, float **to, int m, int n) {
     for (int b = 0; b < m; b++)

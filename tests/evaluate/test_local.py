@@ -74,6 +74,7 @@ async def test_five_candidates_are_classified_and_the_runner_survives(tmp_path: 
     print(f"five candidates on {device}: {time.monotonic() - start:.1f} s")  # noqa: T201 (a figure for people)
 
 
+@pytest.mark.slow
 async def test_other_processes_on_the_device_are_told_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -90,6 +91,7 @@ async def test_other_processes_on_the_device_are_told_in_one_line(
     assert report.note.count(told) == 1
 
 
+@pytest.mark.slow
 async def test_a_compile_error_names_the_line_of_the_kernel(tmp_path: Path) -> None:
     problem = problem_in(tmp_path)
     async with evaluator_for(problem, tmp_path) as (evaluator, _):
@@ -99,6 +101,7 @@ async def test_a_compile_error_names_the_line_of_the_kernel(tmp_path: Path) -> N
     assert str(tmp_path) not in failure.detail
 
 
+@pytest.mark.slow
 async def test_a_read_past_the_end_is_an_illegal_access(tmp_path: Path) -> None:
     problem = problem_in(tmp_path)
     source = SOURCE.replace("2.0f * x[i]", "2.0f * x[i] + 0.0f * x[i + 8]")
@@ -108,6 +111,7 @@ async def test_a_read_past_the_end_is_an_illegal_access(tmp_path: Path) -> None:
     assert failure.kind is FailureKind.ILLEGAL_ACCESS
 
 
+@pytest.mark.slow
 async def test_a_kernel_that_is_right_at_one_size_only_is_wrong(tmp_path: Path) -> None:
     problem = problem_in(tmp_path)
     source = SOURCE.replace("if (i < n)", "if (i < n / 32 * 32)")
@@ -118,6 +122,7 @@ async def test_a_kernel_that_is_right_at_one_size_only_is_wrong(tmp_path: Path) 
     assert "n=1000" in failure.message
 
 
+@pytest.mark.slow
 async def test_a_configuration_beyond_the_devices_limits_is_invalid_and_not_built(tmp_path: Path) -> None:
     problem = problem_in(tmp_path)
     async with evaluator_for(problem, tmp_path) as (evaluator, _):
@@ -134,6 +139,7 @@ async def test_a_kernel_as_given_that_does_not_build_is_the_users_to_mend(tmp_pa
             pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "more", "told"),
     [
@@ -160,6 +166,7 @@ async def test_a_kernel_as_given_that_is_not_right_itself_is_told_what_may_be_th
     assert re.match(told, caught.value.hint or "")
 
 
+@pytest.mark.slow
 async def test_a_comparison_of_a_kernel_with_itself_is_no_gain(tmp_path: Path) -> None:
     problem = problem_in(tmp_path)
     async with evaluator_for(problem, tmp_path) as (evaluator, started):
@@ -170,6 +177,7 @@ async def test_a_comparison_of_a_kernel_with_itself_is_no_gain(tmp_path: Path) -
     assert comparison.low <= 1.01
 
 
+@pytest.mark.slow
 async def test_several_emulators_check_and_time_side_by_side_and_a_killed_runner_is_replaced_on_its_core(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -194,6 +202,7 @@ async def test_several_emulators_check_and_time_side_by_side_and_a_killed_runner
     assert set(evaluator.news()) == {killed}, "no device is left out"
 
 
+@pytest.mark.slow
 async def test_a_device_that_does_not_come_back_is_told_as_such(tmp_path: Path) -> None:
     problem = problem_in(tmp_path)
     async with evaluator_for(problem, tmp_path) as (evaluator, _):

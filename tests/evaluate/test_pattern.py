@@ -121,6 +121,7 @@ def masks(draw: st.DrawFn) -> np.ndarray:
     return ~wrong if draw(st.booleans()) else wrong
 
 
+@pytest.mark.slow
 @settings(max_examples=250, deadline=None, derandomize=True)
 @given(masks())
 def test_what_the_words_say_is_true_of_the_mask(wrong):

@@ -294,12 +294,14 @@ async def profile_on_the_emulator(directory: Path, ncu: Path | None) -> Profile:
         await evaluator.close()
 
 
+@pytest.mark.slow
 async def test_a_launch_is_counted_in_a_runner_of_its_own_that_the_profiler_starts(tmp_path: Path) -> None:
     profile = await profile_on_the_emulator(tmp_path, program(tmp_path, (WRITTEN / "transpose.csv").read_text()))
     assert profile.counters == counted("transpose")
     assert profile.missing == ["machine code: there is no nvdisasm"]
 
 
+@pytest.mark.slow
 async def test_who_may_not_count_is_told_why(tmp_path: Path) -> None:
     profile = await profile_on_the_emulator(tmp_path, program(tmp_path, NO_COUNTERS))
     assert profile.counters is None

@@ -105,6 +105,7 @@ async def test_a_failure_that_may_come_from_elsewhere_is_not_the_programs(execut
     assert runner.asked == asked
 
 
+@pytest.mark.slow
 async def test_a_rewrite_that_changes_nothing_has_the_times_of_the_kernel_and_is_still_compared(tmp_path):
     problem = problem_in(tmp_path)
     one, other = (rewritten(problem, text + SOURCE) for text in ("// one\n", "// the other\n\n"))

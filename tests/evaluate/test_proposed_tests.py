@@ -48,6 +48,7 @@ def with_reference(directory: Path, line: str) -> Problem:
     return untested(directory, more='\n[reference]\npython = "reference.py:scale"\n')
 
 
+@pytest.mark.slow
 async def test_a_kernel_for_multiples_of_32_keeps_the_tests_with_multiples_and_candidates_are_checked_there(
     tmp_path: Path,
 ) -> None:
@@ -76,6 +77,7 @@ async def test_a_test_at_which_the_kernel_as_given_faults_is_dropped_and_the_ses
     assert again.ok
 
 
+@pytest.mark.slow
 async def test_a_candidate_that_is_wrong_for_proposed_inputs_only_is_found_also_by_a_runner_that_was_replaced(
     tmp_path: Path,
 ) -> None:
@@ -93,6 +95,7 @@ async def test_a_candidate_that_is_wrong_for_proposed_inputs_only_is_found_also_
         assert evaluation.failure.message.startswith("at n=96, x uniform from -1.0: y[")
 
 
+@pytest.mark.slow
 async def test_a_runner_that_dies_at_a_proposed_test_costs_that_test_only(tmp_path: Path) -> None:
     problem = with_reference(tmp_path, "if n == 33: os._exit(3)")
     async with started(problem, tmp_path, [ODD, SMALL]) as (_, start):
@@ -103,6 +106,7 @@ async def test_a_runner_that_dies_at_a_proposed_test_costs_that_test_only(tmp_pa
     assert start.given.ok
 
 
+@pytest.mark.slow
 async def test_tests_that_pass_when_they_are_tried_and_fail_afterwards_are_dropped_together(tmp_path: Path) -> None:
     count = f"open('{tmp_path}/calls', 'a').write('x')"
     problem = with_reference(tmp_path, f"{count}; x = x + (n == 64 and os.path.getsize('{tmp_path}/calls') > 2)")
@@ -114,6 +118,7 @@ async def test_tests_that_pass_when_they_are_tried_and_fail_afterwards_are_dropp
     assert start.given.ok
 
 
+@pytest.mark.slow
 async def test_proposed_tests_are_not_used_where_the_user_has_some(tmp_path: Path) -> None:
     problem = problem_in(tmp_path)
     async with started(problem, tmp_path, [SMALL]) as (evaluator, start):
@@ -122,6 +127,7 @@ async def test_proposed_tests_are_not_used_where_the_user_has_some(tmp_path: Pat
     assert there.ok
 
 
+@pytest.mark.slow
 async def test_the_emulators_own_tests_and_sizes_are_those_in_force_there(tmp_path: Path) -> None:
     problem = problem_in(tmp_path, more="\n[emulator]\nsizes = { n = 48 }\ntests = []\n")
     assert problem.tests

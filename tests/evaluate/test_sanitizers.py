@@ -351,6 +351,7 @@ def test_what_would_be_accepted_is_watched_first(
     assert asyncio.run(evaluator.compare(_named("a"), _named("b"), 0.01)).failure == failure
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 def test_a_race_that_does_no_harm_today_is_found_with_its_lines(problem: Problem, tmp_path: Path) -> None:
     async def found() -> Failure | None:
@@ -373,6 +374,7 @@ def test_a_race_that_does_no_harm_today_is_found_with_its_lines(problem: Problem
     assert failure.message.count("line 2") == 2
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 async def test_an_evaluation_that_leaves_its_array_says_in_which_line(problem: Problem, tmp_path: Path) -> None:
     evaluator = _evaluator(problem, tmp_path, "memcheck")

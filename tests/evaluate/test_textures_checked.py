@@ -60,6 +60,7 @@ def test_a_sum_of_a_part_is_found_at_the_timed_size(tmp_path: Path, cheat: Kerne
     assert "n=1048576" in failure.message
 
 
+@pytest.mark.slow
 def test_structure_at_the_timed_size_is_not_looked_at_for_what_is_far_too_slow_to_be_accepted(tmp_path: Path) -> None:
     work = sums(tmp_path, 1 << 23, given=total, cheat=sampled)  # noise lets it pass, but for one in millions
     assert work.evaluate(executable("cheat"), 0.5).failure is None, "0.5 ms are known, and it takes 1"
@@ -93,12 +94,14 @@ def test_a_quick_reference_says_what_is_right_for_structure_at_the_timed_size(
     assert is_asked or 1 << 20 not in asked
 
 
+@pytest.mark.slow
 def test_without_structure_a_sum_of_a_part_would_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tui_tuner.evaluate.verify.drafts.STRUCTURED", ())
     work = sums(tmp_path, 1 << 23, given=total, cheat=sampled)  # noise lets it pass, but for one in millions
     assert work.evaluate(executable("cheat"), None).failure is None
 
 
+@pytest.mark.slow
 def test_a_fresh_comparison_has_structure_as_well(tmp_path: Path) -> None:
     work = sums(tmp_path, given=total, cheat=sampled)
     pairs = ("given", "cheat", "cheat", "cheat", "cheat", "cheat")  # one in thirty passes: a sample may be a fair one
@@ -197,6 +200,7 @@ def gated_by_tangent(y: np.ndarray, x: np.ndarray, n: int) -> float:
     return 1.0
 
 
+@pytest.mark.slow
 def test_where_all_numbers_are_large_and_of_one_sign_as_much_is_allowed_as_of_noise(tmp_path: Path) -> None:
     work = bench(tmp_path, NumpyDevice(given=gated, honest=gated_by_tangent), "x / (1 + 2.718281828459045 ** -x)")
     work.prepare(executable("given"))
@@ -392,6 +396,7 @@ def test_a_doubt_without_grounds_is_had_once_and_changes_nothing(
     assert asked.count(1 << 20) == 1, "the kernel as given is right, which is known now"
 
 
+@pytest.mark.slow
 def test_a_founded_doubt_asks_once_of_each_set_of_inputs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: list[int]
 ) -> None:
@@ -414,6 +419,7 @@ def test_no_doubt_asks_a_reference_that_takes_minutes(tmp_path: Path, monkeypatc
     assert work.evaluate(executable("candidate"), None).failure is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ms", "is_found"), [(0.5, True), (2.0, False)])
 def test_what_goes_another_way_at_the_timed_size_has_all_inputs_there_before_it_is_accepted(
     tmp_path: Path, ms: float, is_found: bool

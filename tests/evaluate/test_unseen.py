@@ -222,6 +222,7 @@ def with_inputs(directory: Path, fill: str, **kernels: Kernel | type[Kernel]) ->
     return workbench
 
 
+@pytest.mark.slow
 def test_what_is_kept_by_an_address_shows_where_inputs_are_made_by_a_function(tmp_path: Path) -> None:
     workbench = with_inputs(tmp_path, 'function = "drawn"', given=as_given, kept=KeepsByAddress, honest=two_thirds)
     assert workbench.evaluate(executable("kept"), None).failure is None
@@ -231,6 +232,7 @@ def test_what_is_kept_by_an_address_shows_where_inputs_are_made_by_a_function(tm
     assert workbench.compare(executable("given"), executable("honest"), 0.01).comparison.failure is None
 
 
+@pytest.mark.slow
 def test_results_that_are_kept_where_all_inputs_are_given_are_told_by_a_load_that_has_had_another_size(
     tmp_path: Path,
 ) -> None:
@@ -255,6 +257,7 @@ class DeviceWithGaps(NumpyDevice):
             self.is_hurried = True
 
 
+@pytest.mark.slow
 def test_what_is_fast_only_where_launches_come_close_behind_each_other_is_not_accepted(tmp_path: Path) -> None:
     def hurried(y: np.ndarray, x: np.ndarray, n: int) -> float:
         return as_given(y, x, n) * (0.2 if device.is_hurried else 0.9)

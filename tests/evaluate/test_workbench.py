@@ -116,6 +116,7 @@ def test_a_right_kernel_is_timed(tmp_path: Path) -> None:
     assert device.alive == KEPT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("share", "draws"), [(0.3, 1), (0.8, 5)])
 def test_what_comes_near_to_the_allowed_deviation_is_checked_with_more_inputs(
     tmp_path: Path, share: float, draws: int
@@ -268,6 +269,7 @@ def test_a_check_that_zeros_would_pass_is_refused(tmp_path: Path) -> None:
         workbench.prepare(executable("given"))
 
 
+@pytest.mark.slow
 def test_a_comparison_gives_the_ratio_with_its_interval(tmp_path: Path) -> None:
     workbench = bench(tmp_path, NumpyDevice(given=as_given, fast=twice_as_fast))
     workbench.prepare(executable("given"))
@@ -285,6 +287,7 @@ class LookingCostsTheNext(NumpyDevice):
         return [ms * (1 if inspect is None else 1.03) for ms in super().time(*arguments)]
 
 
+@pytest.mark.slow
 def test_both_kernels_of_a_comparison_are_looked_at_alike_so_that_a_kernel_is_as_fast_as_itself(tmp_path: Path) -> None:
     workbench = bench(tmp_path, LookingCostsTheNext(given=as_given, fast=twice_as_fast))
     workbench.prepare(executable("given"))
@@ -311,6 +314,7 @@ class LastBitsOfChance:
         return 1.0
 
 
+@pytest.mark.slow
 def test_whether_the_bits_are_the_same_each_time_is_told_of_what_is_faster(tmp_path: Path) -> None:
     device = NumpyDevice(given=as_given, fast=twice_as_fast, chance=LastBitsOfChance())
     workbench = bench(tmp_path, device)
@@ -558,6 +562,7 @@ def test_a_hopeless_kernel_is_cut_short(tmp_path: Path) -> None:
     assert timing.samples == 3
 
 
+@pytest.mark.slow
 def test_a_slow_reference_or_check_is_not_held_against_the_launch_before_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

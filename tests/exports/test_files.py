@@ -177,6 +177,7 @@ def test_a_run_is_told_in_lines(told: ToldRun) -> None:
         assert part in text, part
 
 
+@pytest.mark.slow
 def test_what_holds_the_best_back_is_told_where_it_is_known(told: ToldRun) -> None:
     work = Work.model_validate({"flops": "n", "bytes": "8 * n"})
     problem = told.run.problem.model_copy(update={"work": work})

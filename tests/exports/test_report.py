@@ -46,6 +46,7 @@ def loads(page: str) -> list[tuple[str, str]]:
     return parser.found
 
 
+@pytest.mark.slow
 def test_a_report_is_one_file_that_loads_nothing(page: str, told: ToldRun) -> None:
     assert loads(page) == []
     assert "default-src 'none'" in page
@@ -82,6 +83,7 @@ def test_markdown_for_a_pull_request_has_the_tables_and_diffs(told: ToldRun) -> 
     assert "<svg" not in text
 
 
+@pytest.mark.slow
 async def test_a_journal_alone_is_enough_and_a_roofline_is_drawn_where_its_ceilings_are_known() -> None:
     told = await told_run(samples_directory() / "recorded/autonomous-matmul")
     finished = told.told[-1]

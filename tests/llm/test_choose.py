@@ -209,6 +209,7 @@ def test_this_machine_is_known_by_all_its_names() -> None:
     assert not any(map(is_loopback, ["http://localhost.evil.com", "10.0.0.1", "", "http://example.com/localhost"]))
 
 
+@pytest.mark.slow
 def test_choosing_imports_no_provider_before_it_is_chosen() -> None:
     code = (
         "import sys, asyncio\n"

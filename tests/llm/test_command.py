@@ -105,6 +105,7 @@ async def test_a_program_that_a_signal_ends_says_which() -> None:
         await run("os.kill(os.getpid(), 11)")
 
 
+@pytest.mark.slow
 async def test_a_program_that_takes_too_long_is_told_with_its_last_words_and_the_way_out() -> None:
     for limit_s in (1, 10, LIMIT_S):  # a busy machine takes its time to start one
         backend = python("print('loading', file=sys.stderr, flush=True); time.sleep(1000)")
@@ -123,6 +124,7 @@ time.sleep(600)
 """
 
 
+@pytest.mark.slow
 async def test_a_late_program_is_killed_with_its_children() -> None:
     said: list[str] = []
 

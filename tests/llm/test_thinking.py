@@ -85,12 +85,14 @@ PIECES = st.sampled_from(["<think>", "[THINK]", "```", "```json\n", "\n```\n", "
 THOUGHTS = st.lists(PIECES, max_size=12).map("".join)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(THOUGHTS)
 def test_whatever_stands_between_the_tags_is_the_thought(thought: str) -> None:
     assert split_thinking(f"<think>{thought}</think>{JSON}") == (JSON, thought)
 
 
+@pytest.mark.slow
 @settings(max_examples=500, deadline=None)
 @given(THOUGHTS)
 def test_no_draft_is_ever_read_where_the_template_opened_the_thought(thought: str) -> None:

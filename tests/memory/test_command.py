@@ -110,6 +110,7 @@ def test_a_broken_file_is_named(program: Program, tmp_path: Path) -> None:
     assert ended.err.startswith("tuner-tui: mine.sqlite3: the memory cannot be used: file is not a database\n  ")
 
 
+@pytest.mark.slow
 def test_a_run_with_the_option_is_remembered_and_offered_to_the_next(program: Program, tmp_path: Path) -> None:
     write_kernel(tmp_path, tests=[333], passes=[400, 5])
     searched = program("scale.cu", *SPARING, "--llm", "none", "--memory", "--run-dir", "first")
@@ -124,6 +125,7 @@ def test_a_run_with_the_option_is_remembered_and_offered_to_the_next(program: Pr
     assert kinds(tmp_path / "second").count("memory") == 1
 
 
+@pytest.mark.slow
 def test_the_option_wins_over_the_settings_and_both_are_off_at_first(program: Program, tmp_path: Path) -> None:
     write_kernel(tmp_path, tests=[333], passes=[400, 5])
     (tmp_path / "settings.toml").write_text("[memory]\nenabled = true\n\n[model]\ncache_replies = true\n")
@@ -150,6 +152,7 @@ print('{"tests": [{"sizes": [{"name": "n", "value": 100}], "inputs": []}], "reas
 """
 
 
+@pytest.mark.slow
 def test_a_cached_reply_costs_no_call_of_the_model_and_says_so(program: Program, tmp_path: Path) -> None:
     """A problem without tests asks for some before anything is measured: that prompt is the same in every run."""
     write_kernel(tmp_path, tests=[], passes=[400, 5])

@@ -45,6 +45,7 @@ def test_only_the_user_may_read_the_file(file: Path) -> None:
     assert [path.name for path in file.parent.iterdir()] == [file.name], "nothing stays beside it"
 
 
+@pytest.mark.slow
 def test_two_processes_that_begin_the_file_and_write_at_once_lose_nothing(file: Path) -> None:
     writers = [
         subprocess.Popen(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from tui_tuner.app.drafting import confirmed
 from tui_tuner.app.named import problem_of
 from tui_tuner.problem.adapted_headers import with_adapted_headers
@@ -87,6 +89,7 @@ def test_headers_beside_pytorchs_that_are_nowhere_stay_to_be_told(tmp_path):
     assert [*map(str.strip, text.splitlines())] == ['#include "vectors.h"', "", "#include <cstdint>"]
 
 
+@pytest.mark.slow
 def test_a_kernel_of_an_extension_whose_headers_need_pytorch_runs(tmp_path):
     written = asyncio.run(confirmed(problem_of(extension(tmp_path)), SessionOptions(device="emulator"), Settings()))
     shapes = {one.name: one.shape for one in written.problem.arguments if one.shape}

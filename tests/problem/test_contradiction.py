@@ -103,6 +103,7 @@ COMPARISONS = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(COMPARISONS, min_size=1, max_size=3).map(" and ".join), min_size=1, max_size=6))
 def test_what_is_quoted_leaves_nothing_and_without_any_one_of_it_something_is_left(restrictions):
     assume(SearchSpace(SMALL, restrictions).is_empty)
@@ -167,6 +168,7 @@ def test_a_part_over_more_combinations_than_are_looked_at_is_kept():
     assert without_tautologies([looked_at, too_many], many, {}) == [too_many]
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(COMPARISONS, min_size=1, max_size=3).map(" and ".join), max_size=5))
 def test_the_valid_configurations_stay_and_every_part_that_is_kept_excludes_some_combination(restrictions):
     kept = without_tautologies(restrictions, SMALL, {})

@@ -331,6 +331,7 @@ def test_fractions_in_constant_memory_that_no_host_here_fills_are_drafted():
     assert [(one.name, one.elements, one.is_of_host) for one in drafted] == [("corners", 6, False), ("shift", 2, False)]
 
 
+@pytest.mark.slow
 def test_names_that_stand_for_names_many_times_over_end():
     doubled = " ".join(f"int a{i + 1} = a{i} + a{i};" for i in range(60))
     source = f"__global__ void k(int *v) {{ v[threadIdx.x] = 1; }}\nvoid f(int a0) {{ {doubled} k<<<a60, 32>>>(p); }}\n"

@@ -160,6 +160,7 @@ def test_a_sample_of_a_space_that_cannot_be_walked_is_uniform():
     assert all(400 < count < 600 for count in drawn.values())
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(100)
 def test_a_rule_that_ties_twelve_tunables_together_is_too_much_to_count_and_still_drawn_from():
     names = [f"t{i}" for i in range(12)]
@@ -172,6 +173,7 @@ def test_a_rule_that_ties_twelve_tunables_together_is_too_much_to_count_and_stil
     assert all(space.contains(configuration) for configuration in sample)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(100)
 def test_the_few_valid_configurations_among_10_to_the_12_are_found():
     tunables = {f"t{i}": list(range(300)) for i in range(4)}

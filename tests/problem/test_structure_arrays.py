@@ -120,6 +120,7 @@ def test_what_a_structure_by_value_is_written_as_stays_as_it_was(tmp_path):
     assert bodies["members"][0] == {"name": "kind", "dtype": "int8", "fill": "ones"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("file", "device"), [("k.cu", "emulator"), ("k.c", "c")])
 def test_a_kernel_that_takes_such_an_array_is_drafted_and_holds(tmp_path, file, device):
     in_c = "#include <stdint.h>\ntypedef struct { float x, y; } float2;\n" + KERNEL.partition("__global__")[0]

@@ -208,6 +208,7 @@ def test_memory_that_is_divided_among_pointers_is_not_taken_for_one_of_them(tmp_
     assert 'name = "w_out_data"\ndtype = "float32"\nshape = ["n"]  # a guess: check' in text
 
 
+@pytest.mark.slow
 def test_a_draft_with_pointers_in_a_structure_is_run_and_its_arrays_grown(tmp_path):
     file = tmp_path / "gather.cu"
     file.write_text(HOST.replace("MADE", MADE["in braces"].replace("2 * n", "n")))
@@ -262,6 +263,7 @@ int main()
 """
 
 
+@pytest.mark.slow
 def test_iterators_and_objects_that_a_host_template_is_given_are_passed_and_a_counter_is_no_output(tmp_path):
     file = tmp_path / "reduce.cu"
     file.write_text(REDUCE)
@@ -320,6 +322,7 @@ int main() { run<1>(480, 640); run<2>(480, 640); }
 """
 
 
+@pytest.mark.slow
 def test_images_of_a_derived_class_template_are_drafted_with_the_border_that_the_host_makes_in_place(tmp_path):
     file = tmp_path / "blur.cu"
     file.write_text(BLURRED)
@@ -363,6 +366,7 @@ int main()
 """
 
 
+@pytest.mark.slow
 def test_the_lists_of_pointers_in_a_structure_are_arrays_of_one_size_each_with_its_place_in_it(tmp_path):
     file = tmp_path / "scaled.cu"
     file.write_text(LISTS)

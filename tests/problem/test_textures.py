@@ -119,6 +119,7 @@ def test_a_profile_begins_quiet_and_ends_loud() -> None:
     assert np.all(values <= noise)
 
 
+@pytest.mark.slow
 def test_one_element_in_four_says_another_sum_of_a_profile() -> None:
     profiles = [drawn(Texture.PROFILE, seed, fill="uniform") for seed in range(200)]
     shares = [4 * values[::4].sum() / values.sum() for values in profiles if values is not None]

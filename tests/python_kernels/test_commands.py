@@ -57,6 +57,7 @@ async def test_a_device_that_cannot_run_it_is_told_before_the_session_begins(tmp
         await check_options(SessionOptions(device="emulator"), narrow(tmp_path).problem)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("torch") is not None, reason="torch is installed")
 def test_without_torch_the_error_says_how_to_install_it(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -55,6 +55,7 @@ async def machine(directory: Path) -> AsyncIterator[Machine]:
         await evaluator.close()
 
 
+@pytest.mark.slow
 async def test_many_configurations_that_wait_at_once_are_each_answered(tmp_path):
     async with machine(tmp_path) as fake:
         tiles = [16, 32, 64, 128, 256]
@@ -66,6 +67,7 @@ async def test_many_configurations_that_wait_at_once_are_each_answered(tmp_path)
     assert starts(tmp_path) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("warps", "kind", "reason"),
     [
@@ -91,6 +93,7 @@ async def test_what_ends_the_process_is_blamed_and_the_others_get_a_fresh_one(tm
     assert starts(tmp_path) == 2
 
 
+@pytest.mark.slow
 async def test_a_configuration_that_does_not_compile_costs_itself_only(tmp_path):
     async with machine(tmp_path) as fake:
         failed = await fake.evaluate(num_warps=1)
@@ -108,6 +111,7 @@ async def test_two_configurations_are_compared(tmp_path):
     assert comparison.ratio == milliseconds(fake.default) / milliseconds(better)
 
 
+@pytest.mark.slow
 async def test_an_evaluation_that_nobody_waits_for_any_more_leaves_the_process_alive(tmp_path):
     async with machine(tmp_path) as fake:
         task = asyncio.create_task(fake.evaluate(num_warps=UNANSWERED))

@@ -35,6 +35,7 @@ async def told(prepared_session: KernelSessionSetup) -> list[events.Event]:
     return [event async for event in prepared_session.session.events(ApproveAll())]
 
 
+@pytest.mark.slow
 async def test_a_search_finds_a_better_configuration_and_writes_it_ready_to_paste(tmp_path):
     found = await told(await prepared(tmp_path))
     finished = found[-1]
@@ -62,6 +63,7 @@ async def test_a_replay_needs_neither_the_kernels_process_nor_torch(tmp_path):
     assert len(measured) == 11  # and the default configuration
 
 
+@pytest.mark.slow
 async def test_a_resumed_session_measures_nothing_twice(tmp_path):
     first = await told(await prepared(tmp_path))
     again = await told(await prepared(tmp_path))
@@ -71,6 +73,7 @@ async def test_a_resumed_session_measures_nothing_twice(tmp_path):
     assert starts(tmp_path) == 1
 
 
+@pytest.mark.slow
 async def test_no_tests_are_proposed_for_a_kernel_whose_arguments_are_its_files(tmp_path):
     session = await prepared(tmp_path)
 
@@ -114,6 +117,7 @@ async def test_a_question_in_the_very_turn_in_which_the_last_one_is_given_up_is_
     assert starts(tmp_path) == 1
 
 
+@pytest.mark.slow
 async def test_a_question_after_one_that_was_given_up_while_its_hung_process_was_killed_is_answered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

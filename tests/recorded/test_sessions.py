@@ -178,6 +178,7 @@ async def test_a_run_goes_on_with_the_same_content_only(recording, monkeypatch):
         await tune_async("small.json.gz", model=None, run_directory="run", max_evaluations=4)
 
 
+@pytest.mark.slow
 async def test_the_screen_says_that_its_times_are_recorded():
     from tui_tuner.api import prepare
 

@@ -133,6 +133,7 @@ def test_the_reference_gives_finite_outputs_of_the_right_shape_at_every_test(nam
         assert all(np.isfinite(output).all() for output in outputs.values())
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
 def test_every_cuda_kernel_compiles_with_nvcc(tmp_path):
     sources = [SAMPLES / f"{name}.cu" for name in CUDA]

@@ -20,6 +20,7 @@ from tui_tuner.settings import Settings
 SAMPLES = Path(__file__).parents[2] / "sample_kernels"
 DEVICES = {".cu": "emulator", ".cl": "opencl", ".c": "c"}
 SOURCES = sorted(path for path in SAMPLES.iterdir() if path.suffix in DEVICES)
+QUICKEST = ("convolution2d", "vector_add")
 EVALUATIONS = 2
 SMALLER = {
     "jacobi": ("width = 4096 ", "width = 256 "),
@@ -41,8 +42,10 @@ needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g
 
 
 def marked(source: Path):
-    mark = pytest.mark.opencl if source.suffix == ".cl" else needs_compiler
-    return pytest.param(source, id=source.stem, marks=mark)
+    marks = [pytest.mark.opencl if source.suffix == ".cl" else needs_compiler]
+    if source.stem not in QUICKEST:
+        marks.append(pytest.mark.slow)
+    return pytest.param(source, id=source.stem, marks=marks)
 
 
 def copied(source: Path, directory: Path) -> Path:

@@ -217,6 +217,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 def test_the_process_dies_with_the_program_that_started_it():
     with subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE) as parent:
         assert parent.stdout.readline() == b"started\n"

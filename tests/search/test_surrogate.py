@@ -37,6 +37,7 @@ async def test_the_optimum_of_a_smooth_space_is_found_in_a_tenth_of_it(process: 
     assert best(await searched(process, 40, start=START), milliseconds) == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(100)
 async def test_a_space_of_10_to_the_12_is_searched_without_listing_it(process: SearchProcess):
     space = SearchSpace(GEMM, GEMM_RESTRICTIONS)
@@ -69,6 +70,7 @@ async def test_one_tunable_is_enough(process: SearchProcess):
     assert best(await searched(process, 30, measure, space), measure) == 1.0
 
 
+@pytest.mark.slow
 async def test_text_has_no_order_and_is_learnt_all_the_same(process: SearchProcess):
     space = SearchSpace({f"t{i}": list("dbeac") for i in range(6)})
     wrong = dict(zip("abcde", (3, 1, 4, 0, 2), strict=True))
@@ -203,6 +205,7 @@ async def test_what_is_believed_of_a_point_changes_no_mean_and_makes_its_neighbo
     assert prediction.deviation == pytest.approx(expected, rel=1e-3, abs=1e-4), "as if it had been learnt"
 
 
+@pytest.mark.slow
 async def test_the_same_seed_chooses_the_same_in_a_huge_space(process: SearchProcess):
     space = SearchSpace(GEMM, GEMM_RESTRICTIONS)
     first, again = [await searched(process, 12, matrix_multiply, space, seed=5) for _ in range(2)]
@@ -211,6 +214,7 @@ async def test_the_same_seed_chooses_the_same_in_a_huge_space(process: SearchPro
     assert first == await searched(process, 12, matrix_multiply, space, seed=-5), "as Python's own generator has it"
 
 
+@pytest.mark.slow
 async def test_a_choice_takes_less_than_a_second_with_300_known_results(process: SearchProcess):
     space = SearchSpace({f"t{i}": list(range(1, 8)) for i in range(5)}, ["t0 <= t1"])
     known = [(configuration, 1.0 + sum(configuration.values()) % 17) for configuration in space.enumerate_valid(300)]

@@ -59,12 +59,14 @@ def test_a_method_begins_with_the_default_and_counts_its_failures(data):
     assert run.seconds > 0
 
 
+@pytest.mark.slow
 def test_a_method_is_given_no_more_evaluations_than_allowed_and_repeats_by_its_seed(data):
     runs = {seed: run_task(BenchmarkTask(data, "surrogate", seed, 5)) for seed in (1, 2)}
     assert all(len(run.found) <= 5 for run in runs.values())
     assert run_task(BenchmarkTask(data, "surrogate", 1, 5)).found == runs[1].found
 
 
+@pytest.mark.slow
 def test_random_sampling_has_no_start(data):
     firsts = {run_task(BenchmarkTask(data, RANDOM, seed, 3)).found[0] for seed in range(2)}
     assert firsts != {FIRST}
@@ -88,6 +90,7 @@ def test_a_model_chooses_in_a_real_session_that_is_kept_and_gone_on_with(data, t
     assert len(model.prompts) == asked
 
 
+@pytest.mark.slow
 def test_a_model_that_is_not_there_fails_the_run_instead_of_leaving_it_to_others(data):
     assert "gave no reply" in run_task(BenchmarkTask(data, "llm", 0, 6, "command:false")).failure
     assert run_task(BenchmarkTask(data, "llm", 0, 6, "no-such-provider")).failure
@@ -152,6 +155,7 @@ def test_the_baseline_stays_at_the_optimum_once_all_are_drawn():
     assert Landscape([3.0]).baseline(2).tolist() == [3.0, 3.0]
 
 
+@pytest.mark.slow
 def test_the_baseline_of_a_large_space_agrees_with_drawing_from_it():
     rng = np.random.default_rng(1)
     times = rng.lognormal(size=20_000).tolist()
@@ -196,6 +200,7 @@ def recordings(tmp_path: Path) -> list[str]:
     return [str(write_cache(tmp_path / name)) for name in ("one.json", "two.json.gz")]
 
 
+@pytest.mark.slow
 def test_a_table_for_each_data_set_and_their_mean_go_to_standard_output(recordings, capsys):
     arguments = ["--strategies", "random,surrogate", "--repeats", "1", "--evaluations", "9", "--jobs", "1"]
     assert main(["bench-search", *recordings, *arguments]) == 0
@@ -206,6 +211,7 @@ def test_a_table_for_each_data_set_and_their_mean_go_to_standard_output(recordin
     assert "[4/4] " in told.err
 
 
+@pytest.mark.slow
 def test_the_same_as_json_and_the_same_in_several_processes(recordings, capsys):
     arguments = ["bench-search", recordings[0], "--strategies", "surrogate", "--repeats", "2", "--evaluations", "8"]
     found = []

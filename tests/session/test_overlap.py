@@ -70,6 +70,7 @@ def after(count: int, instruction: SkipStep | Stop) -> Callable[[Session, events
     return hear
 
 
+@pytest.mark.slow
 async def test_others_are_chosen_and_measured_while_one_takes_long(tmp_path: Path) -> None:
     run = new_run(tmp_path, strategy="search", max_evaluations=EVALUATIONS)
     machine = Slow(run.problem, others=16)
@@ -82,6 +83,7 @@ async def test_others_are_chosen_and_measured_while_one_takes_long(tmp_path: Pat
     assert plain(await replayed(tmp_path)) == plain(heard)
 
 
+@pytest.mark.slow
 async def test_each_has_the_number_in_a_replay_that_it_had(tmp_path: Path) -> None:
     run = new_run(tmp_path, strategy="search", max_evaluations=EVALUATIONS)
     heard = await story(session_of(run, Slow(run.problem, others=16)))
@@ -91,6 +93,7 @@ async def test_each_has_the_number_in_a_replay_that_it_had(tmp_path: Path) -> No
     assert again == numbers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kept", [30, 41, 50])
 async def test_a_run_that_is_cut_off_measures_the_rest_and_nothing_twice(tmp_path: Path, kept: int) -> None:
     run = new_run(tmp_path, strategy="search", max_evaluations=EVALUATIONS)
@@ -108,6 +111,7 @@ async def test_a_run_that_is_cut_off_measures_the_rest_and_nothing_twice(tmp_pat
     assert plain(await replayed(tmp_path)) == plain(heard)
 
 
+@pytest.mark.slow
 async def test_a_skip_ends_the_waiting_for_what_hangs_and_keeps_what_is_known(tmp_path: Path) -> None:
     run = new_run(tmp_path, strategy="search", max_evaluations=EVALUATIONS)
     machine = Slow(run.problem)
@@ -120,6 +124,7 @@ async def test_a_skip_ends_the_waiting_for_what_hangs_and_keeps_what_is_known(tm
     assert plain(await replayed(tmp_path)) == plain(heard)
 
 
+@pytest.mark.slow
 async def test_a_stop_lets_all_end_that_are_under_way(tmp_path: Path) -> None:
     run = new_run(tmp_path, strategy="search", max_evaluations=EVALUATIONS)
     machine = Slow(run.problem, others=2)

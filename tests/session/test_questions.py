@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import pytest
+
 from tests.session.fakes import FakeEvaluator, ScriptedModel, new_run, reopened, reply
 from tui_tuner.headless import ApproveAll
 from tui_tuner.llm import Chunk, Request, Stop, Usage
@@ -126,6 +128,7 @@ async def test_an_answer_that_is_cut_says_so_and_which_setting_helps(tmp_path: P
     assert [text for text in warnings if text.startswith("the answer was cut: max_tokens under [model] allows 16384")]
 
 
+@pytest.mark.slow
 async def test_a_replay_and_a_resume_show_it_and_ask_it_no_more(tmp_path: Path) -> None:
     story = await told(new_run(tmp_path), Talkative(reply()), Curious(WHY))
     assert [type(event) for event in questions_of(story)] == [events.QuestionAsked, events.AnswerReceived]

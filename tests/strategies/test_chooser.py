@@ -82,6 +82,7 @@ VALUES = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(st.dictionaries(st.sampled_from(["a", "b", "c", "d", "held", "z"]), VALUES), max_size=12))
 def test_whatever_is_proposed_the_choice_is_valid_new_and_repeatable(proposals):
     chooser, again = choosing(BEST), choosing(BEST)

@@ -85,6 +85,7 @@ def shared(**changes: object) -> dict[str, object]:
     return {**rounds(**changes), "search": "hybrid", "max_evaluations": 24}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("wording", "used"), [(WORDING, 1), (6, 2)])
 async def test_a_weak_model_is_asked_once_and_the_search_gets_the_rest(tmp_path, wording, used):
     run = replace(new_run(tmp_path, LLM, **shared(initial_batch_size=12, max_rounds=3)), wording=wording)
@@ -97,6 +98,7 @@ async def test_a_weak_model_is_asked_once_and_the_search_gets_the_rest(tmp_path,
     assert sum(one in shared_batch for one in proposed) == used
 
 
+@pytest.mark.slow
 async def test_a_session_that_was_cut_in_the_middle_goes_on_with_the_same_choices(tmp_path):
     options = shared(max_rounds=1)
     whole, _ = await played(tmp_path / "whole", LLM, [first(BEST, *ANOTHER[:2])], **options)
@@ -121,6 +123,7 @@ def finished(told: Told) -> list[tuple[object, ...]]:
     return [tuple(one.configuration.values()) for one in evaluations]
 
 
+@pytest.mark.slow
 async def test_without_a_reply_the_search_has_all_of_it_and_the_session_says_so(tmp_path):
     told, _ = await played(
         tmp_path, LLM, [("first_configurations", "Sorry.")] * 3, **{**shared(max_rounds=1), "max_evaluations": 14}

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from unittest.mock import patch
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -284,6 +285,7 @@ async def resumed(life: Life, path: Path, whole_told: Told, calls: int, question
     assert past.decisions + len(play.user.asked) == questions
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None, derandomize=True)
 @given(lives(), st.floats(0, 1))
 def test_a_session_left_after_any_event_ends_in_the_same_plan_and_asks_nothing_twice(life, part):
@@ -294,6 +296,7 @@ def test_a_session_left_after_any_event_ends_in_the_same_plan_and_asks_nothing_t
         asyncio.run(resumed(life, path, told, len(play.model.requests), len(play.user.asked)))
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None, derandomize=True)
 @given(lives(), st.floats(0, 1))
 def test_a_session_killed_after_any_record_ends_in_the_same_plan_and_asks_nothing_twice(life, part):

@@ -240,6 +240,7 @@ async def test_no_round_but_the_last_takes_most_of_what_is_left(tmp_path, wordin
     assert len(script.requests) == len(asked)
 
 
+@pytest.mark.slow
 async def test_the_slowest_rows_then_the_source_are_left_out_where_the_context_is_small(tmp_path):
     class Small(Script):
         context_tokens = 16384 + ROOM

@@ -160,6 +160,7 @@ def test_the_means_that_a_prompt_names_stand_in_the_file_that_nvcc_compiles():
     assert {name for name in wanted if name not in compiled} == set()
 
 
+@pytest.mark.slow
 def test_every_cuda_means_that_a_step_names_compiles_for_the_architectures_it_is_for(tmp_path):
     try:
         nvcc = Nvcc.find("sm_90").program

@@ -133,6 +133,7 @@ def test_a_run_of_todays_problem_file_is_told_from_one_of_another(run, monkeypat
     assert not asyncio.run(measured(run)).is_todays
 
 
+@pytest.mark.slow
 async def test_the_document_is_what_the_shipped_runs_say() -> None:
     found, unread = await read_all([samples_directory().parent / "benchmarks" / "thesis" / "recorded"])
     assert len(found) == 138

@@ -73,6 +73,7 @@ def rewritten(source: str, technique: str) -> str:
     return includes + source[: source.index("{") + 1] + "\n" + code + "\n}\n"
 
 
+@pytest.mark.slow
 def test_the_example_for_tensor_cores_compiles_for_every_architecture_that_has_them(tmp_path: Path):
     try:
         nvcc = Nvcc.find("sm_90").program

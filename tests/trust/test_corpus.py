@@ -17,6 +17,7 @@ import pytest
 
 from benchmarks.trust import CORPUS, variants
 from tests.emulator.bench import exports
+from tests.slow import slow_but_for
 from tui_tuner.errors import MachineError
 from tui_tuner.evaluate.build.compilers.emulator import LAUNCH, EmulatorCompiler
 from tui_tuner.evaluate.devices.kinds import kind_named
@@ -118,6 +119,20 @@ def family(name: str, directory: Path, runtime: Path) -> Family:
 
 
 FAMILIES = sorted(path.stem for path in CORPUS.glob("*.cu"))
+QUICKEST = (
+    "candidates",
+    "cholesky",
+    "compressed",
+    "gradient",
+    "group_norm",
+    "less_one",
+    "look_back",
+    "median",
+    "quantise",
+    "scattered",
+    "sparse",
+    "transposition",
+)
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 
@@ -128,7 +143,7 @@ def runtime(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built_runtime(tmp_path_factory.mktemp("runtime"))
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", slow_but_for(QUICKEST, FAMILIES))
 def test_every_cheat_is_caught_for_the_right_reason_and_nothing_honest_refused(
     name: str, tmp_path: Path, runtime: Path
 ) -> None:

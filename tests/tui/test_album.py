@@ -95,6 +95,7 @@ async def _calm_text(pilot: Pilot[str]) -> str:
     return "\n".join(line.rstrip() for line in seen[-1].split("\n"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", list(SESSIONS))
 async def test_session(snapshot: SnapshotAssertion, started: Started, kind: str) -> None:
     run, states = SESSIONS[kind]
@@ -119,6 +120,7 @@ RUNS = [
 ]
 
 
+@pytest.mark.slow
 async def test_start(snapshot: SnapshotAssertion, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")

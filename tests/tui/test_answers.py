@@ -45,6 +45,7 @@ async def test_keys_answer_the_steps_that_await(started: Started) -> None:
         assert "awaits you" not in screen_text(pilot.app)
 
 
+@pytest.mark.slow
 async def test_approve_all_answers_this_step_and_those_that_follow_until_asked_again(started: Started) -> None:
     second, third = (Proposal(step=scripted.STEPS[index], candidate=scripted.VECTORS) for index in (2, 3))
     gate = asyncio.Event()
@@ -61,6 +62,7 @@ async def test_approve_all_answers_this_step_and_those_that_follow_until_asked_a
         assert "step 4 awaits you" in screen_text(pilot.app)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_over", [False, True])
 async def test_nobody_is_offered_to_be_asked_again_once_the_session_is_over(started: Started, is_over: bool) -> None:
     end = [event for event in scripted.finished() if isinstance(event, events.SessionFinished)] if is_over else []
@@ -74,6 +76,7 @@ async def test_nobody_is_offered_to_be_asked_again_once_the_session_is_over(star
         assert ("A ask again" in screen_text(pilot.app)) is not is_over
 
 
+@pytest.mark.slow
 async def test_a_key_pressed_at_once_does_not_answer_a_question_that_just_appeared(started: Started) -> None:
     now = 100.0
     run = ScriptedRun(scripted.awaiting(), stays=True)
@@ -98,6 +101,7 @@ async def test_approval_keys_do_nothing_while_no_step_awaits(started: Started) -
         assert not pilot.app.session_screen._desk.approves_all
 
 
+@pytest.mark.slow
 async def test_a_step_without_a_kernel_says_that_there_is_none_to_edit_or_to_look_at(started: Started) -> None:
     run = ScriptedRun([*scripted.running(), Proposal(step=scripted.STEPS[2])], stays=True)
     async with started(run) as pilot:
@@ -111,6 +115,7 @@ async def test_a_step_without_a_kernel_says_that_there_is_none_to_edit_or_to_loo
         assert len(notices(pilot.app)) == 1
 
 
+@pytest.mark.slow
 async def test_keys_of_a_session_say_when_it_is_over(started: Started) -> None:
     async with started(ScriptedRun(scripted.finished(), stays=True)) as pilot:
         await pilot.press("escape")
@@ -120,6 +125,7 @@ async def test_keys_of_a_session_say_when_it_is_over(started: Started) -> None:
             assert notices(pilot.app) == ["The session is over: nothing can be changed any more."]
 
 
+@pytest.mark.slow
 async def test_esc_leaves_the_reason_without_rejecting_and_goes_back_to_the_pane(started: Started) -> None:
     run = ScriptedRun(scripted.awaiting(), stays=True)
     async with started(run) as pilot:
@@ -131,6 +137,7 @@ async def test_esc_leaves_the_reason_without_rejecting_and_goes_back_to_the_pane
         assert focused_pane(pilot.app) == 3
 
 
+@pytest.mark.slow
 async def test_function_keys_answer_while_the_reason_is_being_typed(started: Started) -> None:
     run = ScriptedRun(scripted.awaiting(), stays=True)
     async with started(run) as pilot:
@@ -139,6 +146,7 @@ async def test_function_keys_answer_while_the_reason_is_being_typed(started: Sta
         assert run.decisions == [Decision(action="approve")]
 
 
+@pytest.mark.slow
 async def test_editing_in_the_app_approves_the_changed_source(started: Started) -> None:
     run = ScriptedRun(scripted.awaiting(), stays=True)
     async with started(run) as pilot:
@@ -154,6 +162,7 @@ async def test_editing_in_the_app_approves_the_changed_source(started: Started) 
         assert "+ x// C = A * B" in screen_text(pilot.app)
 
 
+@pytest.mark.slow
 async def test_an_unchanged_or_given_up_edit_leaves_the_step_waiting(started: Started) -> None:
     run = ScriptedRun(scripted.awaiting(), stays=True)
     async with started(run) as pilot:
@@ -168,6 +177,7 @@ async def test_an_unchanged_or_given_up_edit_leaves_the_step_waiting(started: St
             assert "step 2 awaits you" in screen_text(pilot.app)
 
 
+@pytest.mark.slow
 async def test_changes_are_not_forgotten_by_one_esc(started: Started) -> None:
     run = ScriptedRun(scripted.awaiting(), stays=True)
     async with started(run) as pilot:
@@ -188,6 +198,7 @@ async def test_changes_are_not_forgotten_by_one_esc(started: Started) -> None:
         assert run.decisions == [Decision(action="edit", source="xy" + scripted.VECTORS.source)]
 
 
+@pytest.mark.slow
 async def test_a_notice_goes_when_what_it_says_is_over(started: Started) -> None:
     unchanged = "The kernel is unchanged; the step still awaits you."
     async with started(ScriptedRun(scripted.awaiting(), stays=True)) as pilot:
@@ -214,6 +225,7 @@ async def test_whether_to_take_what_is_faster_is_asked_in_the_line_of_the_questi
     assert "○ step 2 awaits you: take it as the best? 2.09x [1.98,2.11] over the best so" in shown
 
 
+@pytest.mark.slow
 async def test_an_editor_that_the_terminal_cannot_be_handed_to_gives_way_to_the_dialog(
     started: Started, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -248,6 +260,7 @@ async def run_alone(argv: list[str], environment: dict[str, str]) -> int:
     return subprocess.run(argv, env=environment, check=False).returncode
 
 
+@pytest.mark.slow
 async def test_an_edit_that_did_not_compile_can_be_tried_again_with_the_cursor_on_its_fault(started: Started) -> None:
     broken = scripted.VECTORS.edited("xy" + scripted.VECTORS.source)
     log = "In file included from launch.cpp:5:\nkernel.cu: In function 'x':\nkernel.cu:3:5: error: 'xy' is no type"
@@ -282,6 +295,7 @@ async def test_an_edit_that_did_not_compile_can_be_tried_again_with_the_cursor_o
         assert run.decisions[1:] == [Decision(action="edit", source=f"{first}\n{second}\nz{rest}")]
 
 
+@pytest.mark.slow
 async def test_an_edit_that_did_not_compile_and_awaits_the_user_is_edited_on_from_its_fault(started: Started) -> None:
     broken = scripted.VECTORS.edited("xy" + scripted.VECTORS.source)
     log = "kernel.cu:3:5: error: 'xy' is no type"
@@ -343,6 +357,7 @@ async def test_the_place_of_the_fault_is_in_the_middle_of_the_editor_as_far_as_t
             await pilot.app.pop_screen()
 
 
+@pytest.mark.slow
 async def test_a_line_that_goes_on_beyond_the_editor_says_so(started: Started) -> None:
     async with started(ScriptedRun(scripted.running(), stays=True)) as pilot:
         pilot.app.push_screen(EditorDialog(f"int a; // {'word ' * 40}\nint b;\n", "title", "cuda"))

@@ -33,6 +33,7 @@ async def test_what_can_be_typed_stands_whole_in_the_narrowest_pane(started: Sta
         assert "you> ask, or /hint /try /stop" in screen_text(pilot.app)
 
 
+@pytest.mark.slow
 @SIZES
 async def test_words_are_told_with_enter_and_the_line_is_empty_again(started: Started, size: tuple[int, int]) -> None:
     run = ScriptedRun(scripted.running(), stays=True)
@@ -47,6 +48,7 @@ async def test_words_are_told_with_enter_and_the_line_is_empty_again(started: St
             assert "ask, or /hint /try /stop" in screen_text(pilot.app)
 
 
+@pytest.mark.slow
 async def test_what_is_told_appears_in_the_chat_when_the_session_has_it_and_not_before(started: Started) -> None:
     gate = asyncio.Event()
     evil = f"{WORDS}\x1b[2J[/x]"
@@ -63,6 +65,7 @@ async def test_what_is_told_appears_in_the_chat_when_the_session_has_it_and_not_
 LOG = "scale.cu(3): error: [b]x[/b] is undefined\n\tx[0] = 1;\n1 error\n"
 
 
+@pytest.mark.slow
 async def test_a_paste_of_many_lines_is_one_mark_in_the_line_and_told_whole(started: Started) -> None:
     run = ScriptedRun(scripted.running(), stays=True)
     async with started(run) as pilot:
@@ -80,6 +83,7 @@ async def test_a_paste_of_many_lines_is_one_mark_in_the_line_and_told_whole(star
             assert [told.text for told in run.told if isinstance(told, kind)] == [f"why {LOG.rstrip()} then"]
 
 
+@pytest.mark.slow
 async def test_a_paste_of_one_line_is_typed_and_one_of_nothing_is_not(started: Started) -> None:
     run = ScriptedRun(scripted.running(), stays=True)
     async with started(run) as pilot:
@@ -99,6 +103,7 @@ async def test_nothing_is_told_by_an_empty_line(started: Started) -> None:
         assert run.told == []
 
 
+@pytest.mark.slow
 async def test_esc_keeps_the_words_and_goes_back_to_the_pane(started: Started) -> None:
     run = ScriptedRun(scripted.running(), stays=True)
     async with started(run, size=(80, 24)) as pilot:
@@ -114,6 +119,7 @@ async def test_esc_keeps_the_words_and_goes_back_to_the_pane(started: Started) -
             assert [told.text for told in run.told if isinstance(told, Ask)] == ["half done"], pane
 
 
+@pytest.mark.slow
 @SIZES
 async def test_words_typed_before_a_rejection_are_no_reason_and_stay(started: Started, size: tuple[int, int]) -> None:
     run = ScriptedRun(scripted.awaiting(), stays=True)
@@ -125,6 +131,7 @@ async def test_words_typed_before_a_rejection_are_no_reason_and_stay(started: St
         assert words(pilot.app) == "for later"
 
 
+@pytest.mark.slow
 async def test_enter_after_words_tells_them_also_while_a_step_awaits(started: Started) -> None:
     run = ScriptedRun(scripted.awaiting(), stays=True)
     async with started(run) as pilot:
@@ -148,6 +155,7 @@ async def test_a_question_that_appears_while_words_are_typed_does_not_turn_them_
         assert run.decisions == []
 
 
+@pytest.mark.slow
 @SIZES
 async def test_the_two_lines_have_their_own_signs_and_only_one_is_visible(
     started: Started, size: tuple[int, int]
@@ -181,6 +189,7 @@ async def test_the_key_for_words_turns_a_rejection_back_into_words(started: Star
         assert run.decisions == []
 
 
+@pytest.mark.slow
 async def test_a_reason_is_forgotten_with_its_question(started: Started) -> None:
     run = ScriptedRun([*scripted.opening(), *[scripted.PROPOSAL] * 2], stays=True)
     async with started(run) as pilot:
@@ -191,6 +200,7 @@ async def test_a_reason_is_forgotten_with_its_question(started: Started) -> None
         assert run.decisions == [Decision(action="approve"), Decision(action="reject", message="")]
 
 
+@pytest.mark.slow
 async def test_the_line_can_be_clicked_and_left_again(started: Started) -> None:
     run = ScriptedRun(scripted.running(), stays=True)
     async with started(run) as pilot:
@@ -218,6 +228,7 @@ STEERING = {
 }
 
 
+@pytest.mark.slow
 async def test_words_to_steer_by_look_different_and_are_no_question(started: Started) -> None:
     run = ScriptedRun(scripted.running(), stays=True)
     async with started(run, size=(80, 24)) as pilot:
@@ -234,6 +245,7 @@ async def test_words_to_steer_by_look_different_and_are_no_question(started: Sta
             assert "you> " in screen_text(pilot.app)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [None, "none", "ollama:small"])
 async def test_what_only_a_model_would_read_says_so_where_there_is_none(started: Started, model: str | None) -> None:
     first, *others = scripted.opening()
@@ -247,6 +259,7 @@ async def test_what_only_a_model_would_read_says_so_where_there_is_none(started:
         assert len(told) == (0 if model == "ollama:small" else 1), "once, as long as it stands there"
 
 
+@pytest.mark.slow
 async def test_what_steers_nothing_is_told_and_stays(started: Started) -> None:
     run = ScriptedRun(scripted.running(), stays=True)
     async with started(run) as pilot:
@@ -260,6 +273,7 @@ async def test_what_steers_nothing_is_told_and_stays(started: Started) -> None:
             assert words(pilot.app) == typed
 
 
+@pytest.mark.slow
 async def test_stop_is_told_to_the_session(started: Started) -> None:
     run = ScriptedRun(scripted.running(), stays=True)
     async with started(run) as pilot:
@@ -268,6 +282,7 @@ async def test_stop_is_told_to_the_session(started: Started) -> None:
         assert run.told == [Stop()]
 
 
+@pytest.mark.slow
 async def test_a_question_is_about_the_row_or_the_hunk_that_the_user_comes_from(started: Started) -> None:
     run = ScriptedRun(scripted.awaiting(), stays=True)
     async with started(run) as pilot:
@@ -284,6 +299,7 @@ async def test_a_question_is_about_the_row_or_the_hunk_that_the_user_comes_from(
 ANSWER = "Since **loads** are wide:\n\n- one\n\n```cuda\nfloat4 a[2];\n```\n"
 
 
+@pytest.mark.slow
 async def test_an_answer_arrives_as_markdown_with_code_in_colour_and_what_it_cost(started: Started) -> None:
     gate = asyncio.Event()
     script = [
@@ -325,6 +341,7 @@ async def test_a_question_that_is_not_answered_is_withdrawn_by_a_key_that_is_the
         assert run.told == [Withdraw()]
 
 
+@pytest.mark.slow
 async def test_a_question_that_waits_for_the_one_before_says_so_and_words_to_steer_by_do_not(started: Started) -> None:
     asked = [*scripted.opening(), events.QuestionAsked(number=1, text="why")]
     async with started(ScriptedRun(asked, stays=True)) as pilot:

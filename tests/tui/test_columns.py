@@ -42,6 +42,7 @@ def words_of(rows: list[str]) -> list[list[str]]:
     return sorted(sorted(row.split()) for row in rows)
 
 
+@pytest.mark.slow
 async def test_1500_evaluations_are_sorted_in_every_order(started: Started) -> None:
     arrived = asyncio.Event()
     async with started(ScriptedRun(many_evaluations(1500, arrived), stays=True)) as pilot:
@@ -79,6 +80,7 @@ async def test_1500_evaluations_are_sorted_in_every_order(started: Started) -> N
         assert "bsy▾ bsx" in screen_text(pilot.app), "of the tunables it is the first"
 
 
+@pytest.mark.slow
 async def test_no_order_is_offered_of_a_column_that_says_nothing(started: Started) -> None:
     timed = scripted.measured(scripted.TILES, 1, 0.5).model_copy(update={"share": None, "resources": Resources()})
     entries = [*scripted.opening(scripted.EMULATOR), *scripted.evaluation(1, timed)]
@@ -120,6 +122,7 @@ async def test_an_evaluation_that_was_given_up_is_no_row_any_more(started: Start
         assert not table_text(pilot.app)[0].startswith("40 ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(80, 24), (160, 60)])
 async def test_a_row_goes_below_a_dialog_while_the_terminal_gets_another_size(
     started: Started, size: tuple[int, int]
@@ -137,6 +140,7 @@ async def test_a_row_goes_below_a_dialog_while_the_terminal_gets_another_size(
         assert table_text(pilot.app)[0].startswith("32 ")
 
 
+@pytest.mark.slow
 async def test_a_row_that_goes_while_it_is_opened_says_so(started: Started) -> None:
     going = asyncio.Event()
     async with started(given_up(going)) as pilot:
@@ -160,6 +164,7 @@ SHARED_MEMORY = EvaluationColumn(
 )
 
 
+@pytest.mark.slow
 async def test_a_column_that_is_defined_in_one_place_is_drawn_sorted_and_explained(
     started: Started, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -358,6 +363,7 @@ def test_tunables_have_the_room_that_states_leave_and_some_of_that_of_long_ones(
         assert shown[4].column.name == "state"
 
 
+@pytest.mark.slow
 async def test_what_short_names_stand_for_is_below_the_table_where_its_border_is_too_short(started: Started) -> None:
     run, places = ScriptedRun(scripted.running(), stays=True), set()
     async with started(run, size=(80, 24)) as pilot:
@@ -456,6 +462,7 @@ async def test_the_help_says_why_the_numbers_of_rows_go_further_than_what_is_cou
         assert "1 is the kernel as given and is not counted" in " ".join(screen_text(pilot.app).split())
 
 
+@pytest.mark.slow
 async def test_a_chart_gives_way_to_rows_where_many_tunables_are_explained_below_the_table(started: Started) -> None:
     values = {f"width_of_the_tile_{letter}_in_elements": 16 for letter in "abcdefghijkl"}
     rows = [scripted.measured(scripted.TILES, number, 0.5).model_copy(update={"configuration": values | {"n": number}})

@@ -29,6 +29,7 @@ CHANGED = [
 ]
 
 
+@pytest.mark.slow
 async def test_the_same_key_pauses_and_goes_on_and_the_last_lines_say_so(started: Started) -> None:
     goes_on = asyncio.Event()
     held = [events.PauseChanged(paused=True), goes_on, events.PauseChanged(paused=False)]
@@ -45,6 +46,7 @@ async def test_the_same_key_pauses_and_goes_on_and_the_last_lines_say_so(started
         assert "p pause" in screen_text(pilot.app)
 
 
+@pytest.mark.slow
 async def test_what_is_chosen_in_the_dialog_is_told_and_esc_tells_nothing(started: Started) -> None:
     run = ScriptedRun(scripted.running(), stays=True)
     async with started(run, size=(80, 24)) as pilot:
@@ -76,6 +78,7 @@ async def test_who_approves_all_is_told_so_and_is_asked_again_by_choosing_what_a
         assert not pilot.app._desk.approves_all
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("choice", "wrong", "told", "right", "made"),
     [

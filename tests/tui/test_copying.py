@@ -32,6 +32,7 @@ async def copied(pilot: Pilot[str], *keys: str) -> str:
     return pilot.app.clipboard
 
 
+@pytest.mark.slow
 async def test_y_copies_what_the_focused_pane_shows_and_more_keys_its_command_and_table(
     started: Started, tmp_path: Path
 ) -> None:
@@ -85,6 +86,7 @@ async def test_what_no_terminal_takes_is_in_a_file_too(
     assert file.read_text() == NAIVE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("setting", "rings"), [("always", 1), ("never", 0), ("unfocused", 0)])
 async def test_the_bell_is_as_the_settings_say(
     started: Started, monkeypatch: pytest.MonkeyPatch, setting: str, rings: int

@@ -45,6 +45,7 @@ async def bottom_of(pilot: Pilot[str], shown: Widget) -> None:
     await settled(pilot)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(80, 24), (120, 36), (200, 50)])
 async def test_a_line_that_goes_on_ends_with_a_sign_until_its_end_is_in_view(
     started: Started, size: tuple[int, int]
@@ -66,6 +67,7 @@ async def test_a_line_that_goes_on_ends_with_a_sign_until_its_end_is_in_view(
             assert "…" not in line_with(pilot, "+ A[59];"), view
 
 
+@pytest.mark.slow
 async def test_lines_can_be_broken_at_the_edge_and_let_go_on_again(started: Started) -> None:
     async with started(reviewed(), size=(80, 40)) as pilot:
         view = pilot.app.screen.query_one(DiffView)
@@ -85,6 +87,7 @@ async def test_lines_can_be_broken_at_the_edge_and_let_go_on_again(started: Star
         assert "A[59]" in screen_text(pilot.app)
 
 
+@pytest.mark.slow
 async def test_only_the_lines_in_view_are_looked_at(started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[str] = []
     cells = source_views.cell_len
@@ -100,6 +103,7 @@ async def test_only_the_lines_in_view_are_looked_at(started: Started, monkeypatc
         assert 0 < len(looked) < 4 * 24
 
 
+@pytest.mark.slow
 async def test_headings_say_that_there_are_more_columns(started: Started) -> None:
     async with started(ScriptedRun(scripted.running(), stays=True), size=(80, 24)) as pilot:
         await pilot.press("3")
@@ -118,6 +122,7 @@ def test_a_sign_two_cells_wide_at_the_edge_gives_way_to_the_mark() -> None:
     assert cut_off(Strip([])).text == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keys", [(), ("vertical_line",)])
 async def test_the_background_of_changed_lines_goes_on_to_the_edge_of_a_wide_pane(
     started: Started, keys: tuple[str, ...]

@@ -73,6 +73,7 @@ def test_every_dialog_is_known_here() -> None:
     assert {*all_dialogs()} == {*OPENED}
 
 
+@pytest.mark.slow
 async def test_esc_leaves_a_dialog_wherever_the_focus_is_and_whatever_was_typed(started: Started) -> None:
     async with started(ScriptedRun(scripted.running(), stays=True)) as pilot:
         app = pilot.app
@@ -92,6 +93,7 @@ async def test_esc_leaves_a_dialog_wherever_the_focus_is_and_whatever_was_typed(
                 at += 1
 
 
+@pytest.mark.slow
 async def test_what_was_typed_is_forgotten_by_a_second_esc_right_after_the_first(started: Started) -> None:
     typing = [opened for kind, opened in OPENED.items() if issubclass(kind, TypingDialog)]
     async with started(ScriptedRun(scripted.running(), stays=True)) as pilot:
@@ -114,6 +116,7 @@ async def test_what_was_typed_is_forgotten_by_a_second_esc_right_after_the_first
             assert notices(app) == [], dialog
 
 
+@pytest.mark.slow
 async def test_every_list_and_text_of_a_dialog_is_moved_through_with_the_same_keys(started: Started) -> None:
     async with started(ScriptedRun(scripted.running(), stays=True), size=(80, 24)) as pilot:
         for open_dialog in OPENED.values():

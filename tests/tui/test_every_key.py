@@ -9,6 +9,7 @@ from textual.dom import DOMNode
 from textual.events import Key
 from textual.pilot import Pilot
 
+from tests.slow import slow_but_for
 from tests.tui import scripted
 from tests.tui.conftest import Started
 from tests.tui.scripted import ScriptedRun
@@ -200,7 +201,7 @@ class Heard:
         return {key: part.strip() for key, part in zip(keys, parts, strict=False) if part.strip()}
 
 
-@pytest.mark.parametrize("state", list(PANES))
+@pytest.mark.parametrize("state", slow_but_for(list(PANES)[:1], PANES))
 async def test_every_key_does_in_every_pane_what_the_table_says_and_else_nothing(
     started: Started, monkeypatch: pytest.MonkeyPatch, state: str
 ) -> None:

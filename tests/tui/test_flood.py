@@ -101,6 +101,7 @@ async def test_eight_hundred_events_at_hand_are_drawn_at_the_ticks_and_a_key_act
         assert pane_at_the_end == 2
 
 
+@pytest.mark.slow
 async def test_words_that_arrive_one_by_one_are_drawn_at_some_ticks_and_whatever_else_arrives_at_the_next(
     started: Started, ticks: list[Callable[[], None]]
 ) -> None:
@@ -138,6 +139,7 @@ async def test_words_that_arrive_one_by_one_are_drawn_at_some_ticks_and_whatever
         assert await drawn_after(2) == 1
 
 
+@pytest.mark.slow
 async def test_what_arrives_between_two_ticks_is_drawn_by_the_next_one_without_a_hand_of_the_test(
     started: Started, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -157,6 +159,7 @@ def value_of(app: TunerApp) -> str:
     return app.focused.value if isinstance(app.focused, Input) else app.focused.text.split("\n")[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("keys", "typed"),
     [
@@ -231,6 +234,7 @@ async def test_keys_pressed_before_there_is_a_session_act_in_order_once_it_is_th
     assert app.return_value == (leaves or None)
 
 
+@pytest.mark.slow
 async def test_going_to_another_pane_styles_the_panes_and_nothing_in_those_that_the_focus_is_not_in(
     started: Started, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -255,6 +259,7 @@ async def test_going_to_another_pane_styles_the_panes_and_nothing_in_those_that_
         assert inside - bars - {*grid.children} == {before, pilot.app.focused}
 
 
+@pytest.mark.slow
 async def test_results_that_change_no_border_leave_the_frame_of_the_table_as_it_is(
     started: Started, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -270,6 +275,7 @@ async def test_results_that_change_no_border_leave_the_frame_of_the_table_as_it_
         assert drawn != [], "what the filter leaves is written there"
 
 
+@pytest.mark.slow
 async def test_resizing_while_results_arrive_loses_nothing(started: Started) -> None:
     sizes = [(200, 50), (20, 6), (80, 24), (40, 12), (120, 36)]
     gates = [asyncio.Event() for _ in sizes]

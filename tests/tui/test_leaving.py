@@ -62,6 +62,7 @@ async def attached(monkeypatch: pytest.MonkeyPatch, script: Sequence[Event], sub
     return await showing.attach(path, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "subject", "words"),
     [

@@ -59,6 +59,7 @@ async def test_a_key_says_how_to_go_on(started: Started, key: str, action: str) 
         assert "r retry" not in screen_text(pilot.app)
 
 
+@pytest.mark.slow
 async def test_another_model_is_named_in_a_line_that_esc_leaves(started: Started) -> None:
     run = Troubled(scripted.running())
     async with started(run) as pilot:

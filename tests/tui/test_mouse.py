@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from textual.events import MouseScrollDown, MouseScrollUp
 from textual.pilot import Pilot
 from textual.widgets import OptionList
@@ -46,6 +47,7 @@ async def wheel(pilot: Pilot[str], place: Place, kind: type) -> str:
     return screen_text(pilot.app)
 
 
+@pytest.mark.slow
 async def test_every_part_of_every_pane_is_for_the_mouse(started: Started) -> None:
     async with started(ScriptedRun(scripted.awaiting(), stays=True)) as pilot:
         app = pilot.app
@@ -87,6 +89,7 @@ async def test_every_part_of_every_pane_is_for_the_mouse(started: Started) -> No
             assert headings(app).count("▾") + headings(app).count("▴") == 1
 
 
+@pytest.mark.slow
 async def test_a_double_click_on_a_step_edits_it(started: Started) -> None:
     async with started(ScriptedRun(scripted.awaiting(), stays=True)) as pilot:
         app = pilot.app
@@ -110,6 +113,7 @@ DRAGGED = [
 ]
 
 
+@pytest.mark.slow
 async def test_what_is_dragged_over_is_copied(started: Started) -> None:
     async with started(ScriptedRun(scripted.awaiting(), stays=True)) as pilot:
         app = pilot.app

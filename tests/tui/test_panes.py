@@ -27,6 +27,7 @@ from tui_tuner.tui.tables import FilterLine
 from tui_tuner.tui.tables.evaluation_table import EvaluationTable
 
 
+@pytest.mark.slow
 async def test_the_plan_shows_marks_factors_states_and_reasons(started: Started) -> None:
     run = ScriptedRun(scripted.finished())
     async with started(run) as pilot:
@@ -43,6 +44,7 @@ async def test_the_plan_shows_marks_factors_states_and_reasons(started: Started)
             assert part in text
 
 
+@pytest.mark.slow
 async def test_the_selected_step_shows_its_detail(started: Started) -> None:
     async with started(ScriptedRun(scripted.running(), stays=True)) as pilot:
         await pilot.press("2", "down", "down")
@@ -50,6 +52,7 @@ async def test_the_selected_step_shows_its_detail(started: Started) -> None:
         assert "Load the next tile" in screen_text(pilot.app)
 
 
+@pytest.mark.slow
 async def test_text_that_looks_like_markup_is_shown_as_it_stands(started: Started) -> None:
     evil = "a[i] = b; [/x] [red]"
     candidate = scripted.TILES.model_copy(update={"title": evil, "source": f"// {evil}\nint a;\n"})
@@ -79,6 +82,7 @@ async def test_text_that_looks_like_markup_is_shown_as_it_stands(started: Starte
         assert screen_text(pilot.app).count(evil) >= 3
 
 
+@pytest.mark.slow
 async def test_a_row_shows_its_result_source_and_diff_to_copy_and_to_go_on_from(started: Started) -> None:
     run = ScriptedRun(scripted.running(), stays=True)
     async with started(run, size=(120, 50)) as pilot:
@@ -103,6 +107,7 @@ async def test_a_row_shows_its_result_source_and_diff_to_copy_and_to_go_on_from(
         assert run.told[1:] == [AddStep(title="Go on from the kernel as given", base=scripted.BASELINE.id)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("replayed", [False, True])
 async def test_no_step_is_offered_from_a_row_of_a_session_that_takes_none(started: Started, replayed: bool) -> None:
     run = ScriptedRun(scripted.running() if replayed else scripted.finished(), stays=not replayed)
@@ -141,6 +146,7 @@ async def test_rows_stand_newest_first_or_fastest_first(started: Started) -> Non
         assert {row.split()[0] for row in rows[-4:]} == {"32", "23", "17", "9"}
 
 
+@pytest.mark.slow
 async def test_an_expression_filters_and_one_that_is_none_is_told_beside_the_input(started: Started) -> None:
     async with started(ScriptedRun(scripted.running(), stays=True)) as pilot:
         await settled(pilot)
@@ -169,6 +175,7 @@ async def test_an_expression_filters_and_one_that_is_none_is_told_beside_the_inp
         assert table_text(pilot.app) == everything, "some contain the word that was typed first"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)])
 async def test_all_of_what_is_wrong_with_a_filter_can_be_read(started: Started, size: tuple[int, int]) -> None:
     async with started(ScriptedRun(scripted.running(), stays=True), size=size) as pilot:
@@ -185,6 +192,7 @@ async def test_all_of_what_is_wrong_with_a_filter_can_be_read(started: Started, 
             assert "wrong_result" not in fault, "it can be compared with, and says nothing of what can be compared"
 
 
+@pytest.mark.slow
 async def test_the_filter_shows_only_matching_rows_and_esc_shows_all(started: Started) -> None:
     async with started(ScriptedRun(scripted.running(), stays=True)) as pilot:
         await pilot.press("3", "slash", *"wrong")
@@ -196,6 +204,7 @@ async def test_the_filter_shows_only_matching_rows_and_esc_shows_all(started: St
         assert focused_pane(pilot.app) == 3
 
 
+@pytest.mark.slow
 async def test_the_selected_row_stays_selected_while_new_rows_arrive(started: Started) -> None:
     gate = asyncio.Event()
     late = [gate, *scripted.evaluation(40, scripted.measured(scripted.TILES, 40, 0.09))]
@@ -209,6 +218,7 @@ async def test_the_selected_row_stays_selected_while_new_rows_arrive(started: St
         assert table.selected_key == "30"
 
 
+@pytest.mark.slow
 async def test_enter_shows_the_log_of_a_failure(started: Started) -> None:
     async with started(ScriptedRun(scripted.running(), stays=True)) as pilot:
         await pilot.press("3", "slash", *"comp", "enter", "enter")
@@ -264,6 +274,7 @@ async def test_a_prompt_opens_and_closes_by_key(started: Started) -> None:
         assert not prompt.is_open
 
 
+@pytest.mark.slow
 async def test_a_streamed_reply_and_its_whole_are_one_entry(started: Started) -> None:
     async with started(ScriptedRun(scripted.awaiting(), stays=True)) as pilot:
         await pilot.press("escape")
@@ -272,6 +283,7 @@ async def test_a_streamed_reply_and_its_whole_are_one_entry(started: Started) ->
         assert "2,953 tokens, $0.02" in screen_text(pilot.app)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(120, 36), (80, 24)])
 async def test_letters_go_to_panes_steps_and_rows(started: Started, size: tuple[int, int]) -> None:
     async with started(ScriptedRun(scripted.awaiting()[:-1], stays=True), size) as pilot:
@@ -299,6 +311,7 @@ async def test_letters_go_to_panes_steps_and_rows(started: Started, size: tuple[
         assert (len(app.screen_stack), app.is_running, focused_pane(app)) == (1, True, 2)
 
 
+@pytest.mark.slow
 async def test_nothing_is_under_way_nor_awaits_the_user_once_the_session_was_interrupted(started: Started) -> None:
     end = events.SessionFinished(status="interrupted", reason="the record ends here", evaluations=31, model_calls=2)
     begun = [entry for entry in scripted.awaiting() if not isinstance(entry, Proposal)]

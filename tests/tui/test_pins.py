@@ -38,6 +38,7 @@ def pins(app: TunerApp) -> str:
     return "\n".join(line for line in screen_text(app).split("\n")) if widget.display else ""
 
 
+@pytest.mark.slow
 async def test_keys_for_rows_are_offered_once_there_are_some(started: Started) -> None:
     goes_on = asyncio.Event()
 
@@ -62,6 +63,7 @@ async def test_keys_for_rows_are_offered_once_there_are_some(started: Started) -
         assert "= compare" in keys
 
 
+@pytest.mark.slow
 async def test_two_rows_are_pinned_compared_and_stay_in_sight(started: Started) -> None:
     goes_on = asyncio.Event()
 
@@ -139,6 +141,7 @@ def test_a_ratio_of_recorded_times_says_that_nothing_was_measured() -> None:
     assert pair_words(compared(), view_model).plain.endswith("as recorded, nothing was measured")
 
 
+@pytest.mark.slow
 async def test_the_charts_are_gone_through_by_a_key_from_any_pane(started: Started) -> None:
     async with started(ScriptedRun(scripted.running(), stays=True)) as pilot:
         for shown in ("best over time, in 0:05:22", "block_size_x", "block_size_y", "unroll", "best so far"):
@@ -149,6 +152,7 @@ async def test_the_charts_are_gone_through_by_a_key_from_any_pane(started: Start
             assert (chart.size.height > 3) == (not shown.startswith("best"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(60, 15), (80, 24), (120, 36)])
 async def test_a_tall_chart_leaves_a_table_six_rows_also_below_rows_that_are_pinned(
     started: Started, size: tuple[int, int]

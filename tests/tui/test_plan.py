@@ -77,6 +77,7 @@ async def test_the_step_that_runs_is_in_view_also_in_a_long_plan(started: Starte
         assert "› 10 Interchange the loops" in screen_text(pilot.app)  # noqa: RUF001  # a mark
 
 
+@pytest.mark.slow
 async def test_the_held_line_is_there_only_while_something_is_held(started: Started) -> None:
     gate = asyncio.Event()
     script = [*plans.whole_plan(), gate, events.ParametersFrozen(frozen={})]
@@ -96,6 +97,7 @@ async def test_the_held_line_is_there_only_while_something_is_held(started: Star
 EVIL = "a[i] = [/x] \x1b]52;c;eA==\x07\x9b2J\u202e 共有メモリ " + "long " * 30
 
 
+@pytest.mark.slow
 @SIZES
 async def test_words_of_a_step_are_shown_harmlessly_in_plan_dialog_and_notice(
     started: Started, size: tuple[int, int]
@@ -115,6 +117,7 @@ async def test_words_of_a_step_are_shown_harmlessly_in_plan_dialog_and_notice(
         assert "\x1b" not in pilot.app.screen.query_one(TextArea).text
 
 
+@pytest.mark.slow
 async def test_the_list_shows_the_same_part_of_a_plan_that_arrives_at_once_or_in_two_parts(started: Started) -> None:
     whole = plans.whole_plan()
     async with started(ScriptedRun(whole, stays=True)) as pilot:

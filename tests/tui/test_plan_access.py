@@ -17,6 +17,7 @@ from tui_tuner.tui.dialogs import ThawDialog
 SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
 
 
+@pytest.mark.slow
 async def test_the_keys_of_the_plan_do_nothing_in_another_pane_and_are_not_offered_there(started: Started) -> None:
     run = planned()
     async with started(run, size=(160, 40)) as pilot:
@@ -33,6 +34,7 @@ async def test_the_keys_of_the_plan_do_nothing_in_another_pane_and_are_not_offer
         assert "n add  ⏎ open step  c ask" in screen_text(pilot.app)
 
 
+@pytest.mark.slow
 async def test_a_plan_without_a_step_says_so_and_offers_no_key_that_needs_one(started: Started) -> None:
     async with started(ScriptedRun(scripted.opening()[:1], stays=True)) as pilot:
         await pilot.press("2")
@@ -42,6 +44,7 @@ async def test_a_plan_without_a_step_says_so_and_offers_no_key_that_needs_one(st
         assert "n add  c ask" in lines[-1]
 
 
+@pytest.mark.slow
 @SIZES
 async def test_approval_keys_act_while_the_plan_has_the_focus(started: Started, size: tuple[int, int]) -> None:
     run = ScriptedRun([*scripted.opening(), *to_come(1, 2), *[scripted.PROPOSAL] * 3], stays=True)
@@ -59,6 +62,7 @@ async def test_approval_keys_act_while_the_plan_has_the_focus(started: Started, 
         assert focused_pane(pilot.app) == 2
 
 
+@pytest.mark.slow
 async def test_plan_and_held_line_work_by_mouse(started: Started) -> None:
     run = ScriptedRun(plans.whole_plan(), stays=True)
     async with started(run) as pilot:
@@ -78,6 +82,7 @@ async def test_plan_and_held_line_work_by_mouse(started: Started) -> None:
         assert run.told[1:] == [DeleteStep(step=8)]
 
 
+@pytest.mark.slow
 async def test_a_click_selects_a_step_and_the_dialog_is_saved_by_a_click(started: Started) -> None:
     run = planned()
     async with started(run) as pilot:
@@ -119,6 +124,7 @@ async def test_the_palette_lists_the_keys_of_the_plan_once_each_while_it_is_acti
         assert pilot.app._run_shown.told == [DeleteStep(step=4)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", ["tuner-light", "solarized-light", "nord"])
 async def test_the_palettes_of_commands_and_themes_and_their_keys_can_be_read(started: Started, theme: str) -> None:
     async with started(planned(), theme=theme) as pilot:

@@ -20,6 +20,7 @@ from tui_tuner.tui.dialogs import StepDialog, ThawDialog
 SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
 
 
+@pytest.mark.slow
 @SIZES
 async def test_a_step_is_added_before_the_selected_one(started: Started, size: tuple[int, int]) -> None:
     run = planned()
@@ -33,6 +34,7 @@ async def test_a_step_is_added_before_the_selected_one(started: Started, size: t
             assert focused_pane(pilot.app) == 2
 
 
+@pytest.mark.slow
 async def test_a_step_is_added_at_the_end_where_the_selected_one_is_done_or_there_is_none(started: Started) -> None:
     run, empty = planned(), ScriptedRun(scripted.opening(), stays=True)
     for each in (run, empty):
@@ -42,6 +44,7 @@ async def test_a_step_is_added_at_the_end_where_the_selected_one_is_done_or_ther
             assert each.told == [AddStep(title="Unroll", before=None)]
 
 
+@pytest.mark.slow
 @SIZES
 async def test_a_step_that_was_added_is_selected_and_in_view_once_it_is_there(
     started: Started, size: tuple[int, int]
@@ -61,6 +64,7 @@ async def test_a_step_that_was_added_is_selected_and_in_view_once_it_is_there(
         assert "· 30 you> Unroll by hand" in screen_text(pilot.app)
 
 
+@pytest.mark.slow
 async def test_the_dialog_of_a_step_of_ones_own_shows_an_example_until_something_is_typed(started: Started) -> None:
     async with started(planned()) as pilot:
         await pilot.press("2", "n")
@@ -72,6 +76,7 @@ async def test_the_dialog_of_a_step_of_ones_own_shows_an_example_until_something
         assert "as in" not in screen_text(pilot.app)
 
 
+@pytest.mark.slow
 async def test_a_step_without_a_title_is_not_added(started: Started) -> None:
     run = planned()
     async with started(run) as pilot:
@@ -82,6 +87,7 @@ async def test_a_step_without_a_title_is_not_added(started: Started) -> None:
         assert run.told == []
 
 
+@pytest.mark.slow
 async def test_title_and_detail_of_a_step_are_edited(started: Started) -> None:
     run = planned()
     async with started(run) as pilot:
@@ -93,6 +99,7 @@ async def test_title_and_detail_of_a_step_are_edited(started: Started) -> None:
             assert run.told == [EditStep(step=2, title="Vectorised loads of B", detail=scripted.STEPS[1].detail)], key
 
 
+@pytest.mark.slow
 async def test_esc_leaves_the_dialogs_and_nothing_is_told(started: Started) -> None:
     run = ScriptedRun(plans.whole_plan(), stays=True)
     async with started(run) as pilot:
@@ -111,6 +118,7 @@ MOVES = [
 ]
 
 
+@pytest.mark.slow
 async def test_a_step_is_moved(started: Started) -> None:
     run = planned()
     async with started(run) as pilot:
@@ -141,6 +149,7 @@ async def test_keys_pressed_in_a_row_move_a_step_on_and_on(started: Started) -> 
         assert notices(app) == ["Step 4 is the first of the steps to come."]
 
 
+@pytest.mark.slow
 async def test_a_step_is_deleted_without_a_question(started: Started) -> None:
     run = planned()
     async with started(run) as pilot:
@@ -151,6 +160,7 @@ async def test_a_step_is_deleted_without_a_question(started: Started) -> None:
             assert run.told == [DeleteStep(step=4)], key
 
 
+@pytest.mark.slow
 async def test_a_step_that_is_no_longer_to_come_stays_and_a_notice_says_why(started: Started) -> None:
     run = planned()
     async with started(run) as pilot:
@@ -165,6 +175,7 @@ async def test_a_step_that_is_no_longer_to_come_stays_and_a_notice_says_why(star
             assert len(pilot.app.screen.query(Toast)) == 1, key
 
 
+@pytest.mark.slow
 @SIZES
 @pytest.mark.parametrize("is_over", [False, True])
 async def test_all_about_a_step_that_cannot_be_changed_is_read_to_its_end(
@@ -190,6 +201,7 @@ async def test_all_about_a_step_that_cannot_be_changed_is_read_to_its_end(
         assert run.told == []
 
 
+@pytest.mark.slow
 @SIZES
 async def test_a_held_tunable_is_chosen_and_thawed(started: Started, size: tuple[int, int]) -> None:
     run = ScriptedRun(plans.whole_plan(), stays=True)
@@ -205,6 +217,7 @@ async def test_a_held_tunable_is_chosen_and_thawed(started: Started, size: tuple
             assert run.told == [Thaw(name="tile_size")]
 
 
+@pytest.mark.slow
 async def test_a_replay_says_that_it_cannot_be_changed(started: Started) -> None:
     run = planned()
     run.is_replay = True
@@ -214,6 +227,7 @@ async def test_a_replay_says_that_it_cannot_be_changed(started: Started) -> None
         assert notices(pilot.app) == ["This is a replay: nothing can be asked or changed."]
 
 
+@pytest.mark.slow
 async def test_a_session_that_is_over_is_told_nothing(started: Started) -> None:
     run = ScriptedRun(scripted.finished())
     async with started(run) as pilot:
@@ -228,6 +242,7 @@ async def test_a_session_that_is_over_is_told_nothing(started: Started) -> None:
         assert "you> the session" not in shown
 
 
+@pytest.mark.slow
 async def test_a_question_while_a_step_is_being_edited_waits_behind_the_dialog(started: Started) -> None:
     gate = asyncio.Event()
     run = planned(gate, Proposal(step=scripted.STEPS[0], candidate=scripted.TILES))

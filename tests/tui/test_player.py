@@ -77,6 +77,7 @@ def folded(events: list[Event]) -> ViewModel:
     return view_model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("keymap", "key"), [({}, "left_curly_bracket"), ({"seek_back": "b"}, "b")])
 async def test_the_dialog_with_the_result_lets_the_keys_of_a_replay_act(
     started: Started, keymap: dict[str, str], key: str
@@ -96,6 +97,7 @@ async def test_the_dialog_with_the_result_lets_the_keys_of_a_replay_act(
         assert isinstance(pilot.app.screen, ResultDialog)
 
 
+@pytest.mark.slow
 async def test_a_key_of_the_panes_closes_the_result_of_a_replay_and_acts_there(started: Started) -> None:
     async with started(Player(ScriptedRun(EVENTS))) as pilot:  # type: ignore[arg-type]
         assert isinstance(pilot.app.screen, ResultDialog)
@@ -105,6 +107,7 @@ async def test_a_key_of_the_panes_closes_the_result_of_a_replay_and_acts_there(s
         assert isinstance(pilot.app.screen, RowDialog)
 
 
+@pytest.mark.slow
 async def test_what_is_typed_when_a_session_ends_leaves_its_result_to_be_read(started: Started) -> None:
     async with started(ScriptedRun(EVENTS, stays=True)) as pilot:
         await pilot.press("3", "j", "question_mark")
@@ -113,6 +116,7 @@ async def test_what_is_typed_when_a_session_ends_leaves_its_result_to_be_read(st
         assert focused_pane(pilot.app) == 1  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 async def test_a_notice_in_the_place_of_others_stands_where_the_first_of_them_stood(started: Started) -> None:
     async with started(Player(ScriptedRun(EVENTS))) as pilot:  # type: ignore[arg-type]
         await pilot.press("escape")
@@ -125,6 +129,7 @@ async def test_a_notice_in_the_place_of_others_stands_where_the_first_of_them_st
         assert len(places) == 1
 
 
+@pytest.mark.slow
 async def test_keys_move_through_a_replay_and_every_place_is_as_it_was(started: Started) -> None:
     player = Player(ScriptedRun(EVENTS))
     marks = [n for n, e in enumerate(EVENTS, 1) if isinstance(e, StepChanged | IncumbentChanged | SessionFinished)]
@@ -155,6 +160,7 @@ async def test_keys_move_through_a_replay_and_every_place_is_as_it_was(started: 
     assert pilot.app.return_value == "left"
 
 
+@pytest.mark.slow
 async def test_what_cannot_be_asked_or_changed_says_that_it_is_a_replay(started: Started) -> None:
     async with started(Player(ScriptedRun(EVENTS))) as pilot:  # type: ignore[arg-type]
         await shown(pilot)
@@ -170,6 +176,7 @@ async def test_what_cannot_be_asked_or_changed_says_that_it_is_a_replay(started:
         assert len(pilot.app.screen_stack) == 1
 
 
+@pytest.mark.slow
 async def test_no_row_is_pinned_where_nothing_can_be_compared(started: Started) -> None:
     for run, why in (
         (Player(ScriptedRun(EVENTS)), "this is a replay"),
@@ -185,6 +192,7 @@ async def test_no_row_is_pinned_where_nothing_can_be_compared(started: Started) 
             assert "= compare" not in screen_text(pilot.app).splitlines()[-1]
 
 
+@pytest.mark.slow
 async def test_the_last_line_has_the_keys_of_a_replay_and_says_whether_space_plays_or_pauses(started: Started) -> None:
     player = Player(ScriptedRun(EVENTS), speed=1.0, at=100.0, now=Clock())
 
@@ -211,6 +219,7 @@ async def test_the_last_line_has_the_keys_of_a_replay_and_says_whether_space_pla
         assert "space pause" in await last_line()
 
 
+@pytest.mark.slow
 async def test_its_keys_do_nothing_in_a_live_session(started: Started) -> None:
     async with started(ScriptedRun(scripted.running(), stays=True)) as pilot:
         await pilot.press("space", "comma", "full_stop", "left_curly_bracket", "greater_than_sign")

@@ -23,6 +23,7 @@ def app_with(file: Path) -> TunerApp:
     return app
 
 
+@pytest.mark.slow
 async def test_order_chart_and_diff_stand_as_they_were_left_and_all_panes_are_there(tmp_path: Path) -> None:
     file = tmp_path / "state" / "screen.json"
     app = app_with(file)
@@ -45,6 +46,7 @@ async def test_order_chart_and_diff_stand_as_they_were_left_and_all_panes_are_th
         assert notices(app) == []
 
 
+@pytest.mark.slow
 async def test_an_order_of_another_kind_of_session_turns_nothing_here_and_stays_remembered(tmp_path: Path) -> None:
     file = tmp_path / "screen.json"
     remember(file, left := Look(order="gain", turned=True))

@@ -46,6 +46,7 @@ def subtitle(pilot: Pilot[str]) -> str:
     return str(pilot.app.screen_stack[0].query_one(KernelPane).border_subtitle)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(80, 24), (80, 40), (120, 36), (200, 50)])
 async def test_the_diff_has_the_height_and_the_facts_stand_beside_it_where_there_is_room(
     started: Started, size: tuple[int, int]
@@ -72,6 +73,7 @@ async def test_the_diff_has_the_height_and_the_facts_stand_beside_it_where_there
         assert kernel.size.height > size[1] * (0.4 if below else 0.7)
 
 
+@pytest.mark.slow
 async def test_another_pane_takes_the_place_of_the_facts_and_an_answer_ends_the_review(started: Started) -> None:
     run = ScriptedRun(scripted.awaiting(), stays=True)
     async with started(run) as pilot:
@@ -88,6 +90,7 @@ async def test_another_pane_takes_the_place_of_the_facts_and_an_answer_ends_the_
         assert not pilot.app.screen.check_action("facts", ()), "without a question there are none"
 
 
+@pytest.mark.slow
 async def test_two_keys_go_to_the_hunks_and_a_question_is_about_the_chosen_one(started: Started) -> None:
     async with started(far()) as pilot:
         kernel = pilot.app.screen.query_one(KernelPane)
@@ -106,6 +109,7 @@ async def test_two_keys_go_to_the_hunks_and_a_question_is_about_the_chosen_one(s
         assert isinstance(pilot.app.focused, Input)  # c alone is still the key of the chat
 
 
+@pytest.mark.slow
 async def test_the_keys_of_a_pager_move_the_diff(started: Started) -> None:
     async with started(far(), size=(80, 24)) as pilot:
         places = []
@@ -121,6 +125,7 @@ async def test_the_keys_of_a_pager_move_the_diff(started: Started) -> None:
         assert places[5] == 0
 
 
+@pytest.mark.slow
 async def test_words_are_found_in_the_diff_and_in_a_source(started: Started) -> None:
     async with started(far(), size=(80, 24)) as pilot:
         await pilot.press("slash", *"FIVE", "enter")
@@ -137,6 +142,7 @@ async def test_words_are_found_in_the_diff_and_in_a_source(started: Started) -> 
         assert area.selected_text == "five"
 
 
+@pytest.mark.slow
 async def test_the_base_of_the_diff_goes_round(started: Started) -> None:
     script = [*scripted.awaiting()[:-1], scripted.PROPOSAL]
     async with started(ScriptedRun(script, stays=True)) as pilot:
@@ -210,6 +216,7 @@ def test_the_facts_say_what_is_new_and_what_is_measured() -> None:
     assert "then   a search of 4 combinations, 1 restriction, 12 evaluations left" in text
 
 
+@pytest.mark.slow
 async def test_a_question_that_comes_while_words_are_typed_leaves_them_where_they_are(started: Started) -> None:
     gate = asyncio.Event()
     async with started(ScriptedRun([*scripted.opening(), gate, scripted.PROPOSAL], stays=True)) as pilot:
@@ -250,6 +257,7 @@ def test_signs_that_are_two_cells_wide_keep_every_row_in_its_width_and_lose_noth
     assert columns is None or max(widths) <= columns
 
 
+@pytest.mark.slow
 async def test_what_awaited_the_user_when_the_driver_was_lost_can_still_be_read(started: Started) -> None:
     lost = events.SessionFinished(
         status="interrupted", reason="the process that drove it is gone", evaluations=31, model_calls=2
@@ -262,6 +270,7 @@ async def test_what_awaited_the_user_when_the_driver_was_lost_can_still_be_read(
         assert str(diff(pilot).query_one(Static).render()).count(" + ") > 3
 
 
+@pytest.mark.slow
 async def test_a_diff_that_is_drawn_anew_stays_at_its_place_and_its_change(started: Started) -> None:
     async with started(far(), size=(100, 24)) as pilot:
         view = diff(pilot)
@@ -288,6 +297,7 @@ def test_a_line_is_found_again_in_a_picture_that_needs_more_lines_for_a_change()
     assert one.line_in(one, last) == last
 
 
+@pytest.mark.slow
 async def test_a_key_that_is_about_the_diff_goes_to_it_from_another_view(started: Started) -> None:
     async with started(far()) as pilot:
         kernel = pilot.app.screen.query_one(KernelPane)

@@ -24,6 +24,7 @@ from tui_tuner.tui.panes.kernel_pane import KernelPane
 from tui_tuner.tui.player import Player
 
 
+@pytest.mark.slow
 async def test_narrow_screens_show_one_pane_and_keep_the_focus_over_a_resize(started: Started) -> None:
     async with started(ScriptedRun(scripted.running(), stays=True)) as pilot:
         await pilot.press("3")
@@ -40,6 +41,7 @@ async def test_narrow_screens_show_one_pane_and_keep_the_focus_over_a_resize(sta
         assert focused_pane(pilot.app) == 4
 
 
+@pytest.mark.slow
 async def test_alt_acts_while_somebody_types_also_where_it_is_sent_as_esc_and_the_character(started: Started) -> None:
     run = ScriptedRun(scripted.running(), stays=True)
     async with started(run) as pilot:
@@ -57,6 +59,7 @@ async def test_alt_acts_while_somebody_types_also_where_it_is_sent_as_esc_and_th
         assert keys == ["alt+equals_sign", "alt+shift+y", "ctrl+left", "up"]
 
 
+@pytest.mark.slow
 async def test_nothing_lies_outside_the_terminal_at_any_size(started: Started) -> None:
     async with started(ScriptedRun(scripted.awaiting(), stays=True)) as pilot:
         for width, height in [(60, 20), (80, 24), (100, 30), (120, 36), (200, 50)]:
@@ -70,6 +73,7 @@ async def test_nothing_lies_outside_the_terminal_at_any_size(started: Started) -
             assert last.rstrip().endswith("? help  q quit")
 
 
+@pytest.mark.slow
 async def test_one_pane_can_be_maximised_and_given_back(started: Started) -> None:
     async with started(ScriptedRun(scripted.running(), stays=True)) as pilot:
         await pilot.press("2", "f")
@@ -80,6 +84,7 @@ async def test_one_pane_can_be_maximised_and_given_back(started: Started) -> Non
         assert all(pane.display for pane in pilot.app.screen.query(Pane))
 
 
+@pytest.mark.slow
 async def test_a_narrow_terminal_that_is_tall_shows_the_kernel_and_the_last_other_pane(started: Started) -> None:
     async with started(ScriptedRun(scripted.running(), stays=True), size=(80, 32)) as pilot:
 
@@ -96,6 +101,7 @@ async def test_a_narrow_terminal_that_is_tall_shows_the_kernel_and_the_last_othe
         assert shown() == [4]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(80, 24), (90, 40), (120, 36)])
 async def test_a_question_without_a_kernel_to_review_shifts_no_pane(started: Started, size: tuple[int, int]) -> None:
     asks = asyncio.Event()
@@ -108,6 +114,7 @@ async def test_a_question_without_a_kernel_to_review_shifts_no_pane(started: Sta
         assert [pane.region for pane in pilot.app.screen.query(Pane)] == before
 
 
+@pytest.mark.slow
 async def test_behind_a_dialog_the_status_line_goes_on_and_the_panes_are_drawn_when_it_is_closed(
     started: Started, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,6 +136,7 @@ async def test_behind_a_dialog_the_status_line_goes_on_and_the_panes_are_drawn_w
         assert table_text(pilot.app)[0].startswith("40 ")
 
 
+@pytest.mark.slow
 async def test_tabs_mark_the_plan_while_a_step_awaits_and_can_be_clicked(started: Started) -> None:
     async with started(ScriptedRun(scripted.awaiting(), stays=True), size=(80, 24)) as pilot:
         line = screen_text(pilot.app).split("\n")[1]
@@ -138,6 +146,7 @@ async def test_tabs_mark_the_plan_while_a_step_awaits_and_can_be_clicked(started
         assert isinstance(pilot.app.focused, OptionList)
 
 
+@pytest.mark.slow
 async def test_views_and_keys_can_be_clicked(started: Started) -> None:
     async with started(ScriptedRun(scripted.running(), stays=True)) as pilot:
         pane = pilot.app.screen.query_one(KernelPane)
@@ -150,6 +159,7 @@ async def test_views_and_keys_can_be_clicked(started: Started) -> None:
         assert table_text(pilot.app)[0].startswith("★30 ")
 
 
+@pytest.mark.slow
 async def test_leaving_asks_and_names_the_command_that_resumes(started: Started) -> None:
     run = ScriptedRun(scripted.running(), stays=True)
     async with started(run) as pilot:
@@ -166,6 +176,7 @@ async def test_leaving_asks_and_names_the_command_that_resumes(started: Started)
         assert pilot.app.return_value == "interrupted"
 
 
+@pytest.mark.slow
 async def test_a_second_ctrl_c_leaves_also_while_a_step_awaits(started: Started) -> None:
     run = ScriptedRun(scripted.awaiting(), stays=True)
     async with started(run) as pilot:
@@ -177,6 +188,7 @@ async def test_a_second_ctrl_c_leaves_also_while_a_step_awaits(started: Started)
         assert run.decisions == []
 
 
+@pytest.mark.slow
 async def test_a_finished_session_shows_its_result_and_is_left_at_once(started: Started) -> None:
     async with started(ScriptedRun(scripted.finished())) as pilot:
         text = screen_text(pilot.app)
@@ -198,6 +210,7 @@ def test_run_returns_the_status_and_raises_what_broke_the_session() -> None:
         app.run(headless=True, size=(80, 24))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)])
 async def test_help_stands_in_the_place_of_the_panes_and_the_question_stays(
     started: Started, size: tuple[int, int]
@@ -225,6 +238,7 @@ async def test_help_stands_in_the_place_of_the_panes_and_the_question_stays(
         assert [decision.action for decision in run.decisions] == ["approve"]
 
 
+@pytest.mark.slow
 async def test_help_begins_with_the_focused_pane_and_names_every_key(started: Started) -> None:
     async with started(ScriptedRun(scripted.running(), stays=True), size=(100, 160)) as pilot:
         for number, title in enumerate(("Kernel", "Plan", "Benchmarks", "Chat"), 1):
@@ -239,6 +253,7 @@ async def test_help_begins_with_the_focused_pane_and_names_every_key(started: St
             assert focused_pane(pilot.app) == 5 - number
 
 
+@pytest.mark.slow
 async def test_ctrl_c_copies_what_is_selected_and_leaves_where_nothing_is(started: Started) -> None:
     async with started(ScriptedRun(scripted.running(), stays=True)) as pilot:
         await pilot.press("shift+down", "ctrl+c")
@@ -250,6 +265,7 @@ async def test_ctrl_c_copies_what_is_selected_and_leaves_where_nothing_is(starte
         assert isinstance(pilot.app.screen, QuitDialog)
 
 
+@pytest.mark.slow
 async def test_a_slash_in_another_pane_leaves_the_table_alone(started: Started) -> None:
     async with started(ScriptedRun(scripted.running(), stays=True)) as pilot:
         for pane in ("1", "2", "4"):
@@ -259,6 +275,7 @@ async def test_a_slash_in_another_pane_leaves_the_table_alone(started: Started) 
             assert focused_pane(pilot.app) == int(pane)
 
 
+@pytest.mark.slow
 async def test_the_app_is_readable_without_colour(started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     async with started(ScriptedRun(scripted.awaiting(), stays=True)) as pilot:
@@ -269,6 +286,7 @@ async def test_the_app_is_readable_without_colour(started: Started, monkeypatch:
             assert part in text
 
 
+@pytest.mark.slow
 async def test_the_last_line_has_the_keys_of_the_dialog_that_is_open(started: Started) -> None:
     def last_line(pilot: Pilot[str]) -> str:
         return screen_text(pilot.app).splitlines()[-1].strip()
@@ -290,6 +308,7 @@ async def test_the_last_line_has_the_keys_of_the_dialog_that_is_open(started: St
         assert last_line(pilot) == panes
 
 
+@pytest.mark.slow
 async def test_the_last_line_calls_a_key_what_its_dialog_does_and_can_be_clicked(started: Started) -> None:
     opened: dict[tuple[str, ...], str] = {
         ("3", "j", "j", "enter"): "d next view  y copy  p a step from here  esc close",
@@ -310,6 +329,7 @@ async def test_the_last_line_calls_a_key_what_its_dialog_does_and_can_be_clicked
             assert pilot.app.screen is not dialog, keys
 
 
+@pytest.mark.slow
 async def test_the_keys_of_the_control_dialog_are_in_sight_on_a_small_terminal(started: Started) -> None:
     async with started(ScriptedRun(scripted.running(), stays=True), size=(60, 20)) as pilot:
         await pilot.press("m")
@@ -317,6 +337,7 @@ async def test_the_keys_of_the_control_dialog_are_in_sight_on_a_small_terminal(s
         assert screen_text(pilot.app).splitlines()[-1].strip() == "⏎ choose  esc leave"
 
 
+@pytest.mark.slow
 async def test_the_way_out_of_a_dialog_is_in_the_last_line_of_forty_columns(started: Started) -> None:
     async with started(ScriptedRun(scripted.running(), stays=True), size=(40, 10)) as pilot:
         await pilot.press("3", "j", "enter")
@@ -324,6 +345,7 @@ async def test_the_way_out_of_a_dialog_is_in_the_last_line_of_forty_columns(star
         assert "esc close" in screen_text(pilot.app).splitlines()[-1]
 
 
+@pytest.mark.slow
 async def test_all_tabs_and_answers_fit_into_forty_columns(started: Started) -> None:
     async with started(ScriptedRun(scripted.awaiting(), stays=True), size=(40, 20)) as pilot:
         lines = screen_text(pilot.app).splitlines()
@@ -337,6 +359,7 @@ async def test_all_tabs_and_answers_fit_into_forty_columns(started: Started) -> 
         assert screen_text(pilot.app).splitlines()[1].strip() == "1 2○ 3 [4 Chat]"
 
 
+@pytest.mark.slow
 async def test_a_replay_offers_nothing_that_only_a_session_can_do(started: Started) -> None:
     async with started(Player(ScriptedRun(scripted.running()))) as pilot:
         line = screen_text(pilot.app).splitlines()[-1]
@@ -344,6 +367,7 @@ async def test_a_replay_offers_nothing_that_only_a_session_can_do(started: Start
         assert not [words for words in ("pause", "control", "ask") if words in line]
 
 
+@pytest.mark.slow
 async def test_the_commands_of_the_result_stand_on_a_line_each(started: Started) -> None:
     run = "tuner-runs/matmul_tiled-20261120-143200"
     opening, *rest = scripted.finished()
@@ -355,6 +379,7 @@ async def test_the_commands_of_the_result_stand_on_a_line_each(started: Started)
         assert f"tuner-tui replay {run}" in shown
 
 
+@pytest.mark.slow
 async def test_no_cursor_blinks_which_would_draw_a_line_anew_twice_a_second(started: Started) -> None:
     async with started(ScriptedRun(scripted.running(), stays=True)) as pilot:
         entry = pilot.app.screen.query_one(SayInput)

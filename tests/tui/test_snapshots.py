@@ -39,6 +39,7 @@ def after(*keys: str) -> Callable[[Pilot[str]], object]:
     return press
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("session", ["running", "awaiting", "finished", "plan"])
 def test_session(snap_compare: Compare, session: str) -> None:
     assert snap_compare(app_of(session), terminal_size=MEDIUM, run_before=after(*FIRST.get(session, ())))
@@ -48,5 +49,6 @@ def test_tabs_of_a_narrow_terminal(snap_compare: Compare) -> None:
     assert snap_compare(app_of("awaiting"), terminal_size=SMALL, run_before=after("3"))
 
 
+@pytest.mark.slow
 def test_light_theme(snap_compare: Compare) -> None:
     assert snap_compare(app_of("awaiting", "tuner-light"), terminal_size=MEDIUM, run_before=after())

@@ -45,6 +45,7 @@ def listed(pilot: Pilot[list[str]], name: str) -> list[str]:
     return [str(option.prompt) for option in pilot.app.query_one(f"#{name}", OptionList).options]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_here")
 async def test_enter_on_a_kernel_tunes_it_as_chosen() -> None:
     async with shown() as pilot:
@@ -58,6 +59,7 @@ async def test_enter_on_a_kernel_tunes_it_as_chosen() -> None:
     assert pilot.app.return_value == ["scale.cu", "--device", "emulator", "--max-time", "20m"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_here")
 @pytest.mark.parametrize(
     ("name", "wrong", "said"),
@@ -88,6 +90,7 @@ async def test_a_limit_that_is_none_is_told_and_no_choice_is_lost(name: str, wro
     assert pilot.app.return_value == ["scale.cu", "--device", "emulator", BUDGETS[name], "20"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_here")
 async def test_limits_that_are_not_taken_or_not_needed_are_not_checked() -> None:
     Path("gemm.yaml").write_text("BenchmarkProblems: []\n")
@@ -152,6 +155,7 @@ def test_what_a_subject_ignores_of_the_choices_is_what_its_command_does_not_take
         assert {name for name, flag in flags.items() if flag not in takes} == {*subject.ignores}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_here")
 async def test_kernels_can_be_chosen_before_the_settings_are_read() -> None:
     read = asyncio.Event()
@@ -189,6 +193,7 @@ async def test_settings_that_cannot_be_used_end_the_screen_and_are_told() -> Non
     assert app.failure is None
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_here")
 async def test_the_keys_of_runs_do_nothing_to_kernels() -> None:
     async with shown() as pilot:
@@ -235,6 +240,7 @@ async def test_a_run_offers_what_makes_sense_for_it(state: str, keys: str, key: 
     assert app.return_value == [COMMANDS[key], "tuner-runs/one"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_here")
 @pytest.mark.parametrize("name", ["kernels", "runs"])
 async def test_the_lists_are_moved_through_with_the_keys_of_every_list(name: str) -> None:
@@ -259,6 +265,7 @@ async def test_a_key_that_a_list_takes_can_be_clicked_in_the_last_line() -> None
     assert pilot.app.return_value == ["scale.cu"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_here")
 async def test_two_runs_are_compared_and_one_deleted() -> None:
     async with shown() as pilot:
@@ -291,6 +298,7 @@ async def test_whether_a_run_that_is_at_work_shall_be_deleted_is_not_asked() -> 
         assert isinstance(pilot.app.screen, ConfirmDialog), "it is asked once the process is gone"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_here")
 async def test_of_several_kernels_the_one_that_enter_tunes_is_drafted_and_the_frame_says_so(
     monkeypatch: pytest.MonkeyPatch,
@@ -314,6 +322,7 @@ async def test_of_several_kernels_the_one_that_enter_tunes_is_drafted_and_the_fr
         assert not pilot.app.query_one("#kernels").border_subtitle
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_here")
 async def test_the_form_checks_as_it_is_typed_and_keeps_the_comments() -> None:
     async with shown() as pilot:
@@ -381,6 +390,7 @@ def test_settings_that_would_not_load_are_not_written() -> None:
     assert Path("mine.toml").read_text() == "[session]\nseed = 3\n"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_here")
 @pytest.mark.parametrize("theme", ["tuner-dark", "tuner-light", "tuner-contrast", "flexoki", "solarized-light"])
 async def test_the_picker_that_has_the_focus_stands_out_from_the_others(theme: str) -> None:
@@ -400,6 +410,7 @@ async def test_the_picker_that_has_the_focus_stands_out_from_the_others(theme: s
         assert faint(app) == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_here")
 @pytest.mark.parametrize("theme", ["ansi-dark", "ansi-light"])
 async def test_what_is_selected_in_a_list_without_the_focus_is_underlined_in_the_terminals_colours(theme: str) -> None:
@@ -413,6 +424,7 @@ async def test_what_is_selected_in_a_list_without_the_focus_is_underlined_in_the
         assert [bool(style and style.underline) for style in styles] == [True, False]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_here")
 async def test_every_key_is_in_the_help_and_in_the_palette_where_it_acts() -> None:
     async with shown((80, 30)) as pilot:
@@ -439,6 +451,7 @@ async def test_every_key_is_in_the_help_and_in_the_palette_where_it_acts() -> No
         assert "Leave, also while you type." in screen_text(app)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_here")
 async def test_an_opened_picker_and_the_palette_say_what_their_keys_do() -> None:
     async with shown((80, 30)) as pilot:
@@ -451,6 +464,7 @@ async def test_an_opened_picker_and_the_palette_say_what_their_keys_do() -> None
         assert pilot.app.query_one("#device", Select).value != "auto", "the last one is taken"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_here")
 async def test_letters_go_to_kernels_runs_and_fields_and_keys_are_the_users() -> None:
     app = start_app({"start_jump": "o", "start_delete": "D"})
@@ -478,6 +492,7 @@ def test_a_key_of_the_start_screen_that_is_wanted_twice_is_refused() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_here")
 async def test_what_came_to_nothing_is_told_and_what_was_chosen_is_chosen_again() -> None:
     Path("gemm.yaml").write_text("BenchmarkProblems: []\n")
@@ -504,6 +519,7 @@ async def test_what_came_to_nothing_is_told_and_what_was_chosen_is_chosen_again(
         assert command(pilot) == "$ tuner-tui other.cu"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_here")
 async def test_what_comes_of_no_model_is_said_of_what_is_selected() -> None:
     async def discover() -> Found:
@@ -522,6 +538,7 @@ async def test_what_comes_of_no_model_is_said_of_what_is_selected() -> None:
             assert words in screen_text(app)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_here")
 async def test_a_model_that_was_not_found_can_be_named() -> None:
     async with shown() as pilot:

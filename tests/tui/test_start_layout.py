@@ -21,6 +21,7 @@ from tui_tuner.tui.start.problem_form import ProblemForm
 from tui_tuner.tui.start.start_app import StartApp
 
 
+@pytest.mark.slow
 async def test_where_there_is_no_kernel_it_is_said_what_one_is_and_nothing_is_offered() -> None:
     app = StartApp([], look_at([]))
     async with app.run_test(size=(60, 18), notifications=True) as pilot:
@@ -40,6 +41,7 @@ async def test_where_there_is_no_kernel_it_is_said_what_one_is_and_nothing_is_of
         assert not app._notifications
 
 
+@pytest.mark.slow
 async def test_a_choice_that_goes_on_beyond_its_field_ends_with_a_sign_that_it_does() -> None:
     offered = Found({"device": [("auto  C or C++: CPU, CUDA: NVIDIA H200, OpenCL: NVIDIA H200, another: CPU", "auto")]})
 
@@ -59,6 +61,7 @@ async def test_a_choice_that_goes_on_beyond_its_field_ends_with_a_sign_that_it_d
             assert "…" in line.partition("▼")[0], size
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_here")
 async def test_a_narrow_terminal_has_room_for_kernels_and_fields() -> None:
     async with shown((40, 20)) as pilot:
@@ -70,6 +73,7 @@ async def test_a_narrow_terminal_has_room_for_kernels_and_fields() -> None:
         assert pilot.app.query_one("#how").region.y == pilot.app.query_one("#kernels").region.y
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("height", [15, 18, 24])
 async def test_a_narrow_and_low_terminal_has_all_fields_and_the_list_that_has_the_focus(height: int) -> None:
     at, runs = "2026-11-20T14:32", ("first", "second", "third")
@@ -87,6 +91,7 @@ async def test_a_narrow_and_low_terminal_has_all_fields_and_the_list_that_has_th
             assert app.screen.max_scroll_y == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("height", [10, 12])
 async def test_in_the_lowest_terminal_the_fields_are_a_line_as_well_until_one_has_the_focus(height: int) -> None:
     app = StartApp([GivenFile(Path(f"k{number}.cu")) for number in range(20)], look_at([]))
@@ -116,6 +121,7 @@ async def test_a_terminal_that_is_too_low_for_all_of_it_shows_the_keys() -> None
 LONG = "opencl:0.0  a device whose name is longer than the field that it is picked in"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_here")
 @pytest.mark.parametrize(("columns", "seen"), [(120, LONG), (40, LONG[:37] + "…")])
 async def test_what_a_picker_offers_is_one_line_each(columns: int, seen: str) -> None:
@@ -221,6 +227,7 @@ async def test_the_form_breaks_lines_where_it_ends_once_it_has_its_width() -> No
         assert await reached(lambda: line in screen_text(pilot.app)), screen_text(pilot.app)
 
 
+@pytest.mark.slow
 async def test_before_the_first_run_the_kernels_have_the_room_of_the_runs() -> None:
     app = StartApp([GivenFile(Path(f"kernel{number}.cu")) for number in range(11)], look_at([]))
     async with app.run_test(size=(80, 24)) as pilot:

@@ -101,6 +101,7 @@ async def on_the_start_screen(*keys: str) -> None:
     assert app.return_value[0] == "scale.cu"
 
 
+@pytest.mark.slow
 async def test_keys_behind_the_one_that_leaves_the_start_screen_act_on_the_session() -> None:
     await on_the_start_screen("enter", "3", "j")
     app = TunerApp(ScriptedRun([*awaiting()]), starting=True)
@@ -112,6 +113,7 @@ async def test_keys_behind_the_one_that_leaves_the_start_screen_act_on_the_sessi
     assert not TunerApp(ScriptedRun([]))._typed, "what has acted is gone"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_lasting_start")
 async def test_a_key_that_leaves_does_so_behind_the_one_that_leaves_the_start_screen() -> None:
     await on_the_start_screen("enter", "q")
@@ -227,6 +229,7 @@ async def until(pilot: Pilot[str], there: Callable[[], bool]) -> None:
     raise AssertionError("it never came")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("key", "is_written"), [("ctrl+s", True), ("ctrl+r", False)])
 async def test_a_draft_is_confirmed_before_anything_begins(tmp_path: Path, key: str, is_written: bool) -> None:
     run = Drafted(tmp_path)
@@ -277,6 +280,7 @@ async def test_a_draft_is_what_it_is_where_nobody_looks(tmp_path: Path) -> None:
     assert run.begun == [run.draft]
 
 
+@pytest.mark.slow
 async def test_a_key_before_the_panes_stand_finds_that_it_means_nothing_yet(
     started: Started, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -63,6 +63,7 @@ def test_a_long_name_is_cut_in_the_header_and_takes_nothing_else_away() -> None:
     assert "… │ anthropic:claude-sonnet │ autonomous" in line.plain
 
 
+@pytest.mark.slow
 async def test_the_header_says_that_one_is_attached_and_to_which_run(started: Started) -> None:
     async with started(ScriptedRun(scripted.running(), stays=True, seen_as=WatchedRun.seen_as)) as pilot:
         header = screen_text(pilot.app).splitlines()[0]
@@ -87,6 +88,7 @@ def test_the_best_is_the_incumbents_or_marked_as_unconfirmed() -> None:
     assert "unconfirmed" not in contents.chart(model, "best so far", 60, 1).plain
 
 
+@pytest.mark.slow
 async def test_before_the_first_step_what_was_told_last_stands_over_the_status(started: Started) -> None:
     proposed, ended = (asyncio.Event() for _ in range(2))
     script = [*scripted.opening(), proposed, scripted.step(1, StepState.RUNNING), ended,
@@ -225,6 +227,7 @@ def test_the_curve_of_the_best_never_rises_again() -> None:
     assert view_model.best_times == sorted(view_model.best_times, reverse=True)
 
 
+@pytest.mark.slow
 async def test_the_clock_of_a_run_that_is_watched_is_that_of_the_run_from_the_first_moment(started: Started) -> None:
     now, run = [100.0], ScriptedRun([*scripted.awaiting()], stays=True)
     run.behind_s = 240.0  # what was heard last, at 05:30 of the run, had happened so long before
@@ -235,6 +238,7 @@ async def test_the_clock_of_a_run_that_is_watched_is_that_of_the_run_from_the_fi
             assert shown in screen_text(pilot.app)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "has_room"), [(80, False), (120, True)])
 async def test_keys_that_look_closer_are_told_where_there_is_room_beside_all_others(
     started: Started, width: int, has_room: bool

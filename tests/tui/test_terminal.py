@@ -50,6 +50,7 @@ A_SECOND_OF_CLOCK = 100
 """Bytes that a second of the clock costs at most; a line drawn anew costs several hundred."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keys", ["", "q"], ids=["waiting", "behind a dialog"])
 def test_a_screen_that_waits_writes_its_clock_and_nothing_else(tmp_path: Path, keys: str) -> None:
     child = spawned("tests.tui.in_terminal", tmp_path)
@@ -87,6 +88,7 @@ def _settled(child: pexpect.spawn[bytes]) -> bytes:
     return read + more
 
 
+@pytest.mark.slow
 def test_a_key_that_goes_to_another_pane_writes_what_changes_by_it(tmp_path: Path) -> None:
     child = _quiet(tmp_path)
     child.send("\t")
@@ -96,6 +98,7 @@ def test_a_key_that_goes_to_another_pane_writes_what_changes_by_it(tmp_path: Pat
     assert 0 < len(written) < A_CHANGE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("key", "shown"), [("q", b"Leave"), (";", b"a")])
 def test_over_ssh_what_comes_over_the_screen_leaves_it_as_it_is(tmp_path: Path, key: str, shown: bytes) -> None:
     child = _quiet(tmp_path, SSH_CONNECTION="10.0.0.1 50000 10.0.0.2 22")
@@ -109,6 +112,7 @@ def test_over_ssh_what_comes_over_the_screen_leaves_it_as_it_is(tmp_path: Path, 
     assert max(len(opened), len(closed)) < A_CHANGE
 
 
+@pytest.mark.slow
 def test_over_ssh_the_palette_leaves_the_screen_below_as_bright_as_it_is(tmp_path: Path) -> None:
     child = _quiet(tmp_path, SSH_CONNECTION="10.0.0.1 50000 10.0.0.2 22")
     child.send("\x10")
@@ -120,6 +124,7 @@ def test_over_ssh_the_palette_leaves_the_screen_below_as_bright_as_it_is(tmp_pat
     assert b"matmul.cu" not in opened + closed, "the header stands above all that is opened"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["key", "size", "size for a moment", "stopped"])
 def test_what_else_may_have_changed_the_terminal_has_all_of_it_drawn_again(tmp_path: Path, what: str) -> None:
     child = _quiet(tmp_path)
@@ -138,6 +143,7 @@ def test_what_else_may_have_changed_the_terminal_has_all_of_it_drawn_again(tmp_p
     assert all(words in written for words in (b"awaits you", b"Plan", b"Chat"))
 
 
+@pytest.mark.slow
 def test_a_start_screen_writes_its_first_picture_once(tmp_path: Path) -> None:
     """Over a slow line every picture more is a second of waiting."""
     child = spawned("tui_tuner", tmp_path, tmp_path, PYTHONPATH=str(ROOT))
@@ -147,6 +153,7 @@ def test_a_start_screen_writes_its_first_picture_once(tmp_path: Path) -> None:
     assert before.count(b"kernels in") == 1
 
 
+@pytest.mark.slow
 def test_what_is_typed_while_the_start_screen_makes_room_is_left_to_the_screen_of_the_session(tmp_path: Path) -> None:
     child = spawned("tests.tui.start_in_terminal", tmp_path, ROOT, "ending")
     child.expect("none yet")
@@ -157,6 +164,7 @@ def test_what_is_typed_while_the_start_screen_makes_room_is_left_to_the_screen_o
     child.expect(pexpect.EOF)
 
 
+@pytest.mark.slow
 def test_what_is_read_together_with_the_key_that_leaves_the_start_screen_goes_on_to_the_next(tmp_path: Path) -> None:
     child = spawned("tests.tui.start_in_terminal", tmp_path)
     child.expect("none yet")

@@ -15,6 +15,7 @@ from textual.selection import SELECT_ALL
 from textual.theme import BUILTIN_THEMES
 from textual.widgets import OptionList
 
+from tests.slow import slow_but_for
 from tests.tui import scripted
 from tests.tui.conftest import Started, settled
 from tests.tui.looking import contrast, drawn, faint, screen_text
@@ -29,7 +30,9 @@ from tui_tuner.tui.panes import Pane
 from tui_tuner.tui.text.source_views import DiffView, SourceArea
 from tui_tuner.tui.themes import DEFAULT_THEME, OF_THE_TERMINAL, chosen_theme, load_theme, load_themes
 
+SHIPPED = ("tuner-dark", "tuner-light", "tuner-contrast")
 OF_COLOURS = [name for name, theme in BUILTIN_THEMES.items() if not theme.ansi]
+in_every_theme = pytest.mark.parametrize("theme", slow_but_for(SHIPPED, [*SHIPPED, *OF_COLOURS]))
 
 
 def test_the_shipped_themes_load_and_include_dark_light_and_contrast() -> None:
@@ -39,7 +42,7 @@ def test_the_shipped_themes_load_and_include_dark_light_and_contrast() -> None:
     assert not catalogue.themes["tuner-light"].dark
 
 
-@pytest.mark.parametrize("name", ["tuner-dark", "tuner-light", "tuner-contrast"])
+@pytest.mark.parametrize("name", SHIPPED)
 def test_text_of_shipped_themes_stands_out_from_its_background(name: str) -> None:
     theme = load_themes([themes_directory()]).themes[name]
     assert theme.surface is not None
@@ -50,7 +53,7 @@ def test_text_of_shipped_themes_stands_out_from_its_background(name: str) -> Non
         assert contrast(surface, Color.parse(colour)) >= 4.5
 
 
-@pytest.mark.parametrize("theme_name", ["tuner-dark", "tuner-light", "tuner-contrast"])
+@pytest.mark.parametrize("theme_name", SHIPPED)
 @pytest.mark.parametrize("name", ["background", "surface", "panel"])
 def test_grounds_are_grey_in_a_terminal_of_256_colours_too(theme_name: str, name: str) -> None:
     theme = load_themes([themes_directory()]).themes[theme_name]
@@ -58,7 +61,7 @@ def test_grounds_are_grey_in_a_terminal_of_256_colours_too(theme_name: str, name
     assert shown.red == shown.green == shown.blue
 
 
-@pytest.mark.parametrize("name", ["tuner-dark", "tuner-light", "tuner-contrast"])
+@pytest.mark.parametrize("name", SHIPPED)
 def test_lines_of_a_diff_lie_on_green_and_red_in_a_terminal_of_256_colours_too(name: str) -> None:
     theme = load_themes([themes_directory()]).themes[name]
     variables = theme.to_color_system().generate() | theme.variables
@@ -116,6 +119,7 @@ async def test_faulty_themes_and_an_unknown_wish_end_in_one_toast_and_the_defaul
             assert part in notes[0]
 
 
+@pytest.mark.slow
 async def test_a_theme_of_the_user_can_be_chosen_and_changed_while_running(started: Started, tmp_path: Path) -> None:
     folder = tmp_path / "tuner-tui" / "themes"
     folder.mkdir(parents=True)
@@ -204,7 +208,7 @@ def test_a_key_that_came_later_yields_to_a_keymap_of_before() -> None:
     assert checked_keymap({"approve": "u"}) == {"approve": "u"}
 
 
-@pytest.mark.parametrize("theme", ["tuner-dark", "tuner-light", "tuner-contrast", *OF_COLOURS])
+@in_every_theme
 async def test_all_words_can_be_read_in_every_theme_and_the_keys_of_a_dialog_too(started: Started, theme: str) -> None:
     async with started(ScriptedRun(scripted.running(), stays=True), theme=theme) as pilot:
         assert faint(pilot.app) == []
@@ -218,6 +222,7 @@ async def test_all_words_can_be_read_in_every_theme_and_the_keys_of_a_dialog_too
         assert faint(pilot.app) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", ["tuner-light", "ansi-dark", "ansi-light"])
 async def test_what_awaits_the_user_can_be_read_in_the_terminals_own_colours_too(started: Started, theme: str) -> None:
     asking = {
@@ -230,7 +235,7 @@ async def test_what_awaits_the_user_can_be_read_in_the_terminals_own_colours_too
             assert faint(pilot.app) == []
 
 
-@pytest.mark.parametrize("theme", [*BUILTIN_THEMES])
+@pytest.mark.parametrize("theme", slow_but_for(("nord", "ansi-dark"), BUILTIN_THEMES))
 async def test_a_diff_keys_and_what_they_do_can_be_read_whatever_colour_a_theme_has_below_them(
     started: Started, theme: str
 ) -> None:
@@ -240,7 +245,7 @@ async def test_a_diff_keys_and_what_they_do_can_be_read_whatever_colour_a_theme_
         assert faint(pilot.app) == []
 
 
-@pytest.mark.parametrize("theme", ["tuner-dark", "tuner-light", "tuner-contrast", *OF_COLOURS])
+@in_every_theme
 async def test_what_is_selected_with_the_mouse_can_be_read_in_every_theme(started: Started, theme: str) -> None:
     async with started(ScriptedRun(scripted.awaiting(), stays=True), theme=theme) as pilot:
         await pilot.press("v")
@@ -273,6 +278,7 @@ async def test_a_letter_to_jump_to_is_written_in_the_terminals_ground_on_colour(
         assert not letter.color.is_default
 
 
+@pytest.mark.slow
 async def test_a_key_that_was_changed_is_called_so_wherever_it_is_named(started: Started) -> None:
     keymap = {"approve": "ctrl+x,f2", "sort": "S", "filter": "ctrl+f", "compare": "u", "chart": "X", "quit": "Q"}
     run = ScriptedRun(scripted.awaiting(), stays=True)
@@ -311,7 +317,7 @@ def _corners(app: App[Any]) -> dict[int, Segment]:
     return {pane.number: next(iter(lines[pane.region.y].crop(pane.region.x, pane.region.x + 1))) for pane in panes}
 
 
-@pytest.mark.parametrize("theme", ["tuner-dark", "tuner-light", "tuner-contrast", *OF_COLOURS])
+@in_every_theme
 async def test_borders_are_seen_in_every_theme_and_that_of_the_active_pane_more_than_others(
     started: Started, theme: str
 ) -> None:
@@ -345,6 +351,7 @@ async def test_without_colours_of_its_own_the_active_pane_has_a_border_of_anothe
         }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", ["ansi-dark", "ansi-light"])
 async def test_what_is_selected_in_a_list_is_turned_round_in_the_terminals_own_colours(
     started: Started, theme: str

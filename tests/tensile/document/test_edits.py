@@ -150,6 +150,7 @@ def _random_edit(group: SizeGroup, draw: random.Random) -> tuple[SpaceEdit, Spac
     return RemoveMultiplicative(size_group=number, parameter=name, keep=keep, reason=reason), None
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(name=st.sampled_from(sorted(ALL)), seed=st.integers(0, 10_000))
 @example(name="alternate", seed=1669)

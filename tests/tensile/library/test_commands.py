@@ -85,6 +85,7 @@ def test_the_speed_is_read_by_its_name(output: str, speed: float | None) -> None
     assert speed_in(output) == speed
 
 
+@pytest.mark.slow
 def test_two_libraries_are_compared_at_every_size(tmp_path: Path, here: TuneHere) -> None:
     body = (
         "import os, sys\nprint('M,rocblas-Gflops,us')\n"

@@ -79,6 +79,7 @@ def test_a_table_without_its_solutions_names_the_missing_file(tmp_path: Path) ->
         read_results(tmp_path)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_damaged_files_give_an_error_or_a_table(tmp_path: Path, data: st.DataObject) -> None:

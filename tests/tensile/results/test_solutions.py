@@ -37,6 +37,7 @@ def test_it_reads_what_a_yaml_library_reads(tmp_path: Path) -> None:
     assert solutions_of(file) == states
 
 
+@pytest.mark.slow
 def test_two_thousand_solutions_are_read_in_seconds(tmp_path: Path) -> None:
     file = tmp_path / "solutions.yaml"
     rest = "".join(f"  Parameter{at:03d}: {at % 5}\n" for at in range(200))
@@ -59,6 +60,7 @@ def test_other_numbers_of_solutions_in_the_two_files_are_said(tmp_path: Path) ->
         read_results(leave(tmp_path, table(SPEEDS, names=("S0", "S1", "S2")), solutions(NAMES[:2])))
 
 
+@pytest.mark.slow
 def test_five_thousand_problem_sizes_are_summarised_in_seconds() -> None:
     sizes = [(at + 1, 64, 1, 64) for at in range(5_000)]
     exact = "".join(f"      - Exact: {list(size)}\n" for size in sizes)

@@ -136,12 +136,14 @@ async def test_the_alternate_format_is_asked_about_as_tensile_rewrites_it(tmp_pa
     assert (verdict.standing, verdict.permutations) == (Acceptance.TAKEN, (4,))
 
 
+@pytest.mark.slow
 async def test_a_space_too_large_to_list_is_counted(tmp_path: Path) -> None:
     text = sample.configuration().replace("DepthU: [32, 64]", f"DepthU: {list(range(100_000))}")
     verdict = await check_installed(checkout(tmp_path), text)
     assert verdict.permutations == (800_000,)
 
 
+@pytest.mark.slow
 async def test_an_answer_that_takes_too_long_is_not_waited_for(tmp_path: Path) -> None:
     text = sample.configuration().replace("DepthU: [32, 64]", "DepthU: hang")
     verdict = await check_installed(checkout(tmp_path), text, limit_s=2.0)

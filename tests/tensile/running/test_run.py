@@ -75,6 +75,7 @@ async def test_keys_are_not_inherited(tmp_path: Path, monkeypatch: pytest.Monkey
     assert not {"ANTHROPIC_API_KEY", "HF_TOKEN", "MY_PASSWORD"} & set(lines)
 
 
+@pytest.mark.slow
 async def test_at_the_time_limit_all_of_it_is_ended(tmp_path: Path) -> None:
     body = OFFSPRING.format(file=str(tmp_path / "pid"), seconds=600, ignore="")
     ready = body.replace("time.sleep(600)\n", f"open({str(tmp_path / 'ready')!r}, 'w').close()\ntime.sleep(600)\n")
@@ -98,6 +99,7 @@ async def test_the_time_limit_is_that_of_the_clock_on_the_wall(tmp_path: Path) -
     assert ended.seconds >= 0.5
 
 
+@pytest.mark.slow
 async def test_what_a_finished_run_left_behind_is_ended(tmp_path: Path) -> None:
     body = OFFSPRING.format(file=str(tmp_path / "pid"), seconds=0.5, ignore="")
     ended = await run(as_tensile(tmp_path, body), tmp_path)
@@ -105,6 +107,7 @@ async def test_what_a_finished_run_left_behind_is_ended(tmp_path: Path) -> None:
     assert not is_running(int((tmp_path / "pid").read_text()))
 
 
+@pytest.mark.slow
 async def test_a_cancelled_run_leaves_nothing_behind(tmp_path: Path) -> None:
     body = OFFSPRING.format(file=str(tmp_path / "pid"), seconds=600, ignore="")
     task = asyncio.create_task(run(as_tensile(tmp_path, body), tmp_path, limit_s=None))

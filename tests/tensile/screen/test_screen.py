@@ -43,6 +43,7 @@ def sizes_text(app: TunerApp) -> list[str]:
     return [" ".join(text.strip() for text in table.texts_at(row)) for row in range(table.row_count)]
 
 
+@pytest.mark.slow
 async def test_the_configuration_takes_the_kernels_place_and_its_keys_are_listed_and_no_others(
     started: Started,
 ) -> None:
@@ -66,6 +67,7 @@ async def test_the_configuration_takes_the_kernels_place_and_its_keys_are_listed
         assert "next chart" not in help_page
 
 
+@pytest.mark.slow
 async def test_what_is_told_of_a_size_goes_on_below_itself_where_it_is_too_long_for_a_line(started: Started) -> None:
     async with started(tensile_run(tensile_script.awaiting(), stays=True), size=(48, 40)) as pilot:
         await pilot.press("3", "enter")
@@ -77,6 +79,7 @@ async def test_what_is_told_of_a_size_goes_on_below_itself_where_it_is_too_long_
         assert "DepthU             = 64" in screen_text(pilot.app)
 
 
+@pytest.mark.slow
 async def test_keys_and_comments_of_a_configuration_are_coloured_where_it_is_shown_and_edited(started: Started) -> None:
     async with started(tensile_run(tensile_script.awaiting(), stays=True)) as pilot:
         await pilot.press("d", "d", "e")
@@ -104,6 +107,7 @@ async def test_before_the_first_results_there_is_no_configuration_in_force(start
         assert "no results yet" in screen_text(pilot.app)
 
 
+@pytest.mark.slow
 async def test_problem_sizes_stand_in_place_of_evaluations_and_are_sorted_by_key(started: Started) -> None:
     entries = tensile_script.two_runs()
     swapped = [
@@ -122,6 +126,7 @@ async def test_problem_sizes_stand_in_place_of_evaluations_and_are_sorted_by_key
         assert "[gain]" in screen_text(pilot.app)
 
 
+@pytest.mark.slow
 async def test_a_plan_without_steps_to_come_is_not_offered_to_be_changed(started: Started) -> None:
     run = tensile_run(tensile_script.two_runs(), stays=True)
     async with started(run, size=(160, 50)) as pilot:
@@ -180,6 +185,7 @@ def test_each_edit_that_awaits_is_told_once_beside_the_diff() -> None:
     assert facts == f"step 3: Round 2\n\nBound by memory:\n\n• wide loads\n\n{lines}\n\nA fifth more."
 
 
+@pytest.mark.slow
 async def test_the_filter_shows_only_matching_sizes(started: Started) -> None:
     async with started(tensile_run(tensile_script.two_runs(), stays=True)) as pilot:
         await pilot.press("3", "slash")
@@ -197,6 +203,7 @@ async def test_the_filter_shows_only_matching_sizes(started: Started) -> None:
         assert len(sizes_text(pilot.app)) == 3
 
 
+@pytest.mark.slow
 async def test_enter_shows_everything_about_a_size_also_after_the_focus_came_before_the_session(
     started: Started,
 ) -> None:
@@ -221,6 +228,7 @@ async def test_what_tensile_prints_cannot_steer_the_terminal(started: Started) -
         assert "\x9b" not in text
 
 
+@pytest.mark.slow
 async def test_the_question_shows_the_count_of_permutations_and_the_user_may_edit(started: Started) -> None:
     run = tensile_run(tensile_script.awaiting(), stays=True)
     async with started(run, size=SMALL) as pilot:
@@ -234,6 +242,7 @@ async def test_the_question_shows_the_count_of_permutations_and_the_user_may_edi
         assert run.decisions == [Decision(action="edit", source=f"x{tensile_script.DEEPER}")]
 
 
+@pytest.mark.slow
 async def test_a_failed_run_is_told_with_what_tensile_said_last(started: Started) -> None:
     async with started(tensile_run(tensile_script.finished())) as pilot:
         await pilot.press("escape", "4", "f")
@@ -251,6 +260,7 @@ def test_tensile_session(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert snap_compare(app, terminal_size=size, run_before=after("3"))
 
 
+@pytest.mark.slow
 async def test_why_ones_own_version_awaits_one_again_stands_in_the_line_of_the_question(started: Started) -> None:
     why = "Nothing is measured yet: your version of the file cannot be used: line 2: this is not YAML."
     own = tensile_script.DEEP.edited("x" + tensile_script.DEEP.source)
@@ -278,6 +288,7 @@ async def driven(session: TensileSession, told: list[str], story: list[Event]) -
             story.append(event)
 
 
+@pytest.mark.slow
 async def test_the_edits_that_await_are_reviewed_and_approved_from_a_terminal_that_is_attached(
     tmp_path: Path, started: Started
 ) -> None:

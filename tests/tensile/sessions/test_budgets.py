@@ -78,6 +78,7 @@ async def test_permutations_that_leave_no_room_for_the_first_run(tmp_path: Path)
     assert states(story)["Benchmark the configuration as given"] is StepState.SKIPPED
 
 
+@pytest.mark.slow
 async def test_time(tmp_path: Path) -> None:
     world = World(tmp_path)
     story = await played(world.begin(model([6.1, *said(DEEPER)], SPLIT), max_seconds=6.0))

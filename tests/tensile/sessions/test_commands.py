@@ -23,6 +23,7 @@ def double(tmp_path: Path) -> ModelDouble:
     return ModelDouble(tmp_path / "model", ANSWERS)
 
 
+@pytest.mark.slow
 def test_a_session_is_told_in_lines_and_can_be_listed_resumed_and_replayed(
     tmp_path: Path, here: TuneHere, double: ModelDouble
 ) -> None:
@@ -61,6 +62,7 @@ def test_a_session_is_told_in_lines_and_can_be_listed_resumed_and_replayed(
     assert (types[0], types[-1], types.count("benchmark_finished")) == ("session_started", "session_finished", 3)
 
 
+@pytest.mark.slow
 def test_every_event_is_a_line_of_json(tmp_path: Path, here: TuneHere, double: ModelDouble) -> None:
     World(tmp_path)
     ended = here("tensile", "gemm.yaml", *AUTO, "--llm", double.name, "--output", "json", "--gpu", "MI210")
@@ -147,6 +149,7 @@ def test_what_is_mistyped_is_named(tmp_path: Path, here: TuneHere, arguments: li
     assert not (tmp_path / "tuner-runs").exists()
 
 
+@pytest.mark.slow
 def test_a_run_directory_is_not_taken_twice(tmp_path: Path, here: TuneHere, double: ModelDouble) -> None:
     World(tmp_path)
     for code in (0, 1):
@@ -156,6 +159,7 @@ def test_a_run_directory_is_not_taken_twice(tmp_path: Path, here: TuneHere, doub
     assert len(double.prompts) == 2
 
 
+@pytest.mark.slow
 def test_a_session_is_gone_on_with_where_a_larger_budget_allows_it(
     tmp_path: Path, here: TuneHere, double: ModelDouble
 ) -> None:

@@ -57,6 +57,7 @@ def install(world: World, counted: str = "") -> None:
     (package / "BenchmarkStructs.py").write_text(STRUCTS.replace("[COUNTED]", counted))
 
 
+@pytest.mark.slow
 async def test_what_tensile_itself_refuses_is_told_to_the_model_and_not_measured(tmp_path: Path) -> None:
     world, backend = World(tmp_path), model(DEEPER, SPLIT, STOP)
     install(world)

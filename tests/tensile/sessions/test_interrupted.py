@@ -224,6 +224,7 @@ def test_a_run_whose_header_cannot_be_used_is_given_back(tmp_path: Path) -> None
 ANSWERS = [([f"This is round {number} of"], reply) for number, reply in enumerate((DEEPER, SPLIT, STOP), start=1)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=lambda number: number.name)
 def test_a_program_that_is_killed_leaves_no_tensile_behind_and_is_gone_on_with(
     tmp_path: Path, number: signal.Signals

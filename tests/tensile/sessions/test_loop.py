@@ -66,6 +66,7 @@ def loop(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return Loop(world, backend, user, story, world.runs)
 
 
+@pytest.mark.slow
 def test_every_edited_configuration_is_measured_and_then_the_finalists(loop: Loop) -> None:
     assert measured(loop.story) == [(0, 2), (1, 4), (2, 8), (1000, 3), (1001, 3)]
     assert loop.runs == 5
