@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from tui_tuner.app.choosing import GivenObjects
 from tui_tuner.app.drafting import as_begun, confirmed
+from tui_tuner.app.first_draft import loaded_or_not
 from tui_tuner.app.named import problem_of, with_recording
 from tui_tuner.app.sessions import KernelSessionSetup, begin_session, what_is_left
 from tui_tuner.errors import SettingsError, UserError
@@ -278,9 +279,9 @@ async def prepare(problem: str | Path | Problem, choices: Choices) -> KernelSess
     options = _options(settings.session, choices)
     if file is not None:
         kernel, options = with_recording(file, options)
-        named = problem_of(kernel, options.device)
-        begun = None if run is None else as_begun(named, Path(run))
-        written = begun or await confirmed(named, options, settings, _objects_in(choices).backend)
+        first = loaded_or_not(problem_of, kernel, options.device)
+        begun = None if run is None else as_begun(first, Path(run))
+        written = begun or await confirmed(first, options, settings, _objects_in(choices).backend)
         options = what_is_left(options, written)
     else:
         written = _written(problem)

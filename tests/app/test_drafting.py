@@ -9,10 +9,11 @@ from dataclasses import replace
 
 import pytest
 
+from tui_tuner.api import prepare
 from tui_tuner.app.amending import Amending
 from tui_tuner.app.assumptions import assumptions
 from tui_tuner.app.draft_by_model import AskedModel, Tried, by_model, to_draft
-from tui_tuner.app.drafting import as_begun, confirmed, mended
+from tui_tuner.app.drafting import as_begun, confirmed
 from tui_tuner.app.first_draft import Doing, Unloaded, draft_of, off_the_loop
 from tui_tuner.app.named import problem_of
 from tui_tuner.app.needed import amended_for, needed
@@ -1239,7 +1240,7 @@ def test_a_model_is_asked_where_the_draft_of_the_rules_says_what_is_not_possible
         problem_of(file)
 
     def mended_by(model):
-        return asyncio.run(mended(caught.value, OPTIONS, Settings(), model))
+        return asyncio.run(confirmed(caught.value, OPTIONS, Settings(), model))
 
     model = Answers(said_of_root("uniform"))
     written = mended_by(model)
@@ -1250,7 +1251,7 @@ def test_a_model_is_asked_where_the_draft_of_the_rules_says_what_is_not_possible
     with pytest.raises(Unloaded, match="extent '0' is 0"):
         mended_by(Answers(*[said_of_root("uniform", scalars=[])] * 2))
     with pytest.raises(Unloaded, match="extent '0' is 0"):
-        asyncio.run(mended(caught.value, SessionOptions(device="emulator", llm="none"), Settings()))
+        asyncio.run(confirmed(caught.value, SessionOptions(device="emulator", llm="none"), Settings()))
 
 
 @pytest.mark.slow
@@ -1263,6 +1264,18 @@ def test_a_session_begins_with_the_draft_of_a_model_where_that_of_the_rules_says
     setup.run.journal.close()
     assert setup.run.problem.sizes == {"n": 2**20}
     assert any("drafted by command:cat" in one for one in setup.notes)
+
+
+@pytest.mark.slow
+def test_from_python_a_model_is_asked_once_where_the_draft_of_the_rules_does_not_load(tmp_path):
+    file = tmp_path / "root.cu"
+    file.write_text(EMPTY)
+    for model in (Answers(said_of_root("uniform")), Answers()):
+        choices = {"device": "emulator", "model": model, "run_directory": tmp_path / "run"}
+        setup = asyncio.run(prepare(file, choices))
+        setup.run.journal.close()
+        assert setup.run.problem.sizes == {"n": 2**20}
+        assert not model.left
 
 
 @pytest.mark.slow

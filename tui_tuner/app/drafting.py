@@ -13,7 +13,7 @@ from tui_tuner.app.amending import NOT_RUN, Amending
 from tui_tuner.app.choosing import local_options
 from tui_tuner.app.draft_by_model import AskedModel, asked_model, draft_in_place_of, draft_of_rules_or_model
 from tui_tuner.app.draft_standing import said_of_small
-from tui_tuner.app.first_draft import Doing, Tell, Unloaded, draft_of, off_the_loop
+from tui_tuner.app.first_draft import Doing, Tell, Unloaded, draft_of, off_the_loop, written_in
 from tui_tuner.errors import ProblemError, UserError
 from tui_tuner.evaluate.trials import Trials
 from tui_tuner.journal.reading import FILE, header_of
@@ -69,8 +69,9 @@ def unconfirmed(file: Path, kernel: str | None, host: Path | None = None) -> tup
     raise refused[0]
 
 
-def as_begun(written: Written, run: Path) -> Written | None:
+def as_begun(first: Written | Unloaded, run: Path) -> Written | None:
     """The draft that a run of the same kernel began with; None where there is no such run."""
+    written = written_in(first)
     if not (written.is_drafted and (run / FILE).exists()):
         return None
     header = header_of(run)
@@ -81,7 +82,7 @@ def as_begun(written: Written, run: Path) -> Written | None:
 
 
 async def confirmed(
-    written: Written,
+    first: Written | Unloaded,
     options: SessionOptions,
     settings: Settings,
     given: Backend | None = None,
@@ -90,8 +91,9 @@ async def confirmed(
     """A draft that its kernel as given was run with, at two sizes, and amended where that said something else.
 
     Where the session has a model, it is asked for what the rules only guess of a kernel with blocks; its draft is
-    believed where it holds as well as theirs. Where this kernel of a file does not hold, the next one is taken. Where
-    nothing can be tried, since the machine has no compiler or that cannot build the kernel, the draft is what it was.
+    believed where it holds as well as theirs, or where theirs does not load. Where this kernel of a file does not hold,
+    the next one is taken. Where nothing can be tried, since the machine has no compiler or that cannot build the
+    kernel, the draft is what it was.
 
     Args:
         given: a model that the user brings, instead of the one that the options name.
@@ -100,40 +102,27 @@ async def confirmed(
     Raises:
         UserError: no kernel of the file holds, and the hint says what to write; or there is no such model.
     """
+    written = written_in(first)
     language = written.problem.language
     if not written.is_drafted or language not in COMPILED:
         return written
     file = written.problem.directory / written.problem.kernel.source
     async with _trying(language, options, settings, given, tell) as (trials, model, doing):
+        if isinstance(first, Unloaded):
+            return await _mended(file, first, trials, model)
         return await _first_that_holds(file, written, trials, model, doing)
 
 
-async def mended(
-    refused: Unloaded,
-    options: SessionOptions,
-    settings: Settings,
-    given: Backend | None = None,
-    tell: Tell | None = None,
-) -> Written:
-    """A model's draft in the place of one that says what is not possible.
-
-    Args:
-        given: as of `confirmed`, as `tell`.
-
-    Raises:
-        UserError: there is no model, or its draft does not hold either.
-    """
-    first = refused.written
-    file = first.problem.directory / first.problem.kernel.source
-    async with _trying(first.problem.language, options, settings, given, tell) as (trials, model, _):
-        if model is None:
-            raise refused
-        try:
-            return _paid(await draft_in_place_of(refused, file, first, trials, model), model)
-        except ProblemError:
-            raise
-        except UserError:  # there is no compiler on this machine
-            raise refused from None
+async def _mended(file: Path, refused: Unloaded, trials: Trials, model: AskedModel | None) -> Written:
+    """A model's draft in the place of one that does not load."""
+    if model is None:
+        raise refused
+    try:
+        return _paid(await draft_in_place_of(refused, file, refused.written, trials, model), model)
+    except ProblemError:
+        raise
+    except UserError:  # there is no compiler on this machine
+        raise refused from None
 
 
 @asynccontextmanager

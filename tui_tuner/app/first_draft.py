@@ -118,6 +118,23 @@ class Unloaded(ProblemError):
         self.written = written
 
 
+def loaded_or_not(draft: Callable[..., Written], *arguments: object) -> Written | Unloaded:
+    """What `draft` comes to, also where that does not load.
+
+    Raises:
+        UserError: there is not even such a draft.
+    """
+    try:
+        return draft(*arguments)
+    except Unloaded as refused:
+        return refused
+
+
+def written_in(first: Written | Unloaded) -> Written:
+    """The draft itself, which need not load."""
+    return first.written if isinstance(first, Unloaded) else first
+
+
 class Doing:
     """Tells what is done for a draft, and every few seconds that it still is."""
 

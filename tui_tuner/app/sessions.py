@@ -22,8 +22,8 @@ from tui_tuner.app.choosing import (
     models_for,
     with_model,
 )
-from tui_tuner.app.drafting import confirmed, mended
-from tui_tuner.app.first_draft import Unloaded, off_the_loop
+from tui_tuner.app.drafting import confirmed
+from tui_tuner.app.first_draft import loaded_or_not, off_the_loop, written_in
 from tui_tuner.app.named import problem_of, with_recording
 from tui_tuner.app.starting import DraftDesk, SessionSetup
 from tui_tuner.errors import DeviceError, JournalError, SettingsError, UserError
@@ -82,16 +82,12 @@ async def new_session(
         UserError: problem file, options, model or run directory cannot be used.
     """
     kernel, options = with_recording(kernel, options)
-    try:
-        written = await off_the_loop(problem_of, kernel, options.device, host)
-    except Unloaded as refused:
-        written = await mended(refused, options, settings, tell=tell)
-    else:
-        if looked_through is not None and looked_through.tell is not None and written.is_drafted:
-            looked_through.tell(
-                f"no {written.file.name} beside it: drafting the problem, trying {written.problem.kernel.name}"
-            )
-        written = await confirmed(written, options, settings, tell=tell)
+    first = await off_the_loop(loaded_or_not, problem_of, kernel, options.device, host)
+    drafted = written_in(first)
+    if looked_through is not None and looked_through.tell is not None and drafted.is_drafted:
+        named = drafted.problem.kernel.name
+        looked_through.tell(f"no {drafted.file.name} beside it: drafting the problem, trying {named}")
+    written = await confirmed(first, options, settings, tell=tell)
     options = what_is_left(options, written)
     if looked_through is not None:
         written = await looked_through.taken_over(written)

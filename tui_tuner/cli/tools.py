@@ -46,8 +46,8 @@ async def init(chosen: argparse.Namespace) -> int:
         UserError: no kernel to choose, the file is there already or cannot be written, or there is no such model.
     """
     from tui_tuner.app.assumptions import assumptions
-    from tui_tuner.app.drafting import confirmed, drafted, mended, unconfirmed
-    from tui_tuner.app.first_draft import Unloaded, off_the_loop, taken_out
+    from tui_tuner.app.drafting import confirmed, drafted, unconfirmed
+    from tui_tuner.app.first_draft import loaded_or_not, off_the_loop, taken_out
     from tui_tuner.app.named import check_kernel
     from tui_tuner.problem.draft.kernel.files import file_of_kernels
     from tui_tuner.settings import load_settings
@@ -72,12 +72,8 @@ async def init(chosen: argparse.Namespace) -> int:
     another = f"tuner-tui init {file} --force --kernel NAME"
     try:
         options = changed(settings.session, chosen)
-        try:
-            first = await off_the_loop(drafted, file, taken, host)
-        except Unloaded as refused:
-            held = await mended(refused, options, settings, tell=say)
-        else:
-            held = await confirmed(first, options, settings, tell=say)
+        first = await off_the_loop(loaded_or_not, drafted, file, taken, host)
+        held = await confirmed(first, options, settings, tell=say)
     except ProblemError as error:
         if others:
             say(f"kernel {name} of several; for another: {another}, as in {', '.join(others)}")
