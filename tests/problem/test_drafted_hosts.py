@@ -50,6 +50,33 @@ CASES = {
         "int main(int c, char **v) { run<double, 2>(atoi(v[1])); }",
         {"name": "k<double,int,block_size_x>", "defaults": {"block_size_x": 64}, "to": ["n"], "from": ["n"]},
     ),
+    "numbers that stand in the launch alone": (
+        "__global__ void k(float *y, const float *a, const float *x, int rows, int cols) {"
+        f" {ONE} if (i < rows) {{ float s = 0; for (int j = 0; j < cols; j++) s += a[i * cols + j] * x[j]; y[i] = s; }}"
+        " }\n"
+        "void run(float *y, float *x) { float *a; cudaMalloc(&a, 4 * 8388608); "
+        "k<<<(4096 + 255) / 256, 256>>>(y, a, x, 4096, 2048); }",
+        {
+            "sizes": {"rows": 4096, "cols": 2048},
+            "problem_size": ["rows"],
+            "a": ["cols * rows"],
+            "x": ["cols"],
+            "y": ["rows"],
+            "rows": "rows",
+        },
+    ),
+    "blocks whose count stands in the launch, of rows of threads": (
+        "__global__ void k(float *y, const float *a, int rows, int cols) {"
+        " int r = blockIdx.x * blockDim.y + threadIdx.y; if (r < rows)"
+        " for (int j = threadIdx.x; j < cols; j += 32) y[r * cols + j] = a[r * cols + j]; }\n"
+        "void run(float *y, float *a) { k<<<1024, dim3(32, 4)>>>(y, a, 4096, 4096); }",
+        {
+            "sizes": {"rows": 4096, "cols": 4096},
+            "problem_size": ["rows"],
+            "grid_div_x": ["block_size_y"],
+            "a": ["cols * rows"],
+        },
+    ),
     "a class of the host's own that takes memory": (
         BUFFER + SCALE + "int main() { const int all = 70000; Buffer<float> from(all), to(all);"
         " k<<<64, 128>>>(to.get(), from.get(), from.size()); }",
@@ -342,7 +369,7 @@ CASES = {
     "vectors": (
         SCALE + "int main() { std::vector<float> h(50000); thrust::device_vector<float> a = h, b(50000);"
         " k<<<391, 128>>>(thrust::raw_pointer_cast(b.data()), thrust::raw_pointer_cast(&a[0]), 50000); }",
-        {"to": ["50000"], "from": ["50000"]},
+        {"sizes": {"n": 50000}, "problem_size": ["n"], "to": ["n"], "from": ["n"]},
     ),
     "as many as vectors of the host have": (
         SCALE

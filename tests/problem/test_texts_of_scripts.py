@@ -118,7 +118,8 @@ def test_several_texts_are_one_file_of_which_a_kernel_that_is_launched_comes_fir
     file, host = taken(tmp_path, TWO)
     name, others, text = unconfirmed(file, None, host)
     assert (name, [*others]) == ("doubled", ["add"])
-    assert 'shape = ["70000"]' in text
+    assert "n = 70000  # as the host has it" in text
+    assert 'shape = ["n"]  # as the host allocates it' in text
 
 
 def test_texts_that_declare_the_same_are_refused_with_what_to_do(tmp_path):

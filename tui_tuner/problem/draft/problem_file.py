@@ -20,11 +20,13 @@ from tui_tuner.problem.draft.kernel.files import known_language, source_of, text
 from tui_tuner.problem.draft.kernel.guesses import extents_around, with_named_members
 from tui_tuner.problem.draft.kernel.includer import built_after, stated_before
 from tui_tuner.problem.draft.kernel.order import appended
+from tui_tuner.problem.draft.kernel.own_numbers import with_limits_as_numbers
 from tui_tuner.problem.draft.kernel.parts import parts_of
 from tui_tuner.problem.draft.kernel.reach import reached_by
 from tui_tuner.problem.draft.kernel.refusals import refuse_unusable
 from tui_tuner.problem.draft.kernel.understood import template_arguments, understood
 from tui_tuner.problem.draft.launch.drafting import drafted_launch
+from tui_tuner.problem.draft.launch.named_numbers import with_named_numbers
 from tui_tuner.problem.draft.launch.own_launch import own_block, shapes_of_rows, with_blocks_of_rows
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts, completed
 from tui_tuner.problem.draft.sizes.counts import is_toy, sizes_of_toys
@@ -62,7 +64,9 @@ def scaffold(
     name, signature, read = _launched(given, kernel, stated_too=amendments.stated_too)
     refuse_unusable(signature, source_path, given.code, given.language)
     if read is None or not read.line:
-        signature = with_named_members(signature)
+        signature = with_limits_as_numbers(with_named_members(signature), given.code)
+    else:
+        read = with_named_numbers(read, signature)
     if facts is not None and read is not None and not amendments.as_host:
         read = _left_to_model(_with_fixed_block(read, facts), signature)
     launch = completed(read, facts)
@@ -70,7 +74,8 @@ def scaffold(
         launch = _with_tuned_block(launch, {name: facts.macros[name] for name in given.built.proposed})
     if COMPILED_LANGUAGES[given.language].has_blocks:
         launch = with_blocks_of_rows(launch, signature)
-    reached = reached_by(signature, launch)
+    sizes = {} if launch is None else {**launch.sizes, **launch.defaults}
+    reached = reached_by(with_limits_as_numbers(signature, given.code, sizes.keys()), launch)
     said = (launch or NO_LAUNCH).without_supposed(reached)
     guessed = {} if launch is None or "problem_size" in (read or NO_LAUNCH).keys else shapes_of_rows(signature)
     spread = replace(said, shapes={**guessed, **reached, **said.shapes})

@@ -156,10 +156,12 @@ def _limits(place: str, lanes: int, names: Sequence[str], body: str) -> set[str]
 
     What is below a margin is left out too: `if (x < border || x >= width - border) return;`.
     """
-    inside = rf"(?<!\|\|)(?<!\|\|\s)\b{place}\s*<\s*({_PRODUCT})\b(?!\s*\|\|)"
+    most = rf"({_PRODUCT}|\d+)\b"
+    inside = rf"(?<!\|\|)(?<!\|\|\s)\b{place}\s*<\s*{most}(?!\s*\|\|)"
     for behind in (r"(?!\s*[-+*/.(\[])", r"(?=\s*-\s*\w)"):
-        texts = re.findall(inside + behind, body) + re.findall(rf"\b{place}\s*>=\s*({_PRODUCT})\b{behind}", body)
-        found = {product for text in texts if (product := of_sizes(text, names, body))}
+        texts = re.findall(inside + behind, body) + re.findall(rf"\b{place}\s*>=\s*{most}{behind}", body)
+        numbers = {text for text in texts if text.isdecimal() and int(text) >= SMALL}
+        found = numbers | {product for text in texts if (product := of_sizes(text, names, body))}
         if found:
             return {one if lanes == 1 else f"{lanes} * {one}" for one in found}
     return set()

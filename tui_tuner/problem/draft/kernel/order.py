@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tui_tuner.problem.signature import KernelSignature
-from tui_tuner.problem.syntax import closing
+from tui_tuner.problem.syntax import closing, split_list
 
 _INDEX = r"\[(?P<at>(?:[^][;=]|\[[^][;=]*\])*)\]"
 _NO_MEMBER = r"(?<!\.)(?<!->)"
@@ -78,7 +78,8 @@ def _said_by(array: str, index: str, body: str) -> bool:
             return True
         new = {*re.findall(rf"{_NO_MEMBER}\b[A-Za-z_]\w*", text)} - seen
         seen |= new
-        waiting += [said for name in new for said in re.findall(rf"{_NO_MEMBER}\b{name}\s*=(?!=)([^;]*);", body)]
+        told = [said for name in new for said in re.findall(rf"{_NO_MEMBER}\b{name}\s*=(?!=)([^;]*);", body)]
+        waiting += [first for said in told for first in split_list(said)[:1]]
     return False
 
 

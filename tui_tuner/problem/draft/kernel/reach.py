@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from tui_tuner.problem.draft.arithmetic.c_expressions import NotArithmetic, arithmetic
 from tui_tuner.problem.draft.arithmetic.worked_out import evaluated
 from tui_tuner.problem.draft.drafted_launch import DraftedLaunch
 from tui_tuner.problem.draft.kernel.casts import without_number_casts
-from tui_tuner.problem.draft.kernel.guesses import AXES, BEFORE_ELEMENT, as_factor, size_names, where_used
+from tui_tuner.problem.draft.kernel.guesses import AXES, size_names, where_used
 from tui_tuner.problem.draft.kernel.moves import without_row_pointers
-from tui_tuner.problem.draft.kernel.shared_arrays import shared_arrays
+from tui_tuner.problem.draft.kernel.own_numbers import with_own_numbers
+from tui_tuner.problem.draft.kernel.said_places import held_alone, place_in_row, set_once, ways_to_say
 from tui_tuner.problem.draft.kernel.sums import (
     Sum,
     Unbounded,
@@ -26,15 +26,11 @@ from tui_tuner.problem.draft.kernel.sums import (
     text_of,
     times,
 )
-from tui_tuner.problem.signature import KernelParameter, KernelSignature
+from tui_tuner.problem.signature import KernelSignature
 from tui_tuner.problem.syntax import split_list
 
 _MOST_STEPS = 8
-_INSIDE = r"(?:[^][;]|\[(?:[^][;]|\[[^][;]*\])*\])*"
-_INDEX = rf"\[{_INSIDE}\]"
-_SAID = "said_place"
-_OWN_TABLE = r"\b(?:(?:unsigned|int|char|short|u?int\d+_t)\s+)+(\w+)\s*\[\w*\]\s*=\s*\{([\d,\s]*\d)\s*\}\s*;"
-_OWN_CONSTANT = r"\b(?:const(?:expr)?\s+)+(?:unsigned\s+)?(?:int|unsigned|size_t)\s+(\w+)\s*=\s*(\d+)\s*;"
+NO_ROWS: Mapping[str, str] = {}
 
 
 def reached_by(signature: KernelSignature, launch: DraftedLaunch | None) -> dict[str, str]:
@@ -65,19 +61,23 @@ def _is_first_alone(name: str, signature: KernelSignature) -> bool:
     return found > 0 and found == len(re.findall(rf"\b{plain}\b", body))
 
 
-def elements_reached(signature: KernelSignature, array: str, sizes: Collection[str], blocks: Sequence[str]) -> str:
+def elements_reached(
+    signature: KernelSignature, array: str, sizes: Collection[str], blocks: Sequence[str], *, with_rows: bool = True
+) -> str:
     """The least number of elements that holds all of what a kernel touches of an array; empty where it is not said.
 
     Args:
         sizes: names that stand for sizes.
         blocks: of the grid along each axis, as expressions over the sizes; empty where the axis is not known.
+        with_rows: whether elements of other arrays may say rows, as many as seems right.
     """
+    rows = dict(_rows_said(signature, array, sizes, blocks)) if with_rows else {}
     body = re.sub(rf"\b{re.escape(array)}\s*\?", " ", where_used(array, without_row_pointers(signature.body)))
     for one in signature.parameters:
         if one.is_array and one.name not in ("", array) and "int" in (one.dtype or ""):
             body = _with_ends_of_rows(one.name, body)
-    body = _with_most_of_tables(_with_numbers_of_names(without_number_casts(body)))
-    reading = _Reading(body, frozenset(sizes), blocks)
+    body = with_own_numbers(without_number_casts(body))
+    reading = _Reading(body, frozenset(sizes), blocks, rows)
     try:
         found = [of_whole_rows(plus(reading.most(index), 1)) for index in reading.indices(array)]
         return text_of(largest_of(found))
@@ -85,148 +85,41 @@ def elements_reached(signature: KernelSignature, array: str, sizes: Collection[s
         return ""
 
 
-def _with_numbers_of_names(body: str) -> str:
-    """The text with the number for a constant of its own, as of `const int lanes = 4;`."""
-    for declared, name, number in re.findall(rf"({_OWN_CONSTANT})", body):
-        rest = body.replace(declared, " ")
-        if not re.search(rf"(?<![\w.>]){name}\s*=(?!=)", rest):
-            body = re.sub(rf"(?<![\w.>]){name}\b", number, rest)
-    return body
+def _rows_said(
+    signature: KernelSignature, array: str, sizes: Collection[str], blocks: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    """The names for an element of another array, and how many rows each may say, as `id` in `table[id * width + j]`.
 
-
-def _with_most_of_tables(body: str) -> str:
-    """The text with the largest number for an element of a table of its own, as of `int back[3] = {0, 2, 1};`."""
-    for declared, name, numbers in re.findall(rf"({_OWN_TABLE})", body):
-        rest = body.replace(declared, " ")
-        element = rf"(?<![\w.>]){name}\s*{_INDEX}"
-        if not re.search(rf"{element}\s*(?:[-+*/%&|^]?=(?!=)|\+\+|--)", rest):
-            body = re.sub(element, str(max(map(int, numbers.split(",")))), rest)
-    return body
-
-
-def places_said(
-    name: str,
-    signature: KernelSignature,
-    extents: Callable[[KernelParameter], Sequence[str]],
-    scalar: Callable[[str], str | None],
-) -> str | None:
-    """How many places of the first array there are that is read where an element of another says; None where none is.
-
-    As x is by columns in `x[columns[i]]`, and a table by its rows in `table[ids[i] * width + j]`, also by a name that
-    stands for the element alone, as in `int c = columns[i]; if (c >= 0) sum += x[c];`, or for what is made of it.
-
-    Args:
-        extents: of an array, as expressions over the sizes; none where they are not to be believed.
-        scalar: what the kernel knows by a name or a number, as such an expression.
+    That is a size of which the kernel's text has no word; where there is none, as many as the other array has elements.
     """
-    for array, factors in _read_where_said(name, signature):
-        elements = extents(array)
-        names = re.findall(r"[A-Za-z_]\w*", " ".join(factors))
-        if elements and not any(re.search(rf"\b{one}\s*=(?!=)", signature.body) for one in names):
-            parts = _parts(elements, [scalar(one) for one in factors])
-            if parts is not None:
-                return parts
-    body = without_row_pointers(signature.body)
-    rows = {scalar(one["row"]) for one in _place_in_row(name, body).finditer(body)}
-    return next(iter(rows)) if len(rows) == 1 else None
-
-
-def _place_in_row(name: str, body: str) -> re.Pattern[str]:
-    """The pattern of an element that says a place in a row, as in `x[i * n + label[i]]`, also in one of a batch."""
-    said = rf"\s*\+[\s(]*(?:{'|'.join(_ways_to_say(name, body))})"
-    return re.compile(rf"(?P<before>\*\s*(?P<row>[A-Za-z_]\w*)){said}(?=[\s)]*\])")
+    said = " ".join([signature.body, *blocks])
+    unnamed = [one for one in sizes if not re.search(rf"\b{re.escape(one)}\b", said)]
+    for one in signature.parameters:
+        if not one.is_array or one.name in ("", array) or "int" not in (one.dtype or ""):
+            continue
+        if names := held_alone(one.name, signature.body):
+            own = elements_reached(signature, one.name, sizes, blocks, with_rows=False)
+            rows = unnamed[0] if len(unnamed) == 1 else own
+            yield from ((name, rows) for name in names if rows in sizes)
 
 
 def _with_ends_of_rows(name: str, body: str) -> str:
     """The text with the last place of a row for one that an element says, also where it alone is an index."""
-    place = _place_in_row(name, body)
+    place = place_in_row(name, body)
     rows = {one["row"] for one in place.finditer(body)}
     body = place.sub(lambda said: f"{said['before']} + ({said['row']} - 1)", body)
     if len(rows) != 1:
         return body
-    return re.sub(rf"\[[\s(]*(?:{'|'.join(_ways_to_say(name, body))})[\s)]*\]", f"[{rows.pop()} - 1]", body)
-
-
-def _ways_to_say(name: str, body: str) -> list[str]:
-    """Patterns of an element of an array, and of the names that stand for one alone."""
-    element = rf"\b{re.escape(name)}\s*{_INDEX}"
-    held = re.findall(rf"\b(\w+)\s*=(?!=)\s*{BEFORE_ELEMENT}{element}[\s)]*;", body)
-    alone = [one for one in held if len(re.findall(rf"\b{one}\s*(?:[-+*/|&^]|<<|>>)?=(?!=)", body)) == 1]
-    return [element, *(rf"(?<![.>])\b{word}\b" for word in alone)]
-
-
-def _read_where_said(name: str, signature: KernelSignature) -> Iterator[tuple[KernelParameter, tuple[str, ...]]]:
-    """The arrays that are read where elements of another say, and what these are multiplied by there."""
-    body = signature.body
-    said = re.compile("|".join(_ways_to_say(name, body)))
-    made = {one: f"({text})" for one, text in _set_once(body).items() if not said.fullmatch(one) and said.search(text)}
-    for one in (*signature.parameters, *shared_arrays(body)):
-        if not one.is_array or one.name in ("", name):
-            continue
-        plain = re.escape(one.name)
-        inside, behind = rf"\b{plain}\s*\[({_INSIDE})\]", rf"\b{plain}\s*\+((?:[^][;,()]|\([^()]*\)|{_INDEX})*)"
-        for text in (*re.findall(inside, body), *re.findall(behind, body)):
-            whole = re.sub(r"(?<![.>])\b[A-Za-z_]\w*\b(?!\s*\[)", lambda word: made.get(word[0], word[0]), text)
-            factors = _factors(said.sub(f" {_SAID} ", whole))
-            if factors is not None:
-                yield one, factors
-
-
-def _set_once(body: str) -> dict[str, str]:
-    """The names that a text sets once and never changes, with what it sets them to."""
-    found = re.findall(r"(?<![\w.>])([A-Za-z_]\w*)\s*=(?!=)\s*([^;]*);", body)
-    changed = Counter(re.findall(r"(?<![\w.>])([A-Za-z_]\w*)\s*(?:[-+*/|&^]|<<|>>)?=(?!=)", body))
-    return {name: text for name, text in found if changed[name] == 1}
-
-
-def _factors(index: str) -> tuple[str, ...] | None:
-    """What the element is multiplied by that says an index; None where nothing says that it alone leads so far."""
-    try:
-        return _multiplied(arithmetic(index))
-    except (NotArithmetic, RecursionError):
-        return None
-
-
-def _multiplied(node: ast.expr) -> tuple[str, ...] | None:
-    match node:
-        case ast.Name(id=name) if name == _SAID:
-            return ()
-        case ast.BinOp(left=left, op=ast.Add() | ast.Mult() as op, right=right):
-            by_left, by_right = _multiplied(left), _multiplied(right)
-            factors, other = (by_right, left) if by_left is None else (by_left, right)
-            names = {one.id for one in ast.walk(other) if isinstance(one, ast.Name)}
-            if factors is None or _SAID in names:
-                return None
-            if isinstance(op, ast.Mult):
-                return (*factors, ast.unparse(other))
-            if isinstance(other, ast.BinOp) and isinstance(other.op, ast.Mod) and ast.unparse(other.right) in factors:
-                return factors  # what remains of that is less
-            is_more = {word for one in factors for word in re.findall(r"[A-Za-z_]\w*", one)} & names
-            return None if is_more or (names and not factors and by_left is None) else factors
-    return None
-
-
-def _parts(extents: Sequence[str], factors: Sequence[str | None]) -> str | None:
-    """How many parts of so many elements an array has, as an expression; None where one of the factors is not known."""
-    are_products = all(re.fullmatch(r"[\w *]+", one) for one in extents)
-    elements = " * ".join(extents).split(" * ") if are_products else [*extents]
-    divisors = list[str]()
-    for factor in factors:
-        if factor is None:
-            return None
-        if factor in elements:
-            elements.remove(factor)
-        else:
-            divisors.append(factor if re.fullmatch(r"\w+", factor) else f"({factor})")
-    text = " * ".join(as_factor(one, elements[1:] or divisors) for one in elements or ["1"])
-    return " // ".join([text, *divisors])
+    return re.sub(rf"\[[\s(]*(?:{'|'.join(ways_to_say(name, body))})[\s)]*\]", f"[{rows.pop()} - 1]", body)
 
 
 class _Reading:
     """Reads one kernel's text."""
 
-    def __init__(self, body: str, sizes: frozenset[str], blocks: Sequence[str]) -> None:
-        self._body, self._sizes = body, sizes
+    def __init__(
+        self, body: str, sizes: frozenset[str], blocks: Sequence[str], rows: Mapping[str, str] = NO_ROWS
+    ) -> None:
+        self._body, self._sizes, self._rows = body, sizes, rows
         self._blocks = {f"blockIdx.{axis}": text for axis, text in zip("xyz", blocks, strict=False) if text}
 
     def indices(self, array: str, declared: int = 0) -> Iterator[ast.expr]:
@@ -265,12 +158,18 @@ class _Reading:
             case ast.BinOp(left=left, op=ast.Sub(), right=ast.Name(id=name)) if self._begins_at_0(name):
                 return self.most(left, steps)  # as of height - 1 - y
             case ast.BinOp(left=left, op=ast.Mult(), right=right):
-                return times(self.most(left, steps), self.most(right, steps))
+                return times(self._most_of_factor(left, steps), self._most_of_factor(right, steps))
             case ast.IfExp() | ast.Call():
                 return self._most_of_choice(node, steps)
             case ast.BinOp(op=ast.FloorDiv() | ast.Mod()):
                 return self._most_of_division(node, steps)
         raise Unbounded(ast.unparse(node))
+
+    def _most_of_factor(self, node: ast.expr, steps: int) -> Sum:
+        match node:
+            case ast.Name(id=name) if name in self._rows:
+                return plus(Sum({(self._rows[name],): 1}), -1)
+        return self.most(node, steps)
 
     def _most_of_choice(self, node: ast.IfExp | ast.Call, steps: int) -> Sum:
         match node:
@@ -292,6 +191,8 @@ class _Reading:
     def _most_of_division(self, node: ast.BinOp, steps: int) -> Sum:
         if (number := evaluated(node.right, {})) is not None:
             node = ast.BinOp(node.left, node.op, ast.Constant(number))
+        if isinstance(node.right, ast.Name) and node.right.id not in self._sizes:
+            node = ast.BinOp(node.left, node.op, self._made_of_sizes(node.right.id))
         if not self._is_size(node.right):
             raise Unbounded(ast.unparse(node))
         if isinstance(node.op, ast.Mod):
@@ -302,7 +203,15 @@ class _Reading:
             case ast.BinOp(left=one, op=ast.Mult(), right=parts) if self._is_size(parts):
                 if plus(self.most(one, steps), 1) == self.most(node.right, steps):
                     return plus(self.most(parts, steps), -1)
-        return plus(parts_of_size(plus(self.most(node.left, steps), 1), ast.unparse(node.right)), -1)
+        divisor = text_of(self.most(node.right, steps)) or ast.unparse(node.right)
+        return plus(parts_of_size(plus(self.most(node.left, steps), 1), divisor), -1)
+
+    def _made_of_sizes(self, name: str) -> ast.expr:
+        """What a name stands for that the text sets once, and to a number made of sizes."""
+        made = arithmetic(set_once(self._body).get(name, name))
+        if not self._is_size(made):
+            raise Unbounded(name)
+        return made
 
     def _most_of_least(self, parts: Sequence[ast.expr], steps: int) -> Sum:
         """What the least of several comes to at most: as much as one of which that is said."""

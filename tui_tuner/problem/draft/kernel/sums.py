@@ -48,8 +48,13 @@ def of_whole_rows(terms: Sum) -> Sum:
 
 
 def added(one: Sum, other: Sum) -> Sum:
-    """What two come to together."""
-    return Sum({key: one[key] + other[key] for key in {**one, **other} if one[key] + other[key]})
+    """What two come to together, with a size for its halves."""
+    found = Sum()
+    for key in {**one, **other}:
+        count = one[key] + other[key]
+        whole, by = _made_whole(key, count) if count > 0 else (key, count)
+        found[tuple(sorted(whole))] += by
+    return Sum({key: count for key, count in found.items() if count})
 
 
 def plus(one: Sum, number: int) -> Sum:

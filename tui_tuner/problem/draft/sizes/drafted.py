@@ -64,6 +64,13 @@ def drafted_sizes(
     is_scalar_given = any(one.dtype for one in signature.parameters if one not in arrays)
     if all("[" in one.type_text for one in arrays) and not is_scalar_given:
         return DraftedSizes({}, {}, {}, {})  # no array could be another size
+    said = [*elements_along(signature), *launch.shapes.values()]
+    if (
+        all(one.name in launch.shapes for one in arrays)
+        and all(text.isdecimal() for text in said)
+        and not is_scalar_given
+    ):
+        return DraftedSizes({}, {}, {}, {})  # the file's own numbers say all of them
     return DraftedSizes(*sizes_alone(launch, signature, amendments, has_emulator=has_emulator))
 
 

@@ -42,6 +42,10 @@ _SLID = re.compile(
     r"(?:\)\s*//?\s*(?P<step>[A-Za-z_]\w*)\s*)?\+\s*\d+\b"
 )
 """How many places a filter has, as `n - k + 1` and `(n + 2 * p - d * (k - 1) - 1) // s + 1`."""
+_STEPS = re.compile(
+    r"\b(?P<place>\w+)\s*=(?!=)\s*\(?\s*\w+\s*\*\s*(?P<step>[A-Za-z_]\w*)\s*\)?\s*(?:-\s*\w+\s*)?\+\s*(?P<within>\w+)\b"
+)
+"""Where a filter is, as `y = row * stride - pad + i`."""
 _PADDED = re.compile(r"\+\s*2\s*\*\s*(\w+)\s*-\s*\w+\s*\)\s*//?")
 BETWEEN_ROWS = re.compile(r"pitch|stride|^ld", re.IGNORECASE)
 """Names for how far rows lie apart, which name no size where another name is to be had."""
@@ -51,7 +55,7 @@ _OF_THE_LARGEST = re.compile(r"top_?k|knn|nearest|neighbou?r|select", re.IGNOREC
 
 def few_of(launch: DraftedLaunch, signature: KernelSignature, names: Collection[str]) -> dict[str, int]:
     """Those of the sizes that are small numbers, with what is taken for them: no more than the text allows."""
-    found = {name: value for name in names for value in named_few(name)}
+    found = {name: value for name in names for value in named_few(name)} | _stepped(signature, names)
     found |= {name: _COLOURS for name in names if _OF_COLOURS.fullmatch(name)}
     found = {**{one: value for one, value in _slid(launch, signature) if one in names}, **found}
     found |= {one: _FILTER // 2 for one in names if is_radius(one, signature)}
@@ -80,7 +84,25 @@ def few_alone(name: str, signature: KernelSignature) -> list[int]:
     """What a name or the kernel's own text says of a size where nobody launches it; nothing where it may be any."""
     is_chosen = name in ("k", "K") and _OF_THE_LARGEST.search(signature.name)
     said = [_FILTER // 2] if is_radius(name, signature) else [_CHOSEN] if is_chosen else []
-    return named_few(name) or said
+    return named_few(name) or said or [few for one, few in _stepped(signature, [name]).items() if one == name]
+
+
+def _stepped(signature: KernelSignature, names: Collection[str]) -> dict[str, int]:
+    """How far a filter goes at once, and how long it is, where the kernel asks whether it has left an array.
+
+    As `stride` and `k` in `for (int i = 0; i < k; i++) { int y = row * stride + i; if (y < height) ... }`.
+    """
+    found: dict[str, int] = {}
+    sizes = size_names(signature)
+    for one in _STEPS.finditer(signature.body):
+        counted = re.search(rf"\bfor\s*\([^;]*\b{one['within']}\s*=\s*0\s*;[^;]*<\s*(\w+)\s*;", signature.body)
+        limits = re.findall(rf"\b{one['place']}\s*(?:<|>=)\s*([A-Za-z_]\w*)\b", signature.body)
+        if counted and {*limits} & {*sizes} - {counted[1], one["step"]} and counted[1] != one["step"]:
+            found |= {one["step"]: _STEP, counted[1]: _FILTER}
+    named = [name for name in sizes if _OF_STEPS.fullmatch(name)]
+    if any(_FILTER in named_few(name) for name in sizes):
+        found |= dict.fromkeys(named, _STEP)
+    return {name: few for name, few in found.items() if name in names and name in sizes}
 
 
 def _counted(launch: DraftedLaunch) -> list[str]:

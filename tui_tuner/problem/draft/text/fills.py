@@ -20,7 +20,7 @@ from tui_tuner.problem.draft.kernel.guesses import (
 )
 from tui_tuner.problem.draft.kernel.offsets import arrays_of_offsets, divided_by
 from tui_tuner.problem.draft.kernel.order import said_where
-from tui_tuner.problem.draft.kernel.reach import places_said
+from tui_tuner.problem.draft.kernel.said_places import places_said
 from tui_tuner.problem.draft.kernel.shared_arrays import shared_elements
 from tui_tuner.problem.draft.kernel.usual_numbers import (
     holds_squares,
