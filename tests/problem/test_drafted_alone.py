@@ -88,6 +88,27 @@ def test_who_says_a_row_says_one_of_those_that_there_are(tmp_path, source, high)
     assert (said.fill, said.high) == ("integers", high)
 
 
+@pytest.mark.parametrize("index", ["blockIdx.x * 64 + threadIdx.x", "64 * begin + threadIdx.x"])
+def test_a_number_by_which_blocks_are_multiplied_is_their_extent(tmp_path, index):
+    problem, _ = drafted(
+        tmp_path,
+        "__global__ void k(float *x, int n) { const int begin = blockIdx.x; "
+        f"int i = {index}; if (i < n) x[i] *= 2; }}",
+    )
+    assert (problem.launch.problem_size, problem.launch.block_size) == (["n"], ["64"])
+    assert problem.launch.grid_div_x in (None, ["64"])
+
+
+def test_a_row_of_blocks_covers_as_much_as_a_column_of_them(tmp_path):
+    problem, _ = drafted(
+        tmp_path,
+        "__global__ void k(const float *x, float *y, int n) { const int row = blockIdx.y, col = blockIdx.x; "
+        "int i = 64 * col + threadIdx.x; if (i < n) for (int j = 64 * row; j < min(n, 64 * row + 64); j++) "
+        "y[j * n + i] = x[j] * x[i]; }",
+    )
+    assert (problem.launch.block_size, problem.launch.grid_div_y) == (["64"], ["64"])
+
+
 def test_a_kernel_whose_file_says_all_its_extents_has_no_sizes(tmp_path):
     problem, _ = drafted(tmp_path, FIXED)
     assert (problem.sizes, problem.launch.problem_size) == ({}, ["2000", "2000"])

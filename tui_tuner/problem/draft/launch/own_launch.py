@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tui_tuner.problem.draft.drafted_launch import MOST_THREADS, DraftedLaunch
@@ -38,7 +38,8 @@ _ASKS = re.compile(r"\bblockDim\b|\bget_local_size\b")
 def own_block(signature: KernelSignature, program: HostProgram) -> DraftedLaunch | None:
     """What the text says of the block, as in `get_group_id(0) * TILE + get_local_id(0)` with `#define TILE 16`.
 
-    Nothing where it does not say it for each axis, or where threads go through a tile by other steps.
+    A number in the place of the macro is the block's extent, and nothing to tune. Nothing where it does not say it for
+    each axis, or where threads go through a tile by other steps.
 
     Args:
         program: the kernel's file.
@@ -49,24 +50,37 @@ def own_block(signature: KernelSignature, program: HostProgram) -> DraftedLaunch
     made = [_numbered_by(axis, index, body) for index, axis in enumerate(AXES[: block_dimensions(signature)])]
     place, words = len(program.code), frozenset(re.findall(r"\w+", body))
     numbers = {name: program.number(name, place) or 0 for name in made if name in program.own_numbers}
+    numbers |= {text: int(text) for text in made if text.isdecimal()}
     is_block = all(number > 1 and not is_warp(name, number, words) for name, number in numbers.items())
     if {*made} != numbers.keys() or not is_block or any(_is_gone_through(name, body) for name in numbers):
         return None
     if math.prod(numbers[name] for name in made) > MOST_THREADS:
         return None
-    tunables = {name: extents_around(number) for name, number in numbers.items()}
-    return DraftedLaunch(line=0, keys={"block_size": [*made]}, tunables=tunables, defaults=numbers)
+    defaults = {name: number for name, number in numbers.items() if not name.isdecimal()}
+    tunables = {name: extents_around(number) for name, number in defaults.items()}
+    rows = dict(_rows_of_blocks(len(made), made, signature))
+    return DraftedLaunch(line=0, keys={"block_size": [*made], **rows}, tunables=tunables, defaults=defaults)
+
+
+def _rows_of_blocks(axes: int, extents: Sequence[str], signature: KernelSignature) -> Iterator[tuple[str, list[str]]]:
+    """What blocks cover along axes that they have no threads along: as much as they are long, as `64 * blockIdx.y`."""
+    body = without_number_casts(signature.body)
+    for index in range(axes, dimensions(signature)):
+        blocks = or_named(rf"(?:\bblockIdx\s*\.\s*{AXES[index]}\b|\bget_group_id\s*\(\s*{index}\s*\))", body)
+        factors = re.findall(rf"{blocks}\s*\*\s*(\w+)", body) + re.findall(rf"\b(\w+)\s*\*\s*{blocks}", body)
+        if len({*factors}) == 1 and factors[0] in extents:
+            yield f"grid_div_{AXES[index]}", [factors[0]]
 
 
 def _numbered_by(axis: str, index: int, body: str) -> str:
-    """The only name by which the block's number is multiplied along an axis, where that makes the thread's of all.
+    """The only factor, a name or a number, of the block's number along an axis, where that makes the thread's of all.
 
     A kernel that asks for that too, by `get_global_id`, has as many threads in a block.
     """
     block = rf"(?:\bblockIdx\s*\.\s*{axis}\b|\bget_group_id\s*\(\s*{index}\s*\))"
     thread = rf"(?:\bthreadIdx\s*\.\s*{axis}\b|\bget_local_id\s*\(\s*{index}\s*\))"
     blocks, threads = (or_named(one, body) for one in (block, thread))
-    product = rf"(?:{blocks}\s*\*\s*(?P<before>[A-Za-z_]\w*)|(?P<behind>[A-Za-z_]\w*)\s*\*\s*{blocks})"
+    product = rf"(?:{blocks}\s*\*\s*(?P<before>\w+)|\b(?P<behind>\w+)\s*\*\s*{blocks})"
     found = {one["before"] or one["behind"] for one in re.finditer(product, body)}
     if len(found) != 1:
         return ""
