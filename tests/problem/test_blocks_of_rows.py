@@ -98,7 +98,7 @@ def test_a_kernel_that_knows_no_threads_has_blocks_of_one(tmp_path):
 def test_what_the_host_launches_is_as_it_says(tmp_path):
     host = "void run(float *x, float *w, float *y, int cols) { scaled<<<96, 64>>>(x, w, y, 96, cols); }"
     problem, _ = drafted(tmp_path, ROWS.replace("BEGIN", "int row = blockIdx.x;") + host)
-    assert problem.launch.problem_size == ["96"]
+    assert (problem.launch.problem_size, problem.sizes["rows"]) == (["rows"], 96)
 
 
 @pytest.mark.parametrize(

@@ -65,11 +65,30 @@ __global__ void columns(const float *in, float *out, int n, int height, int widt
     if (i < n) for (int y = 0; y < kernel_h; y++) out[i * kernel_h + y] = begin + y < height ? in[begin + y] : 0;
 }
 """
+CONVOLVED = """
+__global__ void convolve(
+    const float *x, const float *w, float *y, int n, int c, int h, int k, int r, int stride, int pad
+) {
+    int p = (h + 2 * pad - r) / stride + 1;
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n * k * p) return;
+    int at = i % p, filter = (i / p) % k, image = i / (k * p);
+    float sum = 0;
+    for (int j = 0; j < c; j++)
+        for (int s = 0; s < r; s++) {
+            int row = at * stride + s - pad;
+            if (row >= 0 && row < h) sum += x[(image * c + j) * h + row] * w[(filter * c + j) * r + s];
+        }
+    y[i] = sum;
+}
+"""
+PLACES = "((h + 2 * pad - r) // stride + 1)"
 
 
 @pytest.mark.parametrize(
     ("source", "shapes"),
     [
+        (CONVOLVED, {"x": "c * h * n", "w": "c * k * r", "y": f"{PLACES} * k * n"}),
         (ROTATED, {"q": "dim * heads * tokens", "table": "(dim // 2) * tokens", "positions": "tokens"}),
         (SCATTERED, {"from": "dim * sources", "to": "dim * targets", "index": "sources"}),
         (STATES, {"f": "9 * nx * ny", "g": "9 * nx * ny"}),
@@ -79,6 +98,12 @@ __global__ void columns(const float *in, float *out, int n, int height, int widt
 def test_arrays_are_as_large_as_the_text_says(tmp_path, source, shapes):
     problem, _ = drafted(tmp_path, source)
     assert {one.name: one.shape for one in problem.arguments if one.shape} == {n: [text] for n, text in shapes.items()}
+
+
+def test_threads_are_as_many_as_a_name_of_the_text_says_that_sizes_make(tmp_path):
+    problem, _ = drafted(tmp_path, CONVOLVED)
+    assert problem.launch.problem_size == [f"n * k * {PLACES}"]
+    assert (problem.sizes["r"], problem.sizes["stride"], problem.sizes["pad"]) == (9, 1, 1)
 
 
 @pytest.mark.parametrize(("source", "high"), [(ROTATED, "tokens"), (SCATTERED, "targets")])

@@ -65,6 +65,31 @@ CASES = {
             "rows": "rows",
         },
     ),
+    "as many blocks as a number that is passed and asked for nowhere": (
+        "__global__ void k(float *y, const float *a, int rows, int cols) {"
+        " for (int j = threadIdx.x; j < cols; j += blockDim.x) y[blockIdx.x * cols + j] = a[blockIdx.x * cols + j]; }\n"
+        "int main() { float *y, *a; cudaMalloc(&y, 2048 * 4096 * sizeof(float));"
+        " cudaMalloc(&a, 2048 * 4096 * sizeof(float)); k<<<2048, 256>>>(y, a, 2048, 4096); }",
+        {
+            "sizes": {"rows": 2048, "cols": 4096},
+            "problem_size": ["rows"],
+            "grid_div_x": ["1"],
+            "a": ["cols * rows"],
+            "y": ["cols * rows"],
+        },
+    ),
+    "bytes by a name, and numbers that stand in the launch": (
+        "__global__ void k(float *y, const float *x, int rows, int cols) {"
+        f" {ONE} int j = blockIdx.y * blockDim.y + threadIdx.y; if (i < cols && j < rows) y[j * cols + i] = x[j]; }}\n"
+        "int main() { float *y, *x; size_t b = 512ull * 1024 * 4; cudaMalloc(&y, b); cudaMalloc(&x, 512 * 4);"
+        " k<<<dim3(64, 64), dim3(16, 8)>>>(y, x, 512, 1024); }",
+        {
+            "sizes": {"rows": 512, "cols": 1024},
+            "problem_size": ["cols", "rows"],
+            "y": ["cols * rows"],
+            "x": ["rows"],
+        },
+    ),
     "blocks whose count stands in the launch, of rows of threads": (
         "__global__ void k(float *y, const float *a, int rows, int cols) {"
         " int r = blockIdx.x * blockDim.y + threadIdx.y; if (r < rows)"

@@ -42,7 +42,7 @@ def test_guards_say_which_size_the_threads_of_an_axis_count(tmp_path, body, elem
         ("if (column >= a * b * c) return; to[column] = 1;", "a * b * c"),
         ("const long all = (long)a * b * c; if (column < all) to[column] = 1;", "a * b * c"),
         ("int rows = a * b; if (column >= rows * c) return; to[column] = 1;", "a * b * c"),
-        ("int all = a * 2 * b; if (column < all) to[column] = 1;", "a"),
+        ("int all = a * 2 * b; if (column < all) to[column] = 1;", "(a * 2 * b)"),
         ("int all = a * b; all /= c; if (column < all) to[column] = 1;", "a"),
     ],
     ids=["product", "by a name", "of a name", "times a number", "changed"],

@@ -168,13 +168,28 @@ def _limits(place: str, lanes: int, names: Sequence[str], body: str) -> set[str]
 
 
 def of_sizes(product: str, names: Sequence[str], body: str) -> str:
-    """A product with the sizes for names that the text sets to a product of these; empty where it is of others too."""
+    """A product over the sizes, also by names that the text sets to what these make; empty where of others too."""
     factors = list[str]()
     for name in re.findall(r"\w+", product):
         said = [name] if name in names else re.findall(rf"(?<![\w.>]){name}\s*[-+*/]?=(?!=)\s*([^;,]*)[;,]", body)
         said = [without_number_casts(one).strip() for one in said]
         made = re.findall(r"\w+", said[0]) if len(said) == 1 and re.fullmatch(_PRODUCT, said[0]) else []
-        if not made or not {*made} <= {*names}:
+        if len(said) == 1 and not made:
+            made = _over_sizes(said[0], names)
+        if not made or not {*re.findall(r"[A-Za-z_]\w*", " ".join(made))} <= {*names}:
             return ""
         factors += made
     return " * ".join(factors)
+
+
+def _over_sizes(text: str, names: Sequence[str]) -> list[str]:
+    """A number that sizes make by other arithmetic, as `(n + 2 * pad - k) / stride + 1`; nothing for any other."""
+    try:
+        node = arithmetic(text)
+    except (NotArithmetic, RecursionError):
+        return []
+    found = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    is_plain = all(
+        isinstance(one, ast.BinOp | ast.Name | ast.Constant | ast.operator | ast.expr_context) for one in ast.walk(node)
+    )
+    return [f"({ast.unparse(node)})"] if found and found <= {*names} and is_plain else []

@@ -21,7 +21,7 @@ from tui_tuner.problem.draft.kernel.sums import (
     added,
     largest_of,
     of_whole_rows,
-    parts_of_size,
+    parts_of,
     plus,
     text_of,
     times,
@@ -191,27 +191,34 @@ class _Reading:
     def _most_of_division(self, node: ast.BinOp, steps: int) -> Sum:
         if (number := evaluated(node.right, {})) is not None:
             node = ast.BinOp(node.left, node.op, ast.Constant(number))
-        if isinstance(node.right, ast.Name) and node.right.id not in self._sizes:
-            node = ast.BinOp(node.left, node.op, self._made_of_sizes(node.right.id))
-        if not self._is_size(node.right):
-            raise Unbounded(ast.unparse(node))
+        divisor = self._exact(node.right, steps)
         if isinstance(node.op, ast.Mod):
-            return plus(self.most(node.right, steps), -1)
+            return plus(divisor, -1)
         if self._is_size(node.left):
             return Sum({(f"({ast.unparse(node)})",): 1})
         match node.left:  # the share of one of so many, as `head * groups / heads`
             case ast.BinOp(left=one, op=ast.Mult(), right=parts) if self._is_size(parts):
-                if plus(self.most(one, steps), 1) == self.most(node.right, steps):
+                if plus(self.most(one, steps), 1) == divisor:
                     return plus(self.most(parts, steps), -1)
-        divisor = text_of(self.most(node.right, steps)) or ast.unparse(node.right)
-        return plus(parts_of_size(plus(self.most(node.left, steps), 1), divisor), -1)
+        return plus(parts_of(plus(self.most(node.left, steps), 1), divisor), -1)
 
-    def _made_of_sizes(self, name: str) -> ast.expr:
-        """What a name stands for that the text sets once, and to a number made of sizes."""
-        made = arithmetic(set_once(self._body).get(name, name))
-        if not self._is_size(made):
-            raise Unbounded(name)
-        return made
+    def _exact(self, node: ast.expr, steps: int) -> Sum:
+        """What a number comes to that is made of sizes, also by names that the text sets once."""
+        match node:
+            case ast.Name(id=name) if name not in self._sizes:
+                made = arithmetic(set_once(self._body).get(name, name))
+                if ast.unparse(made) != name and self._is_size(made):
+                    return self._made_of_sizes(made, steps)
+            case ast.BinOp(left=left, op=ast.Mult(), right=right):
+                return times(self._exact(left, steps), self._exact(right, steps))
+        if not self._is_size(node):
+            raise Unbounded(ast.unparse(node))
+        return self.most(node, steps)
+
+    def _made_of_sizes(self, node: ast.expr, steps: int) -> Sum:
+        """A number made of sizes; where something is divided, as a whole."""
+        is_divided = any(isinstance(one, ast.FloorDiv) for one in ast.walk(node))
+        return Sum({(f"({ast.unparse(node)})",): 1}) if is_divided else self.most(node, steps)
 
     def _most_of_least(self, parts: Sequence[ast.expr], steps: int) -> Sum:
         """What the least of several comes to at most: as much as one of which that is said."""
@@ -255,4 +262,5 @@ class _Reading:
         said = re.findall(rf"\b{plain}\s*=(?!=)\s*([^;]*);", self._body)
         if len(said) != 1 or re.search(rf"\b{plain}\s*(?:[-+*/]=|\+\+)|\+\+\s*{plain}\b", self._body):
             raise Unbounded(name)
-        return self.most(arithmetic(split_list(said[0])[0]), steps - 1)
+        made = arithmetic(split_list(said[0])[0])
+        return self._made_of_sizes(made, steps - 1) if self._is_size(made) else self.most(made, steps - 1)

@@ -81,14 +81,17 @@ def _made_whole(factors: Sequence[str], count: int) -> tuple[Sequence[str], int]
     return factors, count
 
 
-def parts_of_size(terms: Sum, size: str) -> Sum:
+def parts_of(terms: Sum, size: Sum) -> Sum:
     """How many parts of a size it takes: what is multiplied by it without it, else what is rounded up."""
-    whole = all(size in factors for factors in terms)
-    without = Sum()
-    for factors, count in terms.items() if whole else ():
-        place = factors.index(size)
-        without[factors[:place] + factors[place + 1 :]] += count
-    return without if whole else Sum({(f"ceil_div({text_of(terms)}, {size})",): 1})
+    if not size or min(size.values()) <= 0:
+        raise Unbounded
+    [(divisors, by), *others] = size.items()
+    if not others and all(
+        count % by == 0 and not Counter(divisors) - Counter(factors) for factors, count in terms.items()
+    ):
+        left = {tuple(sorted((Counter(factors) - Counter(divisors)).elements())): factors for factors in terms}
+        return Sum({key: terms[factors] // by for key, factors in left.items()})
+    return Sum({(f"ceil_div({text_of(terms)}, {text_of(size)})",): 1})
 
 
 def text_of(terms: Sum) -> str:

@@ -29,16 +29,39 @@ def with_named_numbers(launch: DraftedLaunch, signature: KernelSignature) -> Dra
     values = {**launch.values, **{name: name for name in named}}
     found = replace(launch, sizes={**launch.sizes, **named}, values=values)
     found = replace(found, keys={**found.keys, **dict(_keys(found, signature, found.sizes))})
-    reached = reached_by(signature, found)
-    shapes = {array: _shape(text, reached.get(array, ""), named) for array, text in found.shapes.items()}
-    return replace(found, shapes=shapes)
+    return _with_shapes(found, reached_by(signature, found), named)
+
+
+def _with_shapes(launch: DraftedLaunch, reached: Mapping[str, str], named: Mapping[str, int]) -> DraftedLaunch:
+    """The launch with the elements of its arrays over the sizes, without names for how much memory these take."""
+    keys = [part for key in launch.keys.values() for part in ([key] if isinstance(key, str) else key)]
+    asked = _names_in(*map(str, launch.values.values()), *keys, *launch.local.values())
+    of_memory = {
+        name: number
+        for name, number in launch.sizes.items()
+        if number is not None and name in _names_in(*launch.shapes.values()) - asked
+    }
+    shapes = {array: _shape(text, reached.get(array, ""), named, of_memory) for array, text in launch.shapes.items()}
+    unused = of_memory.keys() - _names_in(*shapes.values(), *(high for _, high in launch.drawn.values()))
+    return replace(
+        launch,
+        shapes=shapes,
+        sizes={name: size for name, size in launch.sizes.items() if name not in unused},
+        multiples={name: by for name, by in launch.multiples.items() if name not in unused},
+        stated={name: macro for name, macro in launch.stated.items() if name not in unused},
+        powers=launch.powers - unused,
+    )
+
+
+def _names_in(*texts: str) -> set[str]:
+    return {*re.findall(r"[A-Za-z_]\w*", " ".join(texts))}
 
 
 def _numbers_of_extents(launch: DraftedLaunch, signature: KernelSignature) -> Iterator[tuple[str, int]]:
     for name in size_names(signature):
         value = launch.values.get(name)
-        is_large = isinstance(value, int) and value >= SMALL and name not in launch.sizes
-        if isinstance(value, int) and is_large and is_counted_by(name, signature.body):
+        is_extent = is_counted_by(name, signature.body) or str(value) in launch.problem_size
+        if isinstance(value, int) and value >= SMALL and is_extent and name not in launch.sizes:
             yield name, value
 
 
@@ -76,18 +99,23 @@ def _blocks(elements: Value | None, by: Sequence[str], known: Mapping[str, Value
     return math.ceil(elements / math.prod(one for one in extents if isinstance(one, int)))
 
 
-def _shape(text: str, reached: str, named: Mapping[str, int]) -> str:
-    """The elements of an array over the sizes, where those come to the host's number."""
-    if not text.isdecimal():
+def _shape(text: str, reached: str, named: Mapping[str, int], of_memory: Mapping[str, int]) -> str:
+    """The elements of an array over the sizes, where those come to the host's number.
+
+    Args:
+        of_memory: names of the host's for numbers that say nothing but how much memory it takes.
+    """
+    elements = value_in(text, of_memory)
+    if elements is None:
         return text
-    if reached and value_in(reached, named) == int(text):
+    if reached and value_in(reached, named) == elements:
         return reached
     products = {
         " * ".join(names): math.prod(named[name] for name in names)
         for count in (1, 2, 3)
         for names in combinations(named, count)
     }
-    found = [names for names, product in products.items() if product == int(text)]
+    found = [names for names, product in products.items() if product == elements]
     return found[0] if len(found) == 1 else text
 
 
