@@ -27,8 +27,10 @@ def with_limits_as_numbers(signature: KernelSignature, code: str, but: Collectio
         code: that of the file and its headers, without comments.
         but: names that are sizes.
     """
-    defined = [*_MACRO.findall(code), *_CONSTANT.findall(code)]
-    times, body = Counter(name for name, _ in defined), signature.body
+    body = signature.body
+    words = {*re.findall(r"\w+", body)}
+    defined = [one for one in (*_MACRO.findall(code), *_CONSTANT.findall(code)) if one[0] in words]
+    times = Counter(name for name, _ in defined)
     for name, number in defined:
         left_open = rf"#[ \t]*(?:ifn?def|undef)[ \t]+{name}\b|\bdefined\s*\(?\s*{name}\b"
         in_shared = rf"__shared__[^;]*\[[^]]*\b{name}\b"
