@@ -61,6 +61,7 @@ def test_a_status_beside_an_output_does_not_end_a_draft(
     assert any(said in told and told.endswith(": info") for told in assumptions(written))
 
 
+@pytest.mark.slow
 def test_an_output_that_holds_one_value_and_is_no_status_ends_a_draft(tmp_path: Path) -> None:
     constant = ROOTS.replace("CLEAR", "info[i] = 0;").replace("a[4 * i + j] * a[4 * i + j] - 1.0f", "3.0f")
     with pytest.raises(ProblemError, match="would pass the check of 'root'"):

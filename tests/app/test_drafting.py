@@ -78,6 +78,7 @@ def test_a_draft_is_run_amended_and_of_the_first_kernel_that_builds(tmp_path):
     assert "as in dream" in told
 
 
+@pytest.mark.slow
 def test_what_takes_long_for_a_draft_is_told_until_it_is_there(tmp_path, monkeypatch):
     monkeypatch.setattr("tui_tuner.app.first_draft._TOLD_EACH_S", 0.01)
     file = tmp_path / "colours.cu"
@@ -210,6 +211,7 @@ def test_a_launch_that_is_too_small_to_be_timed_is_told_with_what_to_change(tmp_
     assert told is None or re.search(told, doubts[0]), doubts
 
 
+@pytest.mark.slow
 def test_a_launch_of_a_script_that_is_too_small_is_told_with_the_name_of_the_script(tmp_path):
     file, script = tmp_path / "small.cu", tmp_path / "run.py"
     file.write_text("__global__ void k(int *a) { a[threadIdx.x] += 1; }")
@@ -243,6 +245,7 @@ def test_no_more_kernels_of_a_file_are_tried_than_there_is_time_for(tmp_path, mo
         drafted(file)
 
 
+@pytest.mark.slow
 def test_what_a_kernel_lacks_is_named_with_what_to_write(tmp_path):
     file = tmp_path / "lacking.cu"
     file.write_text(
@@ -1293,6 +1296,7 @@ def test_a_mistake_in_the_rules_that_a_model_brings_about_leaves_the_draft_of_th
     )
 
 
+@pytest.mark.slow
 def test_what_came_of_a_model_is_told_where_no_draft_holds(tmp_path):
     file = tmp_path / "flag.cu"
     file.write_text(ROOT.replace("sqrtf(from[i])", "0 * from[i] == from[i]").replace("float *to", "int *to"))

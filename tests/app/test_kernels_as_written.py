@@ -145,6 +145,7 @@ template <typename T> void multiply(Matrix<T> &a, Matrix<T> &b, Matrix<T> &c)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "name", "sizes", "outputs", "defaults"),
     [

@@ -192,6 +192,7 @@ async def test_what_the_system_refuses_is_no_failure_of_the_candidate_and_goes_w
     assert (made.failure, made.cached) == (None, False)
 
 
+@pytest.mark.slow
 async def test_a_cancelled_build_frees_its_place_for_the_next_of_the_same_key(make, candidate):
     builder = make(jobs=1)
     script = candidate("sleep 0.5")

@@ -176,6 +176,7 @@ async def test_a_header_that_changed_does_not_give_what_was_built_before(builder
     assert (first.cached, same.cached, changed.cached) == (False, True, False)
 
 
+@pytest.mark.slow
 async def test_what_was_built_while_a_header_changed_is_not_kept(builder, candidate, tmp_path, kept):
     (tmp_path / "x.h").write_text("old")
     options = ["-include", str(tmp_path / "x.h")]

@@ -64,6 +64,7 @@ async def test_without_room_for_it_there_is_none_and_nothing_is_left(policy, tmp
     assert [*part.directory.parent.iterdir()] == []
 
 
+@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize("cache", ["of the tests", "that cannot be made"])
 async def test_a_kernel_is_built_with_the_same_key_whether_there_is_one_or_not(policy, tmp_path, monkeypatch, cache):

@@ -545,6 +545,7 @@ def test_a_large_array_goes_to_the_device_and_back_by_pieces(monkeypatch: pytest
     assert ("cuMemHostRegister_v2" in driver.calls) == (nbytes >= 4096)
 
 
+@pytest.mark.slow
 def test_nothing_stays_in_pinned_memory_that_went_through_it_while_a_kernel_runs(device, backend, tmp_path):
     secret, found = np.full(PIECE, 7, np.uint8), []
     backend.kernels["run"] = lambda *_: found.append(np.any(device._transfers._halves))

@@ -98,6 +98,7 @@ def test_a_mistake_is_shown_with_its_line_and_without_the_librarys_chatter(openc
     assert not (tmp_path / "kernel.bin").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.opencl
 def test_a_device_that_is_not_there_is_said_in_words(opencl, tmp_path):
     done = build(OpenCLCompiler(0, 99, "none").recipe(candidate(), {"STEPS": 1}, []), tmp_path)

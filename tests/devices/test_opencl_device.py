@@ -84,6 +84,7 @@ def test_a_kernel_from_a_binary_runs_on_restored_arrays(device, artifact, buffer
     device.unload(kernel)
 
 
+@pytest.mark.slow
 def test_times_are_positive_and_as_many_as_launches(device, artifact, buffers):
     times = device.time(device.load(artifact, "add"), buffers, SHAPE, 23, 10.0)
     assert len(times) == 23

@@ -22,6 +22,7 @@ def load(emulator: Bench) -> Load:
     return lambda name: emulator.load(SOURCE, name)
 
 
+@pytest.mark.slow
 def test_every_thread_of_every_block_runs_once_with_its_own_indices(emulator: Bench, load: Load) -> None:
     grid, block = (3, 2, 2), (4, 3, 2)
     (out,) = emulator.run(load("geometry"), np.zeros(12 * 24, np.int32), grid=grid, block=block)
@@ -30,6 +31,7 @@ def test_every_thread_of_every_block_runs_once_with_its_own_indices(emulator: Be
     assert np.array_equal((np.arange(12)[:, None] * 10000 + thread).ravel(), out)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "dtype", "tile"), [("matmul<float, 16>", np.float32, 16), ("matmul<double, 8>", np.float64, 8)]
 )
@@ -57,6 +59,7 @@ def test_256_threads_with_two_barriers_a_tile_take_less_than_half_a_second_at_n_
     assert min(times) < 500
 
 
+@pytest.mark.slow
 def test_dynamic_shared_memory_and_threads_that_exit_before_the_barriers(emulator: Bench, load: Load) -> None:
     values = np.random.default_rng(2).random(1000, np.float32)
     out, _ = emulator.run(
@@ -109,6 +112,7 @@ def test_a_missing_barrier_shows_as_a_wrong_result(emulator: Bench, load: Load) 
     assert not np.array_equal(np.full(64, 5), out)
 
 
+@pytest.mark.slow
 def test_1024_threads_with_160_kilobytes_of_locals_each(emulator: Bench, load: Load) -> None:
     (out,) = emulator.run(load("big_locals"), np.zeros(1024, np.float32), block=(1024, 1, 1))
     threads = np.arange(1024)
@@ -250,6 +254,7 @@ __global__ void add(float *out, int how) {
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("how", "is_lost"), [(0, True), (1, False), (2, False), (3, True)])
 def test_blocks_that_wait_for_their_tickets_lose_nothing_to_each_other(
     emulator: Bench, how: int, is_lost: bool

@@ -63,6 +63,7 @@ def _sums(emulator: Bench, source: str) -> bool:
     return np.array_equal(found, values.sum((1, 3))[:, ::-1])
 
 
+@pytest.mark.slow
 def test_stages_of_copies_are_there_once_they_are_waited_for(emulator: Bench) -> None:
     assert _sums(emulator, PIPELINE)
 

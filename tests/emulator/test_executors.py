@@ -103,6 +103,7 @@ def test_what_is_freed_is_given_back(cpu: Bench) -> None:
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
+@pytest.mark.slow
 def test_a_server_that_was_killed_is_replaced(tmp_path: Path) -> None:
     bench, before = Bench(NativeDevice(C_FUNCTION), CCompiler.find(".c"), tmp_path), descendants()
     kernel = bench.load("void next(int *x) { x[0]++; }", "next")

@@ -216,6 +216,7 @@ _OF_PARTS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 _WITHOUT_SIGN = ("vadd", "vsub", "vcmpeq", "vsetne")
 
 
+@pytest.mark.slow
 def test_parts_of_a_word_are_worked_on_each_on_its_own(emulator: Bench) -> None:
     a, b = np.random.default_rng(1).integers(0, 1 << 32, (2, 500), np.uint32)
     b[::3] = a[::3] ^ 0x00FF0000

@@ -83,6 +83,7 @@ def test_what_the_host_code_of_headers_names_of_cufft_does_no_harm(emulator: Ben
     assert emulator.compile(source, "k").ok
 
 
+@pytest.mark.slow
 def test_what_is_left_to_old_compilers_is_left_out(emulator: Bench) -> None:
     for asked in ("__CUDACC_VER_MAJOR__ < 11", "CUDART_VERSION < 9000", "CUDA_VERSION < 9000"):
         source = f"#include <cuda.h>\n#if {asked}\nnothing known;\n#endif\n__global__ void k(float* x) {{ *x = 1; }}\n"
@@ -182,6 +183,7 @@ __global__ void k(int* x) { *x = one(two(three(four(*x)))); }
 """
 
 
+@pytest.mark.slow
 def test_noinline_is_no_macro_since_the_headers_of_gxx_have_an_attribute_of_that_name(emulator: Bench) -> None:
     compiled = emulator.compile(NOT_INLINE, "k")
     assert compiled.ok, compiled.log

@@ -43,12 +43,14 @@ def test_shuffles_of_8_byte_and_2_byte_values(emulator: Bench, load: Load) -> No
     assert np.array_equal((31 - LANES) * 1.5, floats)
 
 
+@pytest.mark.slow
 def test_a_block_sum_by_shuffles(emulator: Bench, load: Load) -> None:
     values = np.random.default_rng(1).random(256, np.float32)
     out, _ = emulator.run(load("warp_sums"), np.zeros(1, np.float32), values, block=(256, 1, 1))
     assert np.isclose(values.sum(), out[0])
 
 
+@pytest.mark.slow
 def test_votes_matches_and_reductions(emulator: Bench, load: Load) -> None:
     (out,) = emulator.run(load("votes"), np.zeros((32, 9), np.uint32))
     ballot = sum(1 << t for t in range(0, 32, 3))
@@ -61,6 +63,7 @@ def test_halves_of_a_warp_shuffle_with_masks_of_their_own(emulator: Bench, load:
     assert np.array_equal(np.where(LANES < 16, LANES ^ 1, (LANES ^ 1) * 100), out)
 
 
+@pytest.mark.slow
 def test_tiles_of_a_block_whose_last_warp_is_not_full(emulator: Bench) -> None:
     (out,) = emulator.run(emulator.load(GROUPS, "tiles"), np.zeros((40, 2, 8), np.int32), block=(40, 1, 1))
     ranks = np.arange(40)
@@ -82,6 +85,7 @@ def test_tiles_of_a_block_whose_last_warp_is_not_full(emulator: Bench) -> None:
         assert np.array_equal(np.stack(wanted, axis=1).astype(np.int32), out[:, column])
 
 
+@pytest.mark.slow
 def test_groups_whose_size_is_known_when_they_run(emulator: Bench) -> None:
     kernel = emulator.load(GROUPS, "sums")
     out, place = emulator.run(
@@ -102,6 +106,7 @@ def test_exited_lanes_do_not_hold_up_a_vote(emulator: Bench, load: Load) -> None
     assert np.array_equal(np.full(20, (1 << 20) - 1), out)
 
 
+@pytest.mark.slow
 def test_active_mask_is_the_lanes_that_stand_together(emulator: Bench, load: Load) -> None:
     (out,) = emulator.run(load("active"), np.zeros(64, np.uint32))
     assert np.array_equal(np.where(LANES < 10, 1023, 0), out[:32])

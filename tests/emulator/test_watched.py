@@ -336,6 +336,7 @@ def _accused(bench: Bench, built: tuple[Path, str], tool: str, n: int, which: in
     return None
 
 
+@pytest.mark.slow
 def test_an_access_beyond_its_object_is_named_with_its_line(emulator: Bench, bounds: tuple[Path, str]) -> None:
     assert _accused(emulator, bounds, "memcheck", 1, 0) is None  # all the same statements inside of their arrays
     found = {which: _accused(emulator, bounds, "memcheck", 1 if which != 4 else 4, which) for which in _BEYOND}
@@ -349,6 +350,7 @@ def test_an_access_beyond_its_object_is_named_with_its_line(emulator: Bench, bou
     assert f"line {line} reads" in asyncio.run(with_lines(failure, bounds[0], Policy())).message
 
 
+@pytest.mark.slow
 def test_a_race_is_named_with_both_of_its_lines(emulator: Bench, races: tuple[Path, str]) -> None:
     found = {which: _accused(emulator, races, "racecheck", 1, which) for which in _RACY}
     assert {which: fault and fault.kind for which, fault in found.items()} == dict.fromkeys(_RACY, FailureKind.RACE)

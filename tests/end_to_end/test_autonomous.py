@@ -162,6 +162,7 @@ def test_a_killed_run_ends_with_the_same_plan(killed: Finished, uninterrupted: F
         assert killed.result[count] == uninterrupted.result[count], count
 
 
+@pytest.mark.slow
 def test_no_prompt_is_sent_twice(killed: Finished) -> None:
     assert len(killed.model.prompts) == len(set(killed.model.prompts)) == len(PURPOSES)
     assert kinds(killed.run).count("ask") == len(PURPOSES)

@@ -294,6 +294,7 @@ def test_a_run_directory_that_is_a_file_is_called_so(here: TuneHere, place: str)
     assert "a file: is a file: a run needs a directory\n  name another --run-dir" in ended.err
 
 
+@pytest.mark.slow
 def test_a_failed_start_leaves_nothing_behind(here: TuneHere, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     Path("there").mkdir()

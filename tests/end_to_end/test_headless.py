@@ -184,6 +184,7 @@ def test_every_line_of_the_json_stream_keeps_to_the_schema_that_is_shipped(strea
     jsonschema.validate(result, json.loads(tuner_tui("schema", "result", cwd=stream.directory).out))
 
 
+@pytest.mark.slow
 def test_the_json_stream_agrees_with_the_result_file(stream: Finished) -> None:
     events = events_of(stream)
     finished = events[-1]
@@ -234,6 +235,7 @@ def test_a_kernel_that_does_not_build_is_exit_code_1_with_the_compilers_words(tm
     assert mended.code == 3, "a run that never began does not stand in the way of the next"
 
 
+@pytest.mark.slow
 def test_a_kernel_that_disagrees_with_its_reference_is_exit_code_1(tmp_path: Path) -> None:
     write_kernel(tmp_path)
     (tmp_path / "reference.py").write_text("def scale(y, x, n):\n    return {'y': 3 * x}\n")

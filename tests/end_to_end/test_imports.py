@@ -66,6 +66,7 @@ def test_the_screen_loads_no_vendors_package(tmp_path: Path) -> None:
     assert not loaded & VENDORS
 
 
+@pytest.mark.slow
 def test_the_frame_of_the_screen_is_there_before_anything_of_sessions(tmp_path: Path) -> None:
     loaded = loaded_by("tui_tuner.tui.app, tui_tuner.app.showing, tui_tuner.app.attaching", tmp_path)
 
@@ -73,6 +74,7 @@ def test_the_frame_of_the_screen_is_there_before_anything_of_sessions(tmp_path: 
     assert not loaded & ENGINE
 
 
+@pytest.mark.slow
 def test_the_first_picture_of_the_start_screen_waits_for_no_model_of_the_settings(tmp_path: Path) -> None:
     program = "tui_tuner.cli.session_commands as c, tui_tuner.app.overview, tui_tuner.tui.start.start_app"
     (tmp_path / "tuner-tui.toml").write_text('[session]\ndevice = "emulator"\n', "utf-8")
@@ -83,6 +85,7 @@ def test_the_first_picture_of_the_start_screen_waits_for_no_model_of_the_setting
     assert not loaded & ENGINE - {"tree_sitter"}  # which Textual loads for editors
 
 
+@pytest.mark.slow
 def test_a_recording_that_the_settings_name_needs_no_kernel_all_the_same(tmp_path: Path) -> None:
     (tmp_path / "tuner-tui.toml").write_text('[session]\ndevice = "Recorded:times.json"\n', "utf-8")
 

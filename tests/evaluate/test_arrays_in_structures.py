@@ -72,6 +72,7 @@ async def each_is_judged(
             assert bool(said) == bool(expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("device", ["emulator", pytest.param("cuda", marks=pytest.mark.gpu)])
 async def test_arrays_behind_a_structure_are_verified_as_arguments_are(tmp_path: Path, device: str) -> None:
     await each_is_judged(tmp_path, device, KERNEL, PROBLEM, EDITS)
@@ -91,6 +92,7 @@ LISTED_EDITS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("device", ["emulator", pytest.param("cuda", marks=pytest.mark.gpu)])
 async def test_each_array_of_a_list_in_a_structure_is_verified_as_arguments_are(tmp_path: Path, device: str) -> None:
     table = '[[arguments]]\nname = "from"\ndtype = "float32"\nshape = ["n"]\n'

@@ -52,6 +52,7 @@ async def serves(process: RunnerProcess) -> None:
         await process.ask(OpenRequest(device="emulator:x"))
 
 
+@pytest.mark.slow
 async def test_runners_come_from_one_process_and_write_to_their_logs(tmp_path: Path) -> None:
     async with a_runner(tmp_path) as (first, one), a_runner(tmp_path) as (second, other):
         assert parent_of(one.pid) == parent_of(other.pid) != os.getpid()
@@ -63,6 +64,7 @@ async def test_runners_come_from_one_process_and_write_to_their_logs(tmp_path: P
     assert (tmp_path / "log").read_text() == "said\nsaid\n"
 
 
+@pytest.mark.slow
 async def test_one_is_where_the_program_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with a_runner(tmp_path) as (process, child):
         await serves(process)
@@ -73,6 +75,7 @@ async def test_one_is_where_the_program_is(tmp_path: Path, monkeypatch: pytest.M
             assert Path(f"/proc/{one.pid}/cwd").readlink() == tmp_path
 
 
+@pytest.mark.slow
 async def test_one_has_the_variables_of_the_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with a_runner(tmp_path) as (process, _):
         await process.ask(OpenRequest(device="c", allow_unconfined=True))
@@ -82,6 +85,7 @@ async def test_one_has_the_variables_of_the_moment(tmp_path: Path, monkeypatch: 
                 await other.ask(OpenRequest(device="c", allow_unconfined=True))
 
 
+@pytest.mark.slow
 async def test_how_one_ended_is_told(tmp_path: Path) -> None:
     async with a_runner(tmp_path) as (process, child):
         os.kill(child.pid, signal.SIGSEGV)
@@ -124,6 +128,7 @@ async def test_each_thread_has_a_process_of_its_own_which_ends_with_it(tmp_path:
     await reached(lambda: not Path(f"/proc/{servers[0]}").exists())
 
 
+@pytest.mark.slow
 async def test_the_runner_that_was_asked_for_ahead_is_the_one_that_serves(tmp_path: Path) -> None:
     start_ahead("cuda:0")
     (ahead,) = runner._ours.ahead
@@ -133,6 +138,7 @@ async def test_the_runner_that_was_asked_for_ahead_is_the_one_that_serves(tmp_pa
     assert runner._ours.ahead == []
 
 
+@pytest.mark.slow
 async def test_one_that_died_while_it_waited_is_replaced(tmp_path: Path) -> None:
     start_ahead("cuda")
     server = runner._ours.server
@@ -173,6 +179,7 @@ async def one_is_a_program(directory: Path) -> None:
         await process.kill()
 
 
+@pytest.mark.slow
 async def test_where_nothing_can_be_forked_from_a_runner_is_a_program_whose_log_says_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

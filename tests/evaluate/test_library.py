@@ -96,6 +96,7 @@ async def _time_of(problem: Problem, log: Path) -> tuple[LibraryTime | None, str
     return await library.time(problem, "cuda:0")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("torch") is not None, reason="torch is installed")
 async def test_a_missing_torch_is_said(tmp_path: Path) -> None:
     problem = problem_with(tmp_path, "def by_torch(y, x, n):\n    return 2 * x")

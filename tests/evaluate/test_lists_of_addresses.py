@@ -70,6 +70,7 @@ LIST_EDITS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("edits", [EDITS, LIST_EDITS], ids=["arrays", "list"])
 @pytest.mark.parametrize("device", ["emulator", pytest.param("cuda", marks=pytest.mark.gpu)])
 async def test_the_arrays_of_a_list_are_verified_as_arguments_are_and_the_list_is_not_written(

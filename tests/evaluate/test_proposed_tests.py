@@ -64,6 +64,7 @@ async def test_a_kernel_for_multiples_of_32_keeps_the_tests_with_multiples_and_c
     assert at_small.failure.message.startswith("at n=64: y[")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("device", ["emulator", pytest.param("cuda", marks=pytest.mark.gpu)])
 async def test_a_test_at_which_the_kernel_as_given_faults_is_dropped_and_the_session_goes_on(
     tmp_path: Path, device: str

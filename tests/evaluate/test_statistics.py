@@ -86,6 +86,7 @@ def test_an_outlier_does_not_move_the_median_but_keeps_it_from_settling() -> Non
     assert not settled([1.0, 1.5] * 5, 0.005)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scatter", [0.002, 0.3])
 def test_a_kernel_is_not_faster_than_itself_however_its_times_scatter(scatter: float) -> None:
     rng, seconds, faster = np.random.default_rng(5), 0.0, 0

@@ -355,6 +355,7 @@ def thinned(y: np.ndarray, x: np.ndarray, n: int) -> float:
     return 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compares", [False, True])
 @pytest.mark.parametrize("given", [forgetful, lossy])
 def test_who_is_more_exact_than_the_kernel_as_given_is_not_refused_for_it(
@@ -382,6 +383,7 @@ def test_a_doubt_costs_the_inputs_at_which_the_kernel_as_given_is_wrong_and_that
     assert work.evaluate(executable("candidate"), None).left_out == []
 
 
+@pytest.mark.slow
 def test_a_doubt_without_grounds_is_had_once_and_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: list[int]
 ) -> None:

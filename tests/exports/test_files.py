@@ -201,6 +201,7 @@ def captioned(told: ToldRun) -> str:
     return plot.caption
 
 
+@pytest.mark.slow
 def test_whether_the_best_computes_the_same_bits_each_time_is_told_where_it_is_known(told: ToldRun) -> None:
     assert told.outcome.comparison is not None
     varying = Determinism(launches=5, differing=3, elements=8)

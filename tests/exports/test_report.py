@@ -97,6 +97,7 @@ async def test_a_journal_alone_is_enough_and_a_roofline_is_drawn_where_its_ceili
     assert roofline_of(bare) is None
 
 
+@pytest.mark.slow
 def test_evaluations_are_counted_in_whole_numbers_below_their_plot(told: ToldRun) -> None:
     """Of few evaluations as well, of which matplotlib would write halves."""
     measured = [event for event in told.told if isinstance(event, events.EvaluationFinished)]

@@ -244,6 +244,7 @@ async def test_a_reply_cut_within_the_arguments_says_so(wire: Wire, server: Mode
     assert reply.text in ("I would", '{"fac')
 
 
+@pytest.mark.slow
 async def test_a_stream_that_breaks_off_within_a_call_is_no_reply_and_is_booked(
     wire: Wire, server: ModelServer
 ) -> None:
@@ -256,6 +257,7 @@ async def test_a_stream_that_breaks_off_within_a_call_is_no_reply_and_is_booked(
     assert caught.value.usage.output > 0
 
 
+@pytest.mark.slow
 async def test_silence_within_a_call_times_out(wire: Wire, server: ModelServer) -> None:
     server.answers = [Answer((*wire.start, *wire.call(0, "answer", GOOD)), end="stall")]
     backend = wire.make(server.url, Pace(100, 0.2), structured="tools")

@@ -238,6 +238,7 @@ def test_a_tensor_that_another_layer_has_changed_is_not_taken_for_what_it_was(tm
     assert (problem.launch.problem_size, [*problem.sizes]) == (["n"], ["n"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "script",
     [

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 import tomli
 from hypothesis import given
 from hypothesis import strategies as st
@@ -93,6 +94,7 @@ def _paths(value, path=()):
         yield from _paths(inner, (*path, key))
 
 
+@pytest.mark.slow
 @given(st.dictionaries(KEYS, VALUES, max_size=4))
 def test_exactly_the_paths_that_the_parser_reads_are_found(tables):
     text = "\n".join(f'"{key}" = {_inline(value)}' for key, value in tables.items())

@@ -80,6 +80,7 @@ def test_a_session_in_a_thread_is_served_in_batches_by_the_thread_that_owns_the_
     assert f"run directory: {tmp_path / 'run'}" in lines
 
 
+@pytest.mark.slow
 def test_a_run_that_was_stopped_is_gone_on_with(tmp_path, monkeypatch):
     monkeypatch.setattr(evaluations, "BUILDING", 2)  # with many cores all of the space would be one batch
     thread, other, _ = session(tmp_path)

@@ -103,6 +103,7 @@ async def test_a_configuration_that_does_not_compile_costs_itself_only(tmp_path)
     assert starts(tmp_path) == 1
 
 
+@pytest.mark.slow
 async def test_two_configurations_are_compared(tmp_path):
     async with machine(tmp_path) as fake:
         better = fake.with_(block_sizes_0=128)
@@ -125,6 +126,7 @@ async def test_an_evaluation_that_nobody_waits_for_any_more_leaves_the_process_a
     assert starts(tmp_path) == 1
 
 
+@pytest.mark.slow
 async def test_a_default_configuration_that_fails_ends_the_session_before_it_begins(tmp_path):
     problem = written(tmp_path).problem
     bad = problem.model_copy(update={"defaults": {**problem.defaults, "num_warps": 1}})
@@ -145,6 +147,7 @@ async def test_a_process_that_cannot_start_is_an_error_that_names_its_log(tmp_pa
     assert "runner.log" in (caught.value.hint or "")
 
 
+@pytest.mark.slow
 def test_a_file_is_described_by_a_process(tmp_path):
     file = tmp_path / "kernel.py"
     file.write_text("# a kernel\n", "utf-8")
@@ -155,6 +158,7 @@ def test_a_file_is_described_by_a_process(tmp_path):
     assert found.file == tmp_path / "kernel.toml"
 
 
+@pytest.mark.slow
 async def test_a_file_can_be_described_where_an_event_loop_runs(tmp_path):
     with pytest.raises(UserError, match="has no kernel 'missing'"):
         describe(tmp_path / "kernel.py", "missing", fake_process(tmp_path))

@@ -54,6 +54,7 @@ async def test_a_search_finds_a_better_configuration_and_writes_it_ready_to_past
     assert all(len(values) == 1 for values in best["tunables"].values())
 
 
+@pytest.mark.slow
 async def test_a_replay_needs_neither_the_kernels_process_nor_torch(tmp_path):
     first = await told(await prepared(tmp_path))
     again = await told(replayed_session(tmp_path / "run"))
@@ -100,6 +101,7 @@ def request(client: KernelClient, num_warps: int = 4) -> KernelEvaluationRequest
     return KernelEvaluationRequest(id=client.next_number(), configuration={"num_warps": num_warps})
 
 
+@pytest.mark.slow
 async def test_a_question_in_the_very_turn_in_which_the_last_one_is_given_up_is_answered(tmp_path: Path) -> None:
     client = client_of(tmp_path)
     await client.open()

@@ -50,6 +50,7 @@ def test_a_recording_alone_is_searched_and_its_best_is_found(arguments, capsys):
     assert result()["device"]["max_threads_per_block"] is None  # type: ignore[index]
 
 
+@pytest.mark.slow
 def test_a_search_without_a_model_begins_with_what_an_earlier_session_found(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     assert main(["small.json.gz", "--memory", *AUTO]) == 0
@@ -166,6 +167,7 @@ async def test_a_replay_needs_no_file_and_tells_the_same(recording):
     assert last.evaluations == outcome.outcome.evaluations == 5
 
 
+@pytest.mark.slow
 async def test_a_run_goes_on_with_the_same_content_only(recording, monkeypatch):
     whole = await tune_async("small.json.gz", model=None, run_directory="run", max_evaluations=4)
     cut = Path("run/journal.jsonl").read_bytes().splitlines(keepends=True)[:4]

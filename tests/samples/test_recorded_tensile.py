@@ -53,6 +53,7 @@ def grid() -> int:
         return len({tuple(row[name] for name in VARIED) for row in csv.DictReader(stream)})
 
 
+@pytest.mark.slow
 async def test_the_recorded_session_found_the_best_of_every_size_with_less_than_half_of_the_grid() -> None:
     events = await replayed()
     winners = [event for event in events if isinstance(event, WinnersChanged)][-1].winners

@@ -96,6 +96,7 @@ async def test_the_last_words_of_a_process_that_dies_are_shown(tmp_path, monkeyp
         await process.close()
 
 
+@pytest.mark.slow
 async def test_one_process_carries_out_one_search_after_another_until_one_is_left_early(ours):
     process = SearchProcess()
     try:
@@ -176,6 +177,7 @@ async def test_a_process_that_died_while_it_loaded_is_replaced(ours):
         await process.close()
 
 
+@pytest.mark.slow
 async def test_a_process_that_dies_between_two_searches_is_replaced(ours):
     process = SearchProcess()
     try:
@@ -230,6 +232,7 @@ def test_the_process_dies_with_the_program_that_started_it():
     assert not is_running(search)
 
 
+@pytest.mark.slow
 def test_the_engine_side_imports_neither_kernel_tuner_nor_scipy():
     code = "import sys, tui_tuner.search.client; print({'kernel_tuner', 'scipy', 'numpy'} & set(sys.modules))"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

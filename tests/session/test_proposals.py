@@ -32,6 +32,7 @@ async def no_search(*_: object) -> None:
     raise AssertionError("a search began")
 
 
+@pytest.mark.slow
 async def test_a_replay_measures_the_same_and_starts_no_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = new_run(tmp_path, **CHOICES)
     events = await all_events(session_of(run, FakeEvaluator(run.problem)))

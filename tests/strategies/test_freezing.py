@@ -168,6 +168,7 @@ def test_a_default_that_the_frozen_values_make_invalid_moves_as_little_as_it_mus
     assert frozen.default_configuration == {"block_size_x": 128, "unroll": 2, "layout": "row", "stages": 2}
 
 
+@pytest.mark.slow
 @given(
     st.dictionaries(st.sampled_from([*TUNABLES, "other"]), st.sampled_from([1, 2, 4, 64, 256, "row", "no"])),
     st.sampled_from([[], ["block_size_x * unroll <= 128"], ["unroll <= stages or layout == 'column'"]]),

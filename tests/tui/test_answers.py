@@ -91,6 +91,7 @@ async def test_a_key_pressed_at_once_does_not_answer_a_question_that_just_appear
         assert [decision.action for decision in run.decisions] == ["approve"]
 
 
+@pytest.mark.slow
 async def test_approval_keys_do_nothing_while_no_step_awaits(started: Started) -> None:
     run = ScriptedRun(scripted.running(), stays=True)
     async with started(run) as pilot:
@@ -237,6 +238,7 @@ async def test_an_editor_that_the_terminal_cannot_be_handed_to_gives_way_to_the_
         assert isinstance(pilot.app.screen, EditorDialog)
 
 
+@pytest.mark.slow
 async def test_what_an_editor_that_fails_wrote_is_left_out_and_that_is_told(
     started: Started, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -331,6 +333,7 @@ def test_the_line_of_a_complaint_is_found_as_compilers_write_it(log: str, line: 
     assert line_of(Failure(kind=FailureKind.COMPILE, message=f"says {log}")) == line
 
 
+@pytest.mark.slow
 async def test_a_keymap_moves_a_key(started: Started) -> None:
     run = ScriptedRun(scripted.awaiting(), stays=True)
     async with started(run, keymap={"approve": "y"}) as pilot:
@@ -343,6 +346,7 @@ async def test_a_keymap_moves_a_key(started: Started) -> None:
         assert len(run.decisions) == 1
 
 
+@pytest.mark.slow
 async def test_the_place_of_the_fault_is_in_the_middle_of_the_editor_as_far_as_there_are_lines_above(
     started: Started,
 ) -> None:

@@ -97,6 +97,7 @@ async def test_the_session_goes_on_to_its_end(starting: bool, capsys: pytest.Cap
     assert [*heard, *taken].count("EvaluationFinished") == ended, "none is told twice"
 
 
+@pytest.mark.slow
 async def test_the_open_question_and_those_that_follow_are_put_to_who_answers_now(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -28,6 +28,7 @@ def words(app: TunerApp) -> str:
     return app.session_screen.query_one(SayInput).value
 
 
+@pytest.mark.slow
 async def test_what_can_be_typed_stands_whole_in_the_narrowest_pane(started: Started) -> None:
     async with started(ScriptedRun(scripted.running(), stays=True), size=(100, 30)) as pilot:
         assert "you> ask, or /hint /try /stop" in screen_text(pilot.app)
@@ -95,6 +96,7 @@ async def test_a_paste_of_one_line_is_typed_and_one_of_nothing_is_not(started: S
         assert words(pilot.app) == "one"
 
 
+@pytest.mark.slow
 async def test_nothing_is_told_by_an_empty_line(started: Started) -> None:
     run = ScriptedRun(scripted.running(), stays=True)
     async with started(run) as pilot:
@@ -141,6 +143,7 @@ async def test_enter_after_words_tells_them_also_while_a_step_awaits(started: St
         assert run.decisions == []
 
 
+@pytest.mark.slow
 async def test_a_question_that_appears_while_words_are_typed_does_not_turn_them_into_a_reason(started: Started) -> None:
     gate = asyncio.Event()
     run = ScriptedRun([*scripted.opening(), gate, scripted.PROPOSAL], stays=True)
@@ -180,6 +183,7 @@ async def test_the_two_lines_have_their_own_signs_and_only_one_is_visible(
         assert (run.decisions, run.told) == ([], [])
 
 
+@pytest.mark.slow
 async def test_the_key_for_words_turns_a_rejection_back_into_words(started: Started) -> None:
     run = ScriptedRun(scripted.awaiting(), stays=True)
     async with started(run) as pilot:
@@ -212,6 +216,7 @@ async def test_the_line_can_be_clicked_and_left_again(started: Started) -> None:
         assert not isinstance(pilot.app.focused, Input)
 
 
+@pytest.mark.slow
 async def test_a_replay_keeps_the_words_and_says_that_it_cannot_be_changed(started: Started) -> None:
     run = ScriptedRun(scripted.running(), stays=True, is_replay=True)
     async with started(run) as pilot:
@@ -323,6 +328,7 @@ async def test_an_answer_arrives_as_markdown_with_code_in_colour_and_what_it_cos
         assert pilot.app.session_screen.view_model.cost == 0.25  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 async def test_a_question_that_is_not_answered_is_withdrawn_by_a_key_that_is_there_as_long_as_it_waits(
     started: Started,
 ) -> None:
@@ -353,6 +359,7 @@ async def test_a_question_that_waits_for_the_one_before_says_so_and_words_to_ste
         assert "once it has answered the question before" in notices(pilot.app)[-1]  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("keys", "shown"),
     [
@@ -371,6 +378,7 @@ async def test_a_line_to_type_into_says_what_takes_the_words_and_what_leaves(
         assert shown in screen_text(pilot.app).splitlines()[-1]
 
 
+@pytest.mark.slow
 async def test_what_does_not_stand_right_below_what_it_replies_to_says_what_that_is(started: Started) -> None:
     script = [
         *scripted.opening(),
@@ -416,6 +424,7 @@ CARD = json.dumps({
 TAKEN = scripted.incumbent(33, scripted.VECTORS, 0.0899, (1.83, 1.80, 1.86))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("later", [[], [TAKEN]], ids=["arriving", "taken since"])
 async def test_a_reply_with_a_kernel_is_a_card_and_its_json_is_behind_a_fold(started: Started, later) -> None:
     reply = events.ReplyReceived(call=2, text=CARD, input_tokens=1, output_tokens=2, cost=0.0)

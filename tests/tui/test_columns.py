@@ -451,6 +451,7 @@ async def test_numbers_stand_under_their_headings_behind_a_text_of_signs_that_ar
         assert ends == [head.index("number") + len("number")] * 3
 
 
+@pytest.mark.slow
 async def test_the_help_says_why_the_numbers_of_rows_go_further_than_what_is_counted(started: Started) -> None:
     given = events.BaselineMeasured(given=scripted.measured(scripted.BASELINE, 1, 0.2), elapsed=9.0)
     one = scripted.evaluation(2, scripted.measured(scripted.TILES, 2, 0.1))

@@ -67,6 +67,7 @@ def test_where_there_is_no_room_they_stand_one_below_the_other_with_the_same_mar
     lines_of(30)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "beside"), [((120, 36), True), ((200, 50), True), ((100, 36), False)])
 async def test_the_terminals_width_decides(size: tuple[int, int], beside: bool) -> None:
     app = StartApp([], look_at([ONE, TWO]))

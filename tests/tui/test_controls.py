@@ -64,6 +64,7 @@ async def test_what_is_chosen_in_the_dialog_is_told_and_esc_tells_nothing(starte
         assert notices(pilot.app)[-1].startswith("Taken")
 
 
+@pytest.mark.slow
 async def test_who_approves_all_is_told_so_and_is_asked_again_by_choosing_what_about(started: Started) -> None:
     run = ScriptedRun([*scripted.opening(), *[scripted.PROPOSAL] * 2], stays=True)
     async with started(run, size=(80, 24)) as pilot:

@@ -61,6 +61,7 @@ def test_a_table_keeps_what_a_model_wrote_as_data() -> None:
     assert text.count("\n") == 33
 
 
+@pytest.mark.slow
 async def test_in_tmux_its_buffer_gets_the_text(
     started: Started, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -75,6 +76,7 @@ async def test_in_tmux_its_buffer_gets_the_text(
     assert (tmp_path / "words").read_text() == "load-buffer -w -\n"
 
 
+@pytest.mark.slow
 async def test_what_no_terminal_takes_is_in_a_file_too(
     started: Started, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

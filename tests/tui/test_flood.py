@@ -65,6 +65,7 @@ def flood(number: int) -> list[Event]:
     return [*scripted.evaluation(number, scripted.measured(scripted.TILES, number, 0.2 - number / 2000)), *words * 3]
 
 
+@pytest.mark.slow
 async def test_eight_hundred_events_at_hand_are_drawn_at_the_ticks_and_a_key_acts_before_they_end(
     started: Started, ticks: list[Callable[[], None]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -45,6 +45,7 @@ class Troubled(ScriptedRun):
 KEYS = [("r", "retry"), ("f5", "retry"), ("s", "skip"), ("f4", "skip"), ("w", "without"), ("f12", "without")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("key", "action"), KEYS)
 async def test_a_key_says_how_to_go_on(started: Started, key: str, action: str) -> None:
     run = Troubled(scripted.running())
@@ -106,6 +107,7 @@ def test_a_key_for_a_step_may_be_one_for_the_model_but_no_two_of_either_are_the_
         checked_keymap({"model_retry": "w"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("fault", "code"), [("", ExitCode.NO_IMPROVEMENT), ("no connection", ExitCode.NO_MODEL)])
 async def test_the_shell_is_told_of_a_model_that_was_of_no_use_after_the_screen_too(
     started: Started, monkeypatch: pytest.MonkeyPatch, fault: str, code: ExitCode

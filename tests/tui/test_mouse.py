@@ -129,6 +129,7 @@ async def test_what_is_dragged_over_is_copied(started: Started) -> None:
             assert "copied" in notices(app)[-1]  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 async def test_a_click_on_the_start_screen_selects_and_only_the_second_of_two_begins(tmp_path: Path) -> None:
     async def found() -> Found:
         return Found({name: [("auto", "auto")] for name in PICKS})

@@ -236,6 +236,7 @@ async def test_cpu_times_are_called_so_in_header_and_table(started: Started) -> 
         assert any("#" in line and "CPU ms" in line for line in lines[1:])
 
 
+@pytest.mark.slow
 async def test_views_of_the_kernel_follow_the_session(started: Started) -> None:
     async with started(ScriptedRun(scripted.awaiting(), stays=True)) as pilot:
         pane = pilot.app.screen.query_one(KernelPane)
@@ -263,6 +264,7 @@ async def test_sources_of_every_language_are_highlighted(started: Started, langu
         assert any(name == "comment" for _, _, name in area._highlights[0])
 
 
+@pytest.mark.slow
 async def test_a_prompt_opens_and_closes_by_key(started: Started) -> None:
     async with started(ScriptedRun(scripted.running(), stays=True)) as pilot:
         await pilot.press("4", "[", "[", "enter")

@@ -104,6 +104,7 @@ async def test_two_rows_are_pinned_compared_and_stay_in_sight(started: Started) 
         assert len(run.told) == 2
 
 
+@pytest.mark.slow
 async def test_where_nothing_can_be_measured_that_is_said(started: Started) -> None:
     run = ScriptedRun(scripted.running(), stays=True, is_replay=True)
     async with started(run, size=(80, 24)) as pilot:

@@ -18,6 +18,7 @@ from tui_tuner.strategies.steps import Step, StepState
 SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
 
 
+@pytest.mark.slow
 async def test_all_states_are_told_apart_without_colour(started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     async with started(ScriptedRun(plans.whole_plan(), stays=True), size=(120, 60)) as pilot:
@@ -31,6 +32,7 @@ async def test_all_states_are_told_apart_without_colour(started: Started, monkey
             assert part in text
 
 
+@pytest.mark.slow
 async def test_the_list_follows_the_order_of_the_plan_and_keeps_the_selected_step(started: Started) -> None:
     gate = asyncio.Event()
     run = planned(gate, events.PlanOrdered(order=[1, 4, 3, 2]))
@@ -43,6 +45,7 @@ async def test_the_list_follows_the_order_of_the_plan_and_keeps_the_selected_ste
         assert selected_step(pilot.app) == 2
 
 
+@pytest.mark.slow
 async def test_of_steps_that_come_all_at_once_the_last_that_was_carried_out_is_selected(started: Started) -> None:
     accepted, rejected, skipped = (
         scripted.step(number, state)
@@ -52,6 +55,7 @@ async def test_of_steps_that_come_all_at_once_the_last_that_was_carried_out_is_s
         assert selected_step(pilot.app) == 2
 
 
+@pytest.mark.slow
 async def test_a_step_that_begins_is_selected_unless_the_user_is_at_work_on_another(started: Started) -> None:
     gates = [asyncio.Event(), asyncio.Event()]
     run = planned(
@@ -68,6 +72,7 @@ async def test_a_step_that_begins_is_selected_unless_the_user_is_at_work_on_anot
         assert selected_step(pilot.app) == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
 async def test_the_step_that_runs_is_in_view_also_in_a_long_plan(started: Started, size: tuple[int, int]) -> None:
     async with started(ScriptedRun(plans.whole_plan(), stays=True), size=size) as pilot:

@@ -99,6 +99,7 @@ async def test_a_click_selects_a_step_and_the_dialog_is_saved_by_a_click(started
         assert run.told == [EditStep(step=3, title=scripted.STEPS[2].title, detail=scripted.STEPS[2].detail)]
 
 
+@pytest.mark.slow
 async def test_the_palette_lists_the_keys_of_the_plan_once_each_while_it_is_active(started: Started) -> None:
     async with started(planned()) as pilot:
         assert not any(command.title.startswith("Plan:") for command in commands(pilot.app))
@@ -145,6 +146,7 @@ def commands(app: TunerApp) -> list[object]:
     return list(app.get_system_commands(app.screen))
 
 
+@pytest.mark.slow
 async def test_a_keymap_moves_a_key_of_the_plan(started: Started) -> None:
     run = planned()
     async with started(run, keymap={"delete_step": "z"}) as pilot:

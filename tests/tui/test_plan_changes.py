@@ -130,6 +130,7 @@ async def test_a_step_is_moved(started: Started) -> None:
             assert run.told == [move], keys
 
 
+@pytest.mark.slow
 async def test_keys_pressed_in_a_row_move_a_step_on_and_on(started: Started) -> None:
     class Obedient(ScriptedRun):
         def tell(self, instruction: object) -> bool:

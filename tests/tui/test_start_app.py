@@ -105,6 +105,7 @@ async def test_limits_that_are_not_taken_or_not_needed_are_not_checked() -> None
     assert pilot.app.return_value is not None
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_here")
 async def test_enter_on_a_tensile_configuration_begins_its_session_with_the_choices_that_mean_something_there() -> None:
     Path("gemm.yaml").write_text("BenchmarkProblems: []\n")
@@ -125,6 +126,7 @@ async def test_enter_on_a_tensile_configuration_begins_its_session_with_the_choi
     assert pilot.app.return_value == ["tensile", "gemm.yaml", "--max-time", "20m"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_here")
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)])
 async def test_what_a_session_lacks_here_is_told_of_what_is_selected_before_it_is_begun(size: tuple[int, int]) -> None:
@@ -256,6 +258,7 @@ async def test_the_lists_are_moved_through_with_the_keys_of_every_list(name: str
         start_app({"start_resume": "j"})
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_here")
 async def test_a_key_that_a_list_takes_can_be_clicked_in_the_last_line() -> None:
     async with shown() as pilot:
@@ -281,6 +284,7 @@ async def test_two_runs_are_compared_and_one_deleted() -> None:
         assert not Path(gone).exists()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_here")
 async def test_whether_a_run_that_is_at_work_shall_be_deleted_is_not_asked() -> None:
     async with shown() as pilot:

@@ -144,6 +144,7 @@ def test_where_there_are_sixteen_colours_they_are_the_terminals_own_unless_a_the
     assert chosen_theme(DEFAULT_THEME, {}, [DEFAULT_THEME], **few) == (DEFAULT_THEME, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", [None, DEFAULT_THEME])
 async def test_of_sixteen_colours_none_is_behind_both_what_is_added_and_what_is_removed(
     started: Started, monkeypatch: pytest.MonkeyPatch, theme: str | None
@@ -265,6 +266,7 @@ async def test_what_is_selected_with_the_mouse_can_be_read_in_every_theme(starte
         assert faint(pilot.app) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", ["ansi-dark", "ansi-light"])
 async def test_a_letter_to_jump_to_is_written_in_the_terminals_ground_on_colour(started: Started, theme: str) -> None:
     async with started(ScriptedRun(scripted.running(), stays=True), theme=theme) as pilot:
@@ -333,6 +335,7 @@ async def test_borders_are_seen_in_every_theme_and_that_of_the_active_pane_more_
             assert seen >= (4.45 if number == 3 else 2.95)  # the terminal's colours are whole numbers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", ["ansi-dark", "ansi-light", "no colour"])
 async def test_without_colours_of_its_own_the_active_pane_has_a_border_of_another_shape(
     started: Started, theme: str, monkeypatch: pytest.MonkeyPatch

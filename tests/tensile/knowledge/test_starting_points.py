@@ -71,6 +71,7 @@ def test_a_matrix_that_fills_every_compute_unit_once_gets_the_tile_that_does_so(
     assert one_more[0].tile.macro != (256, 256)
 
 
+@pytest.mark.slow
 def test_each_fits_into_lds_and_registers_and_promises_no_more_than_the_peak() -> None:
     for name in ("MI210", "MI300X", "MI355X"):
         one = machine(name)

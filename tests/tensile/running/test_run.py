@@ -93,6 +93,7 @@ async def test_what_ignores_the_request_to_end_is_killed(tmp_path: Path, monkeyp
     assert (ended.timed_out, ended.signal) == (True, "SIGKILL")
 
 
+@pytest.mark.slow
 async def test_the_time_limit_is_that_of_the_clock_on_the_wall(tmp_path: Path) -> None:
     ended = await run(as_tensile(tmp_path, "import time; time.sleep(600)"), tmp_path, limit_s=0.5)
     assert ended.timed_out
@@ -158,6 +159,7 @@ def broken(tmp_path: Path) -> Path:
     return program
 
 
+@pytest.mark.slow
 async def test_megabytes_of_output_are_read_without_waiting(tmp_path: Path) -> None:
     lines: list[str] = []
     body = "import sys\nfor _ in range(40): sys.stdout.write(('x' * 99 + '\\n') * 500)"

@@ -98,6 +98,7 @@ async def test_keys_and_comments_of_a_configuration_are_coloured_where_it_is_sho
             }
 
 
+@pytest.mark.slow
 async def test_before_the_first_results_there_is_no_configuration_in_force(started: Started) -> None:
     async with started(tensile_run(tensile_script.opening(), stays=True)) as pilot:
         assert "as given" in screen_text(pilot.app)
@@ -154,6 +155,7 @@ def test_there_is_no_other_strategy_and_nothing_else_than_a_configuration_to_acc
     assert not [each for each in words if "strategy" in each or "kernel becomes the best" in each]
 
 
+@pytest.mark.slow
 async def test_the_whole_table_is_written_as_a_file(
     started: Started, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -171,6 +173,7 @@ async def test_the_whole_table_is_written_as_a_file(
     ]
 
 
+@pytest.mark.slow
 async def test_what_is_measured_now_and_the_last_line_of_tensile_are_shown_while_it_runs(started: Started) -> None:
     async with started(tensile_run(tensile_script.measuring(), stays=True)) as pilot:
         assert " · measuring round 1 · 1 run · " in screen_text(pilot.app)
@@ -253,6 +256,7 @@ async def test_a_failed_run_is_told_with_what_tensile_said_last(started: Started
         assert "41% [12/48]" in screen_text(pilot.app)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [SMALL, MEDIUM], ids=["80x24", "120x36"])
 def test_tensile_session(snap_compare: Compare, size: tuple[int, int]) -> None:
     run = tensile_run(tensile_script.awaiting(), title="hgemm_tn.yaml", stays=True)
@@ -272,6 +276,7 @@ async def test_why_ones_own_version_awaits_one_again_stands_in_the_line_of_the_q
         assert f"step 3 awaits you: Round 2: {why[:70]}" in screen_text(pilot.app)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(80, 24), (200, 50)])
 async def test_what_tells_the_winners_apart_is_in_view_at_every_size(started: Started, size: tuple[int, int]) -> None:
     async with started(tensile_run(tensile_script.two_runs(), stays=True), size=size) as pilot:

@@ -124,6 +124,7 @@ def test_with_the_option_for_the_input_the_sizes_stand_alone(tmp_path: Path, her
     assert (twice.code, twice.err.splitlines()[0]) == (2, "tuner-tui: the configuration is named twice")
 
 
+@pytest.mark.slow
 def test_results_of_an_earlier_run_are_told_and_its_best_is_kept(tmp_path: Path, here: TuneHere) -> None:
     world = World(tmp_path)
     subprocess.run([world.program, world.file, tmp_path / "out"], check=True, capture_output=True)

@@ -115,6 +115,7 @@ async def test_patience(tmp_path: Path) -> None:
     assert states(story)["Round 2"] is StepState.NEUTRAL
 
 
+@pytest.mark.slow
 async def test_a_gain_begins_patience_anew(tmp_path: Path) -> None:
     first, second, third = GAINS_NOTHING
     backend = model(first, DEEPER, second, third, STOP)

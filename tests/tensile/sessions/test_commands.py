@@ -203,6 +203,7 @@ async def test_a_configuration_is_no_kernel(recorded: World, here: TuneHere) -> 
     assert "tuner-tui tensile gemm.yaml" in ended.err
 
 
+@pytest.mark.slow
 def test_a_run_is_gone_on_with_where_tensile_is_elsewhere_now(
     tmp_path: Path, here: TuneHere, double: ModelDouble
 ) -> None:

@@ -69,6 +69,7 @@ async def test_what_tensile_itself_refuses_is_told_to_the_model_and_not_measured
     assert winners(story)[A] == (60_000, 1)
 
 
+@pytest.mark.slow
 async def test_a_second_refusal_costs_the_round(tmp_path: Path) -> None:
     world, backend = World(tmp_path), model(DEEPER, DEEPER, SPLIT, STOP)
     install(world)
@@ -77,6 +78,7 @@ async def test_a_second_refusal_costs_the_round(tmp_path: Path) -> None:
     assert measured(story) == [(0, 2), (2, 4)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("counted", "differ"), [("", False), ("[:3]", True)])
 async def test_another_count_of_permutations_is_told(tmp_path: Path, counted: str, differ: bool) -> None:
     world = World(tmp_path)

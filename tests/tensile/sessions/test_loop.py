@@ -75,6 +75,7 @@ def test_every_edited_configuration_is_measured_and_then_the_finalists(loop: Loo
     assert (loop.world.path / "rounds" / "01" / "tensile.log").stat().st_size
 
 
+@pytest.mark.slow
 def test_the_winner_of_each_size_is_kept_from_the_round_that_found_it(loop: Loop) -> None:
     told = [{tuple(w.size): w.gflops for w in e.winners} for e in of(loop.story, WinnersChanged)]
     assert told == [{A: 40_000, B: 60_000}, {A: 48_000, B: 72_000}, {A: 72_000, B: 72_000}]
