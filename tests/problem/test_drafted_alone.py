@@ -147,6 +147,17 @@ def test_what_a_build_may_state_otherwise_keeps_its_name(tmp_path, left_open):
     assert "2000" not in problem.launch.problem_size
 
 
+def test_a_macro_that_makes_the_block_is_no_number_of_an_array(tmp_path):
+    problem, _ = drafted(
+        tmp_path,
+        "#define TILE 16\n__global__ void k(const float *x, float *y, int n, int m) {"
+        " int i = blockIdx.x * TILE + threadIdx.x; float s = 0;"
+        " for (int j = 0; j < TILE; j++) s += x[i * TILE + j]; if (i < n) y[i] = s; }\n",
+    )
+    assert problem.defaults == {"TILE": 16}
+    assert not any("16" in extent for one in problem.arguments for extent in one.shape or ())
+
+
 @pytest.mark.parametrize(
     ("source", "few"),
     [(POOLED, {"k": 9, "s": 1}), (COLUMNS, {"kernel_h": 9, "stride_h": 1})],

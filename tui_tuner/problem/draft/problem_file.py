@@ -64,7 +64,8 @@ def scaffold(
     name, signature, read = _launched(given, kernel, stated_too=amendments.stated_too)
     refuse_unusable(signature, source_path, given.code, given.language)
     if read is None or not read.line:
-        signature = with_limits_as_numbers(with_named_members(signature), given.code)
+        tuned = () if read is None else read.defaults.keys()
+        signature = with_limits_as_numbers(with_named_members(signature), given.code, tuned)
     else:
         read = with_named_numbers(read, signature)
     if facts is not None and read is not None and not amendments.as_host:

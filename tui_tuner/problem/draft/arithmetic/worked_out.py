@@ -170,6 +170,11 @@ def evaluated(node: ast.expr, numbers: Mapping[str, int | None]) -> int | None:
     return int(value) if value is not None and float(value).is_integer() else None
 
 
+def words_in(*texts: str) -> set[str]:
+    """The names in expressions, whatever else these are."""
+    return {*re.findall(r"[A-Za-z_]\w*", " ".join(texts))}
+
+
 def value_in(text: str | float, numbers: Mapping[str, Value | None]) -> Value | None:
     """What an expression comes to for the numbers that are known; None where it has no value."""
     try:

@@ -30,7 +30,7 @@ from tui_tuner.problem.signature import KernelSignature
 from tui_tuner.problem.syntax import split_list
 
 _MOST_STEPS = 8
-NO_ROWS: Mapping[str, str] = {}
+_NO_ROWS: Mapping[str, str] = {}
 
 
 def reached_by(signature: KernelSignature, launch: DraftedLaunch | None) -> dict[str, str]:
@@ -117,7 +117,7 @@ class _Reading:
     """Reads one kernel's text."""
 
     def __init__(
-        self, body: str, sizes: frozenset[str], blocks: Sequence[str], rows: Mapping[str, str] = NO_ROWS
+        self, body: str, sizes: frozenset[str], blocks: Sequence[str], rows: Mapping[str, str] = _NO_ROWS
     ) -> None:
         self._body, self._sizes, self._rows = body, sizes, rows
         self._blocks = {f"blockIdx.{axis}": text for axis, text in zip("xyz", blocks, strict=False) if text}

@@ -38,11 +38,9 @@ def places_said(
     """
     for array, factors in _read_where_said(name, signature):
         elements = extents(array)
-        found = [_factor(one, signature.body, scalar) for one in factors]
-        if elements and None not in found:
-            parts = _parts(elements, found)
-            if parts is not None:
-                return parts
+        parts = _parts(elements, [_factor(one, signature.body, scalar) for one in factors]) if elements else None
+        if parts is not None:
+            return parts
     body = without_row_pointers(signature.body)
     rows = {scalar(one["row"]) for one in place_in_row(name, body).finditer(body)}
     return next(iter(rows)) if len(rows) == 1 else None

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from tui_tuner.problem.draft.arithmetic.worked_out import value_in
+from tui_tuner.problem.draft.arithmetic.worked_out import value_in, words_in
 from tui_tuner.problem.draft.drafted_launch import DraftedLaunch
 from tui_tuner.problem.draft.kernel.extents import elements_along
 from tui_tuner.problem.draft.kernel.guesses import AXES, SMALL, is_counted_by, size_names
@@ -35,14 +35,14 @@ def with_named_numbers(launch: DraftedLaunch, signature: KernelSignature) -> Dra
 def _with_shapes(launch: DraftedLaunch, reached: Mapping[str, str], named: Mapping[str, int]) -> DraftedLaunch:
     """The launch with the elements of its arrays over the sizes, without names for how much memory these take."""
     keys = [part for key in launch.keys.values() for part in ([key] if isinstance(key, str) else key)]
-    asked = _names_in(*map(str, launch.values.values()), *keys, *launch.local.values())
+    asked = words_in(*map(str, launch.values.values()), *keys, *launch.local.values())
     of_memory = {
         name: number
         for name, number in launch.sizes.items()
-        if number is not None and name in _names_in(*launch.shapes.values()) - asked
+        if number is not None and name in words_in(*launch.shapes.values()) - asked
     }
     shapes = {array: _shape(text, reached.get(array, ""), named, of_memory) for array, text in launch.shapes.items()}
-    unused = of_memory.keys() - _names_in(*shapes.values(), *(high for _, high in launch.drawn.values()))
+    unused = of_memory.keys() - words_in(*shapes.values(), *(high for _, high in launch.drawn.values()))
     return replace(
         launch,
         shapes=shapes,
@@ -51,10 +51,6 @@ def _with_shapes(launch: DraftedLaunch, reached: Mapping[str, str], named: Mappi
         stated={name: macro for name, macro in launch.stated.items() if name not in unused},
         powers=launch.powers - unused,
     )
-
-
-def _names_in(*texts: str) -> set[str]:
-    return {*re.findall(r"[A-Za-z_]\w*", " ".join(texts))}
 
 
 def _numbers_of_extents(launch: DraftedLaunch, signature: KernelSignature) -> Iterator[tuple[str, int]]:

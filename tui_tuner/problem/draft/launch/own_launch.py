@@ -47,7 +47,7 @@ def own_block(signature: KernelSignature, program: HostProgram) -> DraftedLaunch
     body = without_number_casts(signature.body)
     if _ASKS.search(program.without_macros(body)) or signature.work_group is not None:
         return None
-    made = [_numbered_by(axis, index, body) for index, axis in enumerate(AXES[: block_dimensions(signature)])]
+    made = [_numbered_by(axis, body) for axis in range(block_dimensions(signature))]
     place, words = len(program.code), frozenset(re.findall(r"\w+", body))
     numbers = {name: program.number(name, place) or 0 for name in made if name in program.own_numbers}
     numbers |= {text: int(text) for text in made if text.isdecimal()}
@@ -58,35 +58,38 @@ def own_block(signature: KernelSignature, program: HostProgram) -> DraftedLaunch
         return None
     defaults = {name: number for name, number in numbers.items() if not name.isdecimal()}
     tunables = {name: extents_around(number) for name, number in defaults.items()}
-    rows = dict(_rows_of_blocks(len(made), made, signature))
+    rows = dict(_rows_of_blocks(made, body, dimensions(signature)))
     return DraftedLaunch(line=0, keys={"block_size": [*made], **rows}, tunables=tunables, defaults=defaults)
 
 
-def _rows_of_blocks(axes: int, extents: Sequence[str], signature: KernelSignature) -> Iterator[tuple[str, list[str]]]:
+def _rows_of_blocks(extents: Sequence[str], body: str, axes: int) -> Iterator[tuple[str, list[str]]]:
     """What blocks cover along axes that they have no threads along: as much as they are long, as `64 * blockIdx.y`."""
-    body = without_number_casts(signature.body)
-    for index in range(axes, dimensions(signature)):
-        blocks = or_named(rf"(?:\bblockIdx\s*\.\s*{AXES[index]}\b|\bget_group_id\s*\(\s*{index}\s*\))", body)
+    for index in range(len(extents), axes):
+        blocks = or_named(_number_of_block(index), body)
         factors = re.findall(rf"{blocks}\s*\*\s*(\w+)", body) + re.findall(rf"\b(\w+)\s*\*\s*{blocks}", body)
         if len({*factors}) == 1 and factors[0] in extents:
             yield f"grid_div_{AXES[index]}", [factors[0]]
 
 
-def _numbered_by(axis: str, index: int, body: str) -> str:
+def _number_of_block(axis: int) -> str:
+    """The pattern of a block's number along an axis."""
+    return rf"(?:\bblockIdx\s*\.\s*{AXES[axis]}\b|\bget_group_id\s*\(\s*{axis}\s*\))"
+
+
+def _numbered_by(axis: int, body: str) -> str:
     """The only factor, a name or a number, of the block's number along an axis, where that makes the thread's of all.
 
     A kernel that asks for that too, by `get_global_id`, has as many threads in a block.
     """
-    block = rf"(?:\bblockIdx\s*\.\s*{axis}\b|\bget_group_id\s*\(\s*{index}\s*\))"
-    thread = rf"(?:\bthreadIdx\s*\.\s*{axis}\b|\bget_local_id\s*\(\s*{index}\s*\))"
-    blocks, threads = (or_named(one, body) for one in (block, thread))
+    thread = rf"(?:\bthreadIdx\s*\.\s*{AXES[axis]}\b|\bget_local_id\s*\(\s*{axis}\s*\))"
+    blocks, threads = (or_named(one, body) for one in (_number_of_block(axis), thread))
     product = rf"(?:{blocks}\s*\*\s*(?P<before>\w+)|\b(?P<behind>\w+)\s*\*\s*{blocks})"
     found = {one["before"] or one["behind"] for one in re.finditer(product, body)}
     if len(found) != 1:
         return ""
     [name] = found
     begin = or_named(rf"\(?\s*(?:{blocks}\s*\*\s*{name}|{name}\s*\*\s*{blocks})\s*\)?", body)
-    sums = rf"{begin}\s*\+\s*{threads}|{threads}\s*\+\s*{begin}|\bget_global_id\s*\(\s*{index}\s*\)"
+    sums = rf"{begin}\s*\+\s*{threads}|{threads}\s*\+\s*{begin}|\bget_global_id\s*\(\s*{axis}\s*\)"
     return name if re.search(sums, body) else ""
 
 
@@ -131,7 +134,7 @@ def shapes_of_rows(signature: KernelSignature) -> dict[str, str]:
 
 def _block(axis: int, body: str) -> str:
     """The pattern of a block's number along an axis, also by a name that stands for it alone."""
-    place = rf"(?:\bblockIdx\s*\.\s*{AXES[axis]}\b|\bget_group_id\s*\(\s*{axis}\s*\))"
+    place = _number_of_block(axis)
     names = re.findall(rf"\b(\w+)\s*=\s*{place}\s*[;,]", body)
     only = [one for one in names if len(re.findall(rf"\b{one}\s*(?:[-*/%&|^]|<<|>>)?=(?!=)", body)) == 1]
     return "|".join((place, *(rf"(?<![\w.>]){one}\b(?!\s*[\[(])" for one in only)))

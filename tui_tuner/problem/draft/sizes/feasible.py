@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 
-from tui_tuner.problem.draft.arithmetic.worked_out import value_in
+from tui_tuner.problem.draft.arithmetic.worked_out import value_in, words_in
 from tui_tuner.problem.draft.drafted_launch import DraftedLaunch
 from tui_tuner.problem.draft.kernel.guesses import AXES
 
@@ -38,7 +38,7 @@ def make_room(launch: DraftedLaunch, sizes: dict[str, int], like: Mapping[str, i
         if (smaller := _with_room(text, launch, sizes)) is not None:
             sizes |= smaller
         elif like and text in extents:
-            sizes |= {name: like[name] for name in _names(text) & sizes.keys()}
+            sizes |= {name: like[name] for name in words_in(text) & sizes.keys()}
 
 
 def _with_room(text: str, launch: DraftedLaunch, sizes: Mapping[str, int]) -> dict[str, int] | None:
@@ -47,7 +47,7 @@ def _with_room(text: str, launch: DraftedLaunch, sizes: Mapping[str, int]) -> di
     while value_of(text, found | launch.defaults) < 1:
         of_outside = [name for name in found if launch.sizes.get(name) is None]
         able = [name for name in of_outside if name in lessening and found[name] >= 2]
-        divided = [name for name in of_outside if name in _names(text) - lessening and found[name] < _MOST_DOUBLED]
+        divided = [name for name in of_outside if name in words_in(text) - lessening and found[name] < _MOST_DOUBLED]
         if not able and ("//" not in text or not divided):
             return None
         if able:
@@ -64,7 +64,8 @@ def keep_in_grid(launch: DraftedLaunch, sizes: dict[str, int]) -> None:
         for divisor in launch.keys.get(f"grid_div_{axis}", [f"block_size_{axis}"]):
             by *= max(1.0, value_of(divisor, sizes | launch.defaults))
         while value_of(text, sizes) / by > _MOST_BLOCKS:
-            able = [name for name in _names(text) & sizes.keys() if launch.sizes.get(name) is None and sizes[name] > 1]
+            named = words_in(text) & sizes.keys()
+            able = [name for name in named if launch.sizes.get(name) is None and sizes[name] > 1]
             if not able:
                 break
             sizes[max(able, key=lambda name: (sizes[name], name))] //= 2
@@ -73,7 +74,7 @@ def keep_in_grid(launch: DraftedLaunch, sizes: dict[str, int]) -> None:
 def keep_in_block(launch: DraftedLaunch, sizes: dict[str, int]) -> None:
     """Halve the largest of the sizes from outside that a block is made of while it has more threads than it may."""
     extents = launch.keys.get("block_size", ())
-    able = {name for text in extents for name in _names(text) & sizes.keys() if launch.sizes.get(name) is None}
+    able = {name for text in extents for name in words_in(text) & sizes.keys() if launch.sizes.get(name) is None}
     while math.prod(value_of(text, sizes | launch.defaults) for text in extents) > launch.most_threads:
         largest = max(able, key=lambda name: (sizes[name], name), default=None)
         if largest is None or sizes[largest] == 1:
@@ -114,7 +115,3 @@ def _lessening(text: str) -> set[str]:
 
     walk(ast.parse(text, mode="eval").body, is_less=False)
     return found
-
-
-def _names(text: str) -> set[str]:
-    return {*re.findall(r"[A-Za-z_]\w*", text)}

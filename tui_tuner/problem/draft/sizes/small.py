@@ -84,7 +84,7 @@ def few_alone(name: str, signature: KernelSignature) -> list[int]:
     """What a name or the kernel's own text says of a size where nobody launches it; nothing where it may be any."""
     is_chosen = name in ("k", "K") and _OF_THE_LARGEST.search(signature.name)
     said = [_FILTER // 2] if is_radius(name, signature) else [_CHOSEN] if is_chosen else []
-    return named_few(name) or said or [few for one, few in _stepped(signature, [name]).items() if one == name]
+    return named_few(name) or said or [*_stepped(signature, [name]).values()]
 
 
 def _stepped(signature: KernelSignature, names: Collection[str]) -> dict[str, int]:
