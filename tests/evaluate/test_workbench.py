@@ -15,7 +15,7 @@ from tests.session.fakes import PROBLEM, SOURCE
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.devices.base import Buffers, ClockSample, Inspection, KernelArgument, LoadedKernel
 from tui_tuner.evaluate.devices.faults import DeviceFault
-from tui_tuner.evaluate.results import DeviceInfo, FailureKind
+from tui_tuner.evaluate.results import DeviceInfo, Failure, FailureKind
 from tui_tuner.evaluate.runner import server
 from tui_tuner.evaluate.runner.protocol import (
     Executable,
@@ -337,6 +337,26 @@ def test_a_challenger_that_is_wrong_on_fresh_data_fails_the_comparison(tmp_path:
     assert comparison.failure.kind is FailureKind.WRONG_RESULT
 
 
+def wrong_at_tests(takes_ms: float) -> Callable[[np.ndarray, np.ndarray, int], float]:
+    def launched(y: np.ndarray, x: np.ndarray, n: int) -> float:
+        y[...] = (2 if n == 4096 else 3) * x
+        return takes_ms
+
+    return launched
+
+
+def test_what_is_faster_is_checked_at_tests_too_and_what_is_not_only_where_that_is_asked(tmp_path: Path) -> None:
+    workbench = bench(tmp_path, NumpyDevice(given=as_given, fast=wrong_at_tests(1.0), same=wrong_at_tests(2.0)))
+    workbench.prepare(executable("given"))
+
+    def failure(name: str, *, thorough: bool) -> Failure | None:
+        return workbench.compare(executable("given"), executable(name), 0.01, thorough=thorough).comparison.failure
+
+    found = failure("fast", thorough=False), failure("same", thorough=True)
+    assert [one.message[: len("at n=1000")] for one in found if one is not None] == ["at n=1000", "at n=1000"]
+    assert failure("same", thorough=False) is None
+
+
 def test_what_is_wrong_where_warps_are_late_is_told_at_tests_whose_blocks_run_at_once(tmp_path: Path) -> None:
     device = NumpyDevice(given=as_given, wrong=off_by_a_little)
     device.info = device.info.model_copy(update={"multiprocessors": 4})
@@ -488,7 +508,7 @@ def test_at_each_size_either_side_of_arrays_lies_against_a_guard(tmp_path: Path)
     workbench = bench(tmp_path, device)
     workbench.prepare(executable("given"))
     device.sides.clear()
-    workbench.compare(executable("given"), executable("given"), 0.01)
+    workbench.compare(executable("given"), executable("given"), 0.01, thorough=True)
     workbench.evaluate(executable("given"), None)
     assert {(size, side) for size in (1000, 33) for side in (False, True)} <= device.sides
 

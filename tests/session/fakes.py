@@ -161,7 +161,12 @@ class FakeEvaluator:
         return self._measure(candidate, configuration)
 
     async def compare(
-        self, incumbent: tuple[Candidate, Configuration], challenger: tuple[Candidate, Configuration], delta: float
+        self,
+        incumbent: tuple[Candidate, Configuration],
+        challenger: tuple[Candidate, Configuration],
+        delta: float,
+        *,
+        thorough: bool = False,
     ) -> Comparison:
         self.compared += 1
         ratio = milliseconds(*incumbent) / milliseconds(*challenger)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,9 +18,9 @@ from tui_tuner.errors import DeviceError
 from tui_tuner.evaluate.evaluator import MachineReport, in_both_turns
 from tui_tuner.evaluate.results import Comparison, Failure, FailureKind
 from tui_tuner.headless import ApproveAll
-from tui_tuner.problem.candidate import Candidate, Configured, baseline
+from tui_tuner.problem.candidate import Configured, baseline
 from tui_tuner.problem.load import load_problem
-from tui_tuner.problem.model import Configuration, Test
+from tui_tuner.problem.model import Test
 from tui_tuner.session import events, stream
 from tui_tuner.session.events import Event
 from tui_tuner.session.plan import Compare
@@ -32,13 +33,11 @@ OF_PAIRS = events.PairAsked | events.PairCompared
 class Slow(FakeEvaluator):
     """A comparison takes 5 ms, and the loop many turns meanwhile."""
 
-    async def compare(
-        self, incumbent: tuple[Candidate, Configuration], challenger: tuple[Candidate, Configuration], delta: float
-    ) -> Comparison:
+    async def compare(self, *asked: Any, **how: bool) -> Comparison:
         time.sleep(0.005)
         for _ in range(50):
             await asyncio.sleep(0)
-        return await super().compare(incumbent, challenger, delta)
+        return await super().compare(*asked, **how)
 
 
 def pair(run: RunDirectory, first: int = 32, second: int = 256) -> Compare:
@@ -152,7 +151,8 @@ async def test_the_interval_of_both_turns_holds_that_of_each_and_a_kernel_that_w
     ]
 
     class Turns(FakeEvaluator):
-        async def compare(self, *_: object) -> Comparison:
+        async def compare(self, *_: object, thorough: bool = False) -> Comparison:
+            assert thorough
             return turns.pop(0)
 
     given = baseline(problem)

@@ -76,7 +76,9 @@ class Family:
             return outcome.failure.in_words
         for _ in range(1 if expected == "accepted" else MOST_COMPARISONS):
             comparison = as_a_session(
-                lambda: self.bench.compare(self.executable("given"), self.executable(name), DELTA).comparison
+                lambda: (
+                    self.bench.compare(self.executable("given"), self.executable(name), DELTA, thorough=True).comparison
+                )
             )
             if comparison.failure is not None:
                 return comparison.failure.in_words

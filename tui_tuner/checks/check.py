@@ -136,7 +136,7 @@ async def _trial(machine: OpenMachine, mutant: Mutant, done: Evaluation) -> Tria
     if done.same_as is not None:
         return Trial(mutant, FaultOutcome.NO_CHANGE)  # the machine code of the kernel as given, or of another fault
     changed = (mutant.candidate, mutant.candidate.default_configuration)
-    fresh = await machine.evaluator.compare((given, given.default_configuration), changed, DELTA)
+    fresh = await machine.evaluator.compare((given, given.default_configuration), changed, DELTA, thorough=True)
     noticed = fresh.failure or await machine.evaluator.accusation(*changed)
     if noticed is not None:
         return Trial(mutant, FaultOutcome.NOTICED, noticed.in_words)

@@ -79,7 +79,7 @@ async def _fault(machine: OpenMachine, second: Candidate) -> Failure | None:
     if checked.failure is not None:
         return checked.failure
     first, other = ((one, one.default_configuration) for one in (given, second))
-    compared = await machine.evaluator.compare(first, other, DELTA)
+    compared = await machine.evaluator.compare(first, other, DELTA, thorough=True)
     return compared.failure or await machine.evaluator.accusation(*other)
 
 

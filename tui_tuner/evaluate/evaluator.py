@@ -86,9 +86,19 @@ class Evaluator(Protocol):
         """Build, verify and measure one configuration; failures are results, not exceptions."""
 
     async def compare(
-        self, incumbent: tuple[Candidate, Configuration], challenger: tuple[Candidate, Configuration], delta: float
+        self,
+        incumbent: tuple[Candidate, Configuration],
+        challenger: tuple[Candidate, Configuration],
+        delta: float,
+        *,
+        thorough: bool = False,
     ) -> Comparison:
-        """Time two configurations, interleaved, on data that neither has seen."""
+        """Time two configurations, interleaved, on data that neither has seen.
+
+        Args:
+            delta: gain from which on the challenger is faster, and is checked on more data before that counts.
+            thorough: whether it is checked on these where it is not faster, too.
+        """
 
     async def profile(self, candidate: Candidate, configuration: Configuration) -> Profile:
         """What is known of a configuration that was measured, beside its time."""
@@ -108,10 +118,10 @@ async def in_both_turns(
     Raises:
         DeviceError: the first fails on fresh inputs.
     """
-    there = await evaluator.compare(first, second, delta)
+    there = await evaluator.compare(first, second, delta, thorough=True)
     if there.failure is not None:
         return there
-    back = await evaluator.compare(second, first, delta)
+    back = await evaluator.compare(second, first, delta, thorough=True)
     if back.failure is not None:  # the one that is known to be right: no verdict on the other
         raise DeviceError(f"the first kernel fails on fresh inputs: {back.failure.in_words}")
     return there.model_copy(

@@ -185,15 +185,16 @@ class LocalEvaluator:
         self._troubles += [f"left out of all checks from now on: {one}" for one in answer.left_out]
         return answer
 
-    async def compare(self, incumbent: Kernel, challenger: Kernel, delta: float) -> Comparison:
+    async def compare(
+        self, incumbent: Kernel, challenger: Kernel, delta: float, *, thorough: bool = False
+    ) -> Comparison:
         """Time two configurations, interleaved; both were built before. A challenger that wins is watched as well."""
         tools = None if self._device is None or self._device.is_cpu else self._sanitizers  # builds disturb a CPU
         async with nullcontext() if tools is None else tools.building_for(challenger):
-            comparison = await self._again(lambda: self._compare(incumbent, challenger, delta), _is_implausible)
+            comparison = await self._again(lambda: self._timed(incumbent, challenger, delta, thorough), _is_implausible)
             if comparison.failure is not None or comparison.low <= 1 + delta:
                 return comparison
-            failure = await self.accusation(*challenger)
-        return comparison if failure is None else comparison.model_copy(update={"failure": failure})
+            return comparison.model_copy(update={"failure": await self.accusation(*challenger)})
 
     async def accusation(self, candidate: Candidate, configuration: Configuration) -> Failure | None:
         """What the tools find that watch what a kernel does to memory; None where it is fit to be accepted."""
@@ -202,10 +203,11 @@ class LocalEvaluator:
         tools = self._sanitizers
         return await self._again(lambda: tools.accusation((candidate, configuration)))
 
-    async def _compare(self, incumbent: Kernel, challenger: Kernel, delta: float) -> Comparison:
+    async def _timed(self, incumbent: Kernel, challenger: Kernel, delta: float, thorough: bool) -> Comparison:
         old, new = await self._must_build(*incumbent), await self._must_build(*challenger)
+        asked = ComparisonRequest(incumbent=old, challenger=new, delta=delta, thorough=thorough)
         try:
-            answer = await self._places.ask(ComparisonRequest(incumbent=old, challenger=new, delta=delta))
+            answer = await self._places.ask(asked)
         except RunnerDied as died:
             return Comparison.failed(of_the_challenger(died))
         return expected(ComparisonAnswer, answer).comparison
@@ -265,9 +267,8 @@ class LocalEvaluator:
         if timing is not None and self._roofline is not None:
             share = self._roofline.share(timing.median)
             if self._roofline.impossible(timing.median):
-                message = (
-                    f"{timing.median:.4g} ms is less than moving its bytes takes ({self._roofline.memory_ms:.4g} ms)"
-                )
+                takes = f"moving its bytes takes ({self._roofline.memory_ms:.4g} ms)"
+                message = f"{timing.median:.4g} ms is less than {takes}"
                 timing, failure = None, Failure(kind=FailureKind.IMPLAUSIBLE, message=message)
         return Evaluation(
             candidate=candidate.id,

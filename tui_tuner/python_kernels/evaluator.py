@@ -105,7 +105,12 @@ class PythonEvaluator:
         return _evaluation(candidate, configuration, answer)
 
     async def compare(
-        self, incumbent: tuple[Candidate, Configuration], challenger: tuple[Candidate, Configuration], delta: float
+        self,
+        incumbent: tuple[Candidate, Configuration],
+        challenger: tuple[Candidate, Configuration],
+        delta: float,
+        *,
+        thorough: bool = False,
     ) -> Comparison:
         """Time two configurations, interleaved, on arguments made afresh."""
         request = KernelComparisonRequest(

@@ -233,7 +233,12 @@ class BatchingEvaluator:
         return await asyncio.wrap_future(asked.answer)
 
     async def compare(
-        self, incumbent: tuple[Candidate, Configuration], challenger: tuple[Candidate, Configuration], delta: float
+        self,
+        incumbent: tuple[Candidate, Configuration],
+        challenger: tuple[Candidate, Configuration],
+        delta: float,
+        *,
+        thorough: bool = False,
     ) -> Comparison:
         """Time two configurations, interleaved."""
         asked = EmbeddedComparison(incumbent[1], challenger[1], delta)

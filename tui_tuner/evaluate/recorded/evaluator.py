@@ -67,7 +67,12 @@ class RecordedEvaluator:
         return self._evaluation(candidate, configuration)
 
     async def compare(
-        self, incumbent: tuple[Candidate, Configuration], challenger: tuple[Candidate, Configuration], delta: float
+        self,
+        incumbent: tuple[Candidate, Configuration],
+        challenger: tuple[Candidate, Configuration],
+        delta: float,
+        *,
+        thorough: bool = False,
     ) -> Comparison:
         """The ratio of two recorded times, with the spread of the ratios of their single launches, in order."""
         old, new = self._timed(*incumbent), self._timed(*challenger)

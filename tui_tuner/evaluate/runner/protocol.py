@@ -128,6 +128,7 @@ class ComparisonRequest(Frame):
     incumbent: Executable
     challenger: Executable
     delta: float
+    thorough: bool = False
 
 
 class ProfileRequest(Frame):

@@ -168,7 +168,9 @@ class Runner:
             case ProfileRequest() | SanitizeRequest():
                 return self._launch_only(request) if isinstance(request, ProfileRequest) else self._sanitize(request)
             case ComparisonRequest():
-                return self._bench.compare(request.incumbent, request.challenger, request.delta)
+                return self._bench.compare(
+                    request.incumbent, request.challenger, request.delta, thorough=request.thorough
+                )
 
     def _workbench_for(self, request: PreparationRequest) -> Workbench:
         drafts, self._drafts = self._drafts, None
