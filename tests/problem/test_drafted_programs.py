@@ -232,8 +232,8 @@ def test_loops_and_guards_say_how_far_a_kernel_reaches(body, elements):
     work = f"{ONE} if (i < n) {{ float s = 0; {body} y[i] = s; }}"
     source = f"__global__ void k(float *y, const float *a, const int *which, int m, int n) {{ {work} }}"
     signature = find_kernel(source, "cuda", "k")
-    assert elements_reached(signature, "a", {"m", "n"}, []) == elements
-    assert elements_reached(signature, "y", {"m", "n"}, []) == "n"
+    assert elements_reached(signature, "a", {"m", "n"}, {}) == elements
+    assert elements_reached(signature, "y", {"m", "n"}, {}) == "n"
 
 
 ANY_ORDER = [

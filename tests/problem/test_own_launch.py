@@ -134,3 +134,39 @@ def test_a_block_is_no_larger_than_an_array_that_has_an_element_for_each_thread(
     problem, _ = drafted(tmp_path, source.replace("s[0];", "s[0][0];") if "][" in array else source)
     assert problem.defaults == start
     assert values is None or problem.tunables == values
+
+
+IN_A_COMMENT = """
+// y[r][c] = x[r][c] + bias[c], one warp a row
+//   dim3 block(32, WARPS);
+//   add_bias<<<(rows + WARPS - 1) / WARPS, block, 0, stream>>>(y, x, bias, cols);
+#define WARPS 4
+__global__ void add_bias(float *y, const float *x, const float *bias, int cols) {
+    int row = blockIdx.x * WARPS + threadIdx.y;
+    for (int c = threadIdx.x; c < cols; c += 32) y[row * cols + c] = x[row * cols + c] + bias[c];
+}
+"""
+
+
+def test_a_launch_in_a_comment_says_grid_and_block_where_nobody_launches_the_kernel(tmp_path):
+    problem, text = drafted(tmp_path, IN_A_COMMENT)
+    assert "[launch]  # as a comment launches it in line 4" in text
+    assert problem.launch.problem_size == ["rows"]
+    assert problem.launch.block_size == ["32", "WARPS"]
+    assert problem.launch.grid_div_x == ["WARPS"]
+    assert problem.sizes.keys() == {"rows", "cols"}
+    assert [one.shape for one in problem.arguments if one.shape] == [["cols * rows"], ["cols * rows"], ["cols"]]
+
+
+def test_what_a_comment_passes_and_fills_is_prose_and_a_launch_of_another_kernel_is_none(tmp_path):
+    _, text = drafted(tmp_path, IN_A_COMMENT.replace("bias, cols);", "bias, all of them);"))
+    assert 'problem_size = ["rows"]' in text
+    _, text = drafted(tmp_path, IN_A_COMMENT.replace("add_bias<<<", "add_other_bias<<<"))
+    assert "comment launches it" not in text
+
+
+def test_the_host_comes_before_a_comment(tmp_path):
+    host = "void host(float *y, float *x, float *b) { add_bias<<<512, dim3(32, WARPS)>>>(y, x, b, 768); }\n"
+    problem, text = drafted(tmp_path, IN_A_COMMENT + host)
+    assert "as the host launches it" in text
+    assert problem.sizes["cols"] == 768

@@ -66,6 +66,7 @@ class DraftedLaunch:
         held: arrays that the host sets to one number before the launch, with that number.
         space: what the host's script has kernel_tuner vary, in the place of tunables and defaults.
         is_of_host: whether it stands in another file than the kernel's.
+        comment_line: where a comment has the launch, and no code.
     """
 
     line: int
@@ -92,6 +93,7 @@ class DraftedLaunch:
     held: dict[str, str] = field(default_factory=dict)
     space: TunedSpace | None = None
     is_of_host: bool = False
+    comment_line: int = 0
 
     @property
     def problem_size(self) -> list[str]:

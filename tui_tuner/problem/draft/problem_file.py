@@ -26,6 +26,7 @@ from tui_tuner.problem.draft.kernel.reach import reached_by
 from tui_tuner.problem.draft.kernel.refusals import refuse_unusable
 from tui_tuner.problem.draft.kernel.understood import template_arguments, understood
 from tui_tuner.problem.draft.launch.drafting import drafted_launch
+from tui_tuner.problem.draft.launch.in_comments import commented_launch
 from tui_tuner.problem.draft.launch.named_numbers import with_named_numbers
 from tui_tuner.problem.draft.launch.own_launch import own_block, shapes_of_rows, with_blocks_of_rows
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts, completed
@@ -222,7 +223,8 @@ def _launched(
     signature = understood(found, given.source, given.code, given.language, name.removeprefix(found.name))
     read = launch(signature)
     if read is None and COMPILED_LANGUAGES[given.language].has_blocks:
-        read = own_block(signature, HostProgram(given.code))
+        read = commented_launch(given.source, signature, given.file, given.language)
+        read = read or own_block(signature, HostProgram(given.code))
     if read is not None and read.template and kernel in (None, signature.name):
         name = signature.name + read.template
         typed = find_kernel(given.source, given.language, name)

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from tui_tuner.problem.draft.arithmetic.c_expressions import NotArithmetic, arithmetic
 from tui_tuner.problem.draft.arithmetic.worked_out import evaluated
-from tui_tuner.problem.draft.drafted_launch import DraftedLaunch
+from tui_tuner.problem.draft.drafted_launch import DraftedLaunch, Keys
 from tui_tuner.problem.draft.kernel.casts import without_number_casts
 from tui_tuner.problem.draft.kernel.guesses import AXES, size_names, where_used
 from tui_tuner.problem.draft.kernel.moves import without_row_pointers
@@ -30,7 +30,7 @@ from tui_tuner.problem.signature import KernelSignature
 from tui_tuner.problem.syntax import split_list
 
 _MOST_STEPS = 8
-_NO_ROWS: Mapping[str, str] = {}
+_NOTHING: Mapping[str, str] = {}
 
 
 def reached_by(signature: KernelSignature, launch: DraftedLaunch | None) -> dict[str, str]:
@@ -41,16 +41,33 @@ def reached_by(signature: KernelSignature, launch: DraftedLaunch | None) -> dict
     given = {} if launch is None else launch.values
     names = size_names(signature)
     sizes = names if launch is None else [name for name in names if given.get(name) == name]
-    elements = enumerate(keys.get("problem_size", ()))
-    blocks = [text if keys.get(f"grid_div_{AXES[axis]}") == ["1"] else "" for axis, text in elements]
+    counted = dict(_blocks_of(keys))
+    if launch is not None and launch.comment_line:  # it says no shapes
+        counted |= dict(_threads_of(keys))
     others = () if launch is None else launch.sizes.keys() - {*sizes}
-    has_several = len(sizes) > 1 or (sizes and others)
+    has_several = len(sizes) > 1 or (sizes and others) or (launch is not None and launch.comment_line)
     arrays = [one.name for one in signature.parameters if one.is_array]
     pointers = [one.name for one in signature.parameters if one.is_array and "[" not in one.type_text]
-    found = {name: elements_reached(signature, name, sizes, blocks) for name in arrays}
+    found = {name: elements_reached(signature, name, sizes, counted) for name in arrays}
     found = {name: text for name, text in found.items() if has_several or (text.isdecimal() and name in pointers)}
     first = {name: "1" for name in pointers if _is_first_alone(name, signature)}
     return {name: text for name, text in found.items() if text} | first
+
+
+def _blocks_of(keys: Keys) -> Iterator[tuple[str, str]]:
+    """What numbers the blocks along an axis, and how many the launch has, as far as that is known."""
+    for axis, elements in zip(AXES, keys.get("problem_size", ()), strict=False):
+        if keys.get(f"grid_div_{axis}") == ["1"]:
+            yield f"blockIdx.{axis}", elements
+
+
+def _threads_of(keys: Keys) -> Iterator[tuple[str, str]]:
+    """What numbers threads, or rows of a block, through all blocks, as C has it, and how many the launch has."""
+    for axis, elements in zip(AXES, keys.get("problem_size", ()), strict=False):
+        block, divisor = f"blockIdx.{axis}", "".join(keys.get(f"grid_div_{axis}", [f"blockDim.{axis}"]))
+        for begin in (f"{block} * {divisor}", f"{divisor} * {block}"):
+            for thread in (f"threadIdx.{one}" for one in AXES):
+                yield from ((text, elements) for text in (f"{begin} + {thread}", f"{thread} + {begin}"))
 
 
 def _is_first_alone(name: str, signature: KernelSignature) -> bool:
@@ -62,22 +79,27 @@ def _is_first_alone(name: str, signature: KernelSignature) -> bool:
 
 
 def elements_reached(
-    signature: KernelSignature, array: str, sizes: Collection[str], blocks: Sequence[str], *, with_rows: bool = True
+    signature: KernelSignature,
+    array: str,
+    sizes: Collection[str],
+    counted: Mapping[str, str],
+    *,
+    with_rows: bool = True,
 ) -> str:
     """The least number of elements that holds all of what a kernel touches of an array; empty where it is not said.
 
     Args:
         sizes: names that stand for sizes.
-        blocks: of the grid along each axis, as expressions over the sizes; empty where the axis is not known.
+        counted: what the grid says of numbers in the text, as of `blockIdx.x`: how many there are, over the sizes.
         with_rows: whether elements of other arrays may say rows, as many as seems right.
     """
-    rows = dict(_rows_said(signature, array, sizes, blocks)) if with_rows else {}
+    rows = dict(_rows_said(signature, array, sizes, counted)) if with_rows else {}
     body = re.sub(rf"\b{re.escape(array)}\s*\?", " ", where_used(array, without_row_pointers(signature.body)))
     for one in signature.parameters:
         if one.is_array and one.name not in ("", array) and "int" in (one.dtype or ""):
             body = _with_ends_of_rows(one.name, body)
-    body = with_own_numbers(without_number_casts(body))
-    reading = _Reading(body, frozenset(sizes), blocks, rows)
+    body = _with_own_threads(with_own_numbers(without_number_casts(body)))
+    reading = _Reading(body, frozenset(sizes), counted, rows)
     try:
         found = [of_whole_rows(plus(reading.most(index), 1)) for index in reading.indices(array)]
         return text_of(largest_of(found))
@@ -86,21 +108,29 @@ def elements_reached(
 
 
 def _rows_said(
-    signature: KernelSignature, array: str, sizes: Collection[str], blocks: Sequence[str]
+    signature: KernelSignature, array: str, sizes: Collection[str], counted: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     """The names for an element of another array, and how many rows each may say, as `id` in `table[id * width + j]`.
 
     That is a size of which the kernel's text has no word; where there is none, as many as the other array has elements.
     """
-    said = " ".join([signature.body, *blocks])
+    said = " ".join([signature.body, *counted.values()])
     unnamed = [one for one in sizes if not re.search(rf"\b{re.escape(one)}\b", said)]
     for one in signature.parameters:
         if not one.is_array or one.name in ("", array) or "int" not in (one.dtype or ""):
             continue
         if names := held_alone(one.name, signature.body):
-            own = elements_reached(signature, one.name, sizes, blocks, with_rows=False)
+            own = elements_reached(signature, one.name, sizes, counted, with_rows=False)
             rows = unnamed[0] if len(unnamed) == 1 else own
             yield from ((name, rows) for name in names if rows in sizes)
+
+
+def _with_own_threads(body: str) -> str:
+    """The text with a thread's number for a name that is set to it alone, as of `int i = threadIdx.x;`."""
+    for name, text in set_once(body).items():
+        if re.fullmatch(r"threadIdx\s*\.\s*[xyz]", text):
+            body = re.sub(rf"(?<![\w.>]){name}\b(?!\s*=(?!=))", text, body)
+    return body
 
 
 def _with_ends_of_rows(name: str, body: str) -> str:
@@ -117,10 +147,9 @@ class _Reading:
     """Reads one kernel's text."""
 
     def __init__(
-        self, body: str, sizes: frozenset[str], blocks: Sequence[str], rows: Mapping[str, str] = _NO_ROWS
+        self, body: str, sizes: frozenset[str], counted: Mapping[str, str], rows: Mapping[str, str] = _NOTHING
     ) -> None:
-        self._body, self._sizes, self._rows = body, sizes, rows
-        self._blocks = {f"blockIdx.{axis}": text for axis, text in zip("xyz", blocks, strict=False) if text}
+        self._body, self._sizes, self._counted, self._rows = body, sizes, counted, rows
 
     def indices(self, array: str, declared: int = 0) -> Iterator[ast.expr]:
         """What the array is indexed with, by its name or that of a pointer into it, or of one from there on.
@@ -146,6 +175,9 @@ class _Reading:
         """The largest number that it comes to, of indices that are never below zero."""
         if steps == 0:
             raise Unbounded(ast.unparse(node))
+        if (count := self._counted.get(ast.unparse(node))) is not None:
+            names = frozenset(re.findall(r"[A-Za-z_]\w*", count))  # as the host has it, whatever the kernel calls so
+            return plus(_Reading("", names, _NOTHING).most(arithmetic(count)), -1)
         match node:
             case ast.Constant(value=int() as number):
                 return Sum({(): number})
@@ -153,16 +185,22 @@ class _Reading:
                 return Sum({(name,): 1}) if name in self._sizes else self._most_of_name(name, steps)
             case ast.BinOp(left=left, op=ast.Add(), right=right):
                 return added(self.most(left, steps), self.most(right, steps))
-            case ast.BinOp(left=left, op=ast.Sub(), right=right) if self._is_sum_of_sizes(right):
-                return added(self.most(left, steps), times(self.most(right, steps), Sum({(): -1})))
-            case ast.BinOp(left=left, op=ast.Sub(), right=ast.Name(id=name)) if self._begins_at_0(name):
-                return self.most(left, steps)  # as of height - 1 - y
+            case ast.BinOp(left=left, op=ast.Sub(), right=right):
+                return added(self.most(left, steps), self._least_taken_away(right, steps))
             case ast.BinOp(left=left, op=ast.Mult(), right=right):
                 return times(self._most_of_factor(left, steps), self._most_of_factor(right, steps))
             case ast.IfExp() | ast.Call():
                 return self._most_of_choice(node, steps)
             case ast.BinOp(op=ast.FloorDiv() | ast.Mod()):
                 return self._most_of_division(node, steps)
+        raise Unbounded(ast.unparse(node))
+
+    def _least_taken_away(self, node: ast.expr, steps: int) -> Sum:
+        if self._is_sum_of_sizes(node):
+            return times(self.most(node, steps), Sum({(): -1}))
+        match node:
+            case ast.Name(id=name) if self._begins_at_0(name):
+                return Sum({})  # as of height - 1 - y
         raise Unbounded(ast.unparse(node))
 
     def _most_of_factor(self, node: ast.expr, steps: int) -> Sum:
@@ -245,9 +283,6 @@ class _Reading:
         return all(one.id in self._sizes for one in ast.walk(node) if isinstance(one, ast.Name))
 
     def _most_of_name(self, name: str, steps: int) -> Sum:
-        if name in self._blocks:
-            blocks = self._blocks[name]  # as the host has it, whatever the kernel calls so
-            return plus(_Reading("", frozenset(re.findall(r"[A-Za-z_]\w*", blocks)), ()).most(arithmetic(blocks)), -1)
         plain = re.escape(name)
         counted = rf"\bfor\s*\([^;]*\b{plain}\s*=[^;]*;\s*{plain}\s*(<=?)\s*([^;<>=&|]+);"
         guarded = (

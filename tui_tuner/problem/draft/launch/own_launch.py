@@ -103,26 +103,35 @@ def with_blocks_of_rows(launch: DraftedLaunch | None, signature: KernelSignature
     """A launch of which nobody says the grid, with a block for each row, where the kernel tells rows apart by blocks.
 
     As in `int row = blockIdx.x; for (int i = threadIdx.x; i < n; i += blockDim.x) y[row * n + i] = ...`. Where it tells
-    threads apart and no blocks, there is one of these: several would do the same at the same places.
+    threads apart and no blocks, there is one of these: several would do the same at the same places. A launch in a
+    comment says the grid; the other sizes are the kernel's.
     """
+    if launch is not None and launch.comment_line:
+        return _with_sizes(launch, signature)
     body = without_number_casts(signature.body)
     found = {axis for axis in range(dimensions(signature)) if _has_a_row(axis, signature, body)}
     is_alone = not found and TOLD_APART.search(body) and not _OF_BLOCKS.search(body)
     found = {*range(dimensions(signature))} if is_alone else found
     if (launch is not None and "problem_size" in launch.keys) or not found or _ASKS_ALL.search(body):
         return launch
-    said = launch or DraftedLaunch(line=0)
+    said = _with_sizes(launch or DraftedLaunch(line=0), signature)
     names = size_names(signature)
     usual = elements_along(signature)
     counted = [_rows(axis, names, body, one) if axis in found else one for axis, one in enumerate(usual)]
     counted = ["1"] * len(usual) if is_alone else counted
     divided = {f"grid_div_{AXES[axis]}": ["1"] for axis in sorted(found)}
     alone = {} if TOLD_APART.search(body) else {"block_size": ["1"] * len(usual)}
+    return replace(said, keys={"problem_size": counted, **divided, **alone, **said.keys})
+
+
+def _with_sizes(launch: DraftedLaunch, signature: KernelSignature) -> DraftedLaunch:
+    """The launch with the sizes that the kernel is passed."""
+    words = {*re.findall(r"\w+", " ".join(map(str, [signature.body, *launch.keys.values()])))}
+    names = [name for name in size_names(signature) if name in words or not launch.comment_line]
     return replace(
-        said,
-        keys={"problem_size": counted, **divided, **alone, **said.keys},
-        sizes={**dict.fromkeys(names), **said.sizes},
-        values={**{name: name for name in names}, **said.values},
+        launch,
+        sizes={**dict.fromkeys(names), **launch.sizes},
+        values={**{name: name for name in names}, **launch.values},
     )
 
 

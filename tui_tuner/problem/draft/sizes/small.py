@@ -176,5 +176,5 @@ def _is_few(name: str, launch: DraftedLaunch, signature: KernelSignature) -> boo
         return True
     sizes = {one.lower() for one in size_names(signature)}
     said = " ".join([*_counted(launch), signature.body])
-    is_factor = re.search(rf"\*\s*\(?\s*{name}\b|\b{name}\s*\)?\s*\*", said)
+    is_factor = re.search(rf"\*\s*\(?\s*{name}\b|\b{name}\s*(?:\)?\s*\*|//?\s*\d)", said)
     return is_factor is None and name not in launch.problem_size and not {"m", "n"} <= sizes

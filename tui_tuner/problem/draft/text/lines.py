@@ -99,6 +99,7 @@ def _launch_as_given(draft: Draft) -> Iterator[str]:
     launch = draft.launch
     yield ""
     where = f"as the host launches it in line {launch.line}" if launch.line else "the file launches it nowhere"
+    where = f"as a comment launches it in line {launch.comment_line}" if launch.comment_line else where
     if launch.line and not draft.read.keys:
         where = f"the host's launch in line {launch.line} is too small to be timed"
     usual = "; the device says how many blocks, here a usual number is taken: check" if launch.of_device else ""
