@@ -165,6 +165,13 @@ def test_what_a_comment_passes_and_fills_is_prose_and_a_launch_of_another_kernel
     assert "comment launches it" not in text
 
 
+def test_an_array_whose_extent_nobody_says_has_room_for_all_beside_a_launch_in_a_comment(tmp_path):
+    problem, _ = drafted(
+        tmp_path, IN_A_COMMENT.replace("int cols", "int cols, int step").replace("bias[c]", "bias[c & step]")
+    )
+    assert [one.shape for one in problem.arguments if one.name == "bias"] == [["cols", "cols"]]
+
+
 def test_the_host_comes_before_a_comment(tmp_path):
     host = "void host(float *y, float *x, float *b) { add_bias<<<512, dim3(32, WARPS)>>>(y, x, b, 768); }\n"
     problem, text = drafted(tmp_path, IN_A_COMMENT + host)

@@ -79,7 +79,8 @@ def scaffold(
     sizes = {} if launch is None else {**launch.sizes, **launch.defaults}
     reached = reached_by(with_limits_as_numbers(signature, given.code, sizes.keys()), launch)
     said = (launch or NO_LAUNCH).without_supposed(reached)
-    guessed = {} if launch is None or "problem_size" in (read or NO_LAUNCH).keys else shapes_of_rows(signature)
+    is_of_text = launch is not None and (launch.comment_line or "problem_size" not in (read or NO_LAUNCH).keys)
+    guessed = shapes_of_rows(signature) if is_of_text else {}
     spread = replace(said, shapes={**guessed, **reached, **said.shapes})
     has_emulator = COMPILED_LANGUAGES[given.language].has_emulator
     draft = Draft(

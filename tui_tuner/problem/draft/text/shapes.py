@@ -43,8 +43,8 @@ def extents_said(parameter: KernelParameter, draft: Draft) -> tuple[list[str], s
         return [reached], "  # as far as the kernel's loops and guards go: check"
     elements = ""
     of_sizes = all(name in draft.sizes.timed for name in size_names(draft.signature))
-    in_blocks = launch.keys.get("grid_div_x") == ["1"] and of_sizes
-    if "problem_size" in launch.keys and not in_blocks:
+    in_rows = (launch.keys.get("grid_div_x") == ["1"] or launch.comment_line) and of_sizes
+    if "problem_size" in launch.keys and not in_rows:
         elements = " * ".join(as_factor(launch.in_elements(one), "*") for one in launch.problem_size)
     *before, last = array_shape(draft.signature, parameter, elements)
     return [*before, extent_of_parts(last, parameter, draft.signature)], CHECK
