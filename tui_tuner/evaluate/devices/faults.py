@@ -52,6 +52,15 @@ def illegal(message: str, stray: Stray | None = None) -> DeviceFault:
 
 
 @contextmanager
+def named_at(label: str) -> Iterator[None]:
+    """Name the launch at which a fault comes about."""
+    try:
+        yield
+    except DeviceFault as fault:
+        raise fault.at(label) from fault
+
+
+@contextmanager
 def of_another(whose: str) -> Iterator[None]:
     """What a kernel does beside which a candidate is judged: its faults are not the candidate's.
 
