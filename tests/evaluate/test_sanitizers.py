@@ -346,7 +346,7 @@ def test_what_would_be_accepted_is_watched_first(
     async def accused(*_: object) -> Failure:
         return RACE
 
-    monkeypatch.setattr(evaluator, "_compare", compared)
+    monkeypatch.setattr(evaluator, "_timed", compared)
     monkeypatch.setattr(evaluator, "accusation", accused)
     assert asyncio.run(evaluator.compare(_named("a"), _named("b"), 0.01)).failure == failure
 

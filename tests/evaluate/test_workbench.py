@@ -699,3 +699,14 @@ def test_a_time_of_the_kernel_as_given_that_cannot_be_true_is_taken_again(tmp_pa
     outcome = bench(tmp_path, BusyElsewhere(doubtful)).prepare(executable("given"))
     assert (outcome.timing is not None) == (doubtful == 2), outcome.failure
     assert (outcome.failure is not None) == (doubtful == 3)
+
+
+def test_where_the_kernel_as_given_fails_is_said(tmp_path: Path) -> None:
+    def leaves_at_33(y: np.ndarray, x: np.ndarray, n: int) -> float:
+        if n == 33:
+            raise DeviceFault(FailureKind.ILLEGAL_ACCESS, "it left its array")
+        return as_given(y, x, n)
+
+    failure = bench(tmp_path, NumpyDevice(given=leaves_at_33)).prepare(executable("given")).failure
+    assert failure is not None
+    assert failure.message == "at n=33: it left its array"

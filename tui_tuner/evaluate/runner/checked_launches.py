@@ -14,7 +14,7 @@ import numpy as np
 
 from tui_tuner.errors import MachineError
 from tui_tuner.evaluate.devices.base import Buffers, Device, Inspection, LoadedKernel
-from tui_tuner.evaluate.devices.faults import DeviceFault, named_at
+from tui_tuner.evaluate.devices.faults import DeviceFault
 from tui_tuner.evaluate.measure.timing import TimeLaunches
 from tui_tuner.evaluate.results import Determinism, Failure, FailureKind
 from tui_tuner.evaluate.runner.protocol import AS_GIVEN, Executable, LaunchShape, SayPhase
@@ -255,8 +255,7 @@ class CheckedLaunches:
             running = held.enter_context(closing(self._device.launch_each(kernel, jobs, most_s)))
             for data, (buffers, _) in zip(sets, jobs, strict=True):
                 self._say(self._verifying(data), self._limit_at(data))
-                with named_at(data.label):
-                    next(running)
+                next(running)
                 error = max(error, self.check(data, buffers))
         return error
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.devices.base import Buffers, Device, Inspection, KernelArgument, LoadedKernel
-from tui_tuner.evaluate.devices.faults import DeviceFault
+from tui_tuner.evaluate.devices.faults import DeviceFault, named_at
 from tui_tuner.evaluate.given_fault import fault_of_launch, fault_of_mismatch
 from tui_tuner.evaluate.measure.cooling import Cooling
 from tui_tuner.evaluate.measure.timing import CPU_PATIENCE, Patience, measure
@@ -43,7 +43,7 @@ from tui_tuner.evaluate.verify.datasets import DataSets
 from tui_tuner.evaluate.verify.doubts import Doubts
 from tui_tuner.evaluate.verify.drafts import BESIDE, Drafts
 from tui_tuner.evaluate.verify.soundness import fault_of_check, hardly_changed_by, without_numbers
-from tui_tuner.problem.inputs import poisoned
+from tui_tuner.problem.inputs import label_of, poisoned
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.placement import placement_of
 from tui_tuner.problem.textures import Texture
@@ -108,10 +108,9 @@ class Workbench:
         self._baseline = baseline
         last = len(self._problem.tests)
         self._datasets.left_out += self._drafts.without_room()
-        textures = self._drafts.textures
         try:
-            self._tests = [data for index in range(last) for data in self._fresh(index, textures(index))]
-            self._timed, *self._structured = self._fresh(last, textures(last))
+            self._tests = [data for index in range(last) for data in self._first(index)]
+            self._timed, *self._structured = self._first(last)
             self._keep((*self._tests, self._timed, *self._structured))
         except DeviceFault as fault:
             return _failed(fault)
@@ -120,6 +119,10 @@ class Workbench:
             self._launches.limit_s = LIMIT_S + LIMIT_FACTOR * outcome.timing.median / 1000
         self._announce_pairs()
         return outcome.model_copy(update={"allowed": strictest(self._problem, self._tests or [self._timed])})
+
+    def _first(self, index: int) -> list[LaunchData]:
+        with named_at(label_of(self._drafts.at(index).sizes, self._drafts.test(index).inputs)):
+            return self._fresh(index, self._drafts.textures(index))
 
     def _of_given(self, baseline: Executable) -> EvaluationAnswer:
         """What the kernel as given comes to; again where its time cannot be true: the machine was busy elsewhere."""
@@ -171,7 +174,7 @@ class Workbench:
             # Loaded afresh: nothing that the kernel kept while it was checked is left when it is timed.
             with self._launches.loaded(executable) as kernel:
                 timing, timed_error = self._measure(kernel, executable, best_ms)
-                if self._may_be_best(timing, best_ms):
+                if best_ms is None or timing.low <= self._patience.contender * best_ms:  # it may be the best
                     # On a GPU in the load that was timed: what it had kept of those launches would be wrong for others.
                     timed_error = max(timed_error, self._launches.verify(kernel, self._structured, executable))
         except (DeviceFault, ResultMismatch) as fault:
@@ -201,12 +204,10 @@ class Workbench:
             return ToolFinding(failure=failure_of(fault, where)), fault.fatal
         return ToolFinding(has_seen=bool(sets)), False
 
-    def compare(
-        self, incumbent: Executable, challenger: Executable, delta: float, *, thorough: bool = False
-    ) -> ComparisonAnswer:
-        """Time both, interleaved, on data that the challenger has not seen; verify it on more where it is faster."""
+    def compare(self, old: Executable, new: Executable, delta: float, *, thorough: bool = False) -> ComparisonAnswer:
+        """Time both in turns on data that neither has seen; verify the new one on more if it is faster, or if asked."""
         self._doubts.another_candidate()
-        answer = self._compared(incumbent, challenger, delta, thorough)
+        answer = self._compared(old, new, delta, thorough)
         self._announce_pairs()
         return answer
 
@@ -312,10 +313,6 @@ class Workbench:
                 warm = self._warm(kernel, buffers, shape, timing, best_ms)
             timing = self._cooling.marked(timing.model_copy(update={"warm": warm}))
             return timing, self._launches.check(data, buffers)
-
-    def _may_be_best(self, timing: Timing, best_ms: float | None) -> bool:
-        """Whether a kernel is not clearly slower than the fastest known."""
-        return best_ms is None or timing.low <= self._patience.contender * best_ms
 
     def _warm(
         self, kernel: LoadedKernel, buffers: Buffers, shape: LaunchShape, cold: Timing, best_ms: float | None

@@ -9,7 +9,7 @@ import numpy as np
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.devices.base import KernelArgument
-from tui_tuner.evaluate.devices.faults import DeviceFault, named_at, of_another
+from tui_tuner.evaluate.devices.faults import DeviceFault, of_another
 from tui_tuner.evaluate.in_pieces import magnitude
 from tui_tuner.evaluate.tolerance import (
     FLOOR_CAP,
@@ -158,8 +158,7 @@ class DataSets:
         at = self._drafts.at(index)
         label = label_of(at.sizes, self._drafts.test(index).inputs)
         arguments = draft.arguments() or []
-        with named_at(label):
-            outputs = self._run_baseline(arguments, index, label)
+        outputs = self._run_baseline(arguments, index, label)
         refuse_unwritten(
             self._problem, label, arguments, outputs, lambda again: self._run_baseline(again, index, label)
         )
