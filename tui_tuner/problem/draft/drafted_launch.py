@@ -64,6 +64,7 @@ class DraftedLaunch:
         of_device: whether the grid is as large as the device says, for which a usual number is taken.
         most: what sizes are no larger than, as host and kernel say.
         held: arrays that the host sets to one number before the launch, with that number.
+        fixed: scalars whose number the kernel's own text states too.
         space: what the host's script has kernel_tuner vary, in the place of tunables and defaults.
         is_of_host: whether it stands in another file than the kernel's.
         comment_line: where a comment has the launch, and no code.
@@ -91,6 +92,7 @@ class DraftedLaunch:
     of_device: bool = False
     most: dict[str, int] = field(default_factory=dict)
     held: dict[str, str] = field(default_factory=dict)
+    fixed: frozenset[str] = frozenset()
     space: TunedSpace | None = None
     is_of_host: bool = False
     comment_line: int = 0

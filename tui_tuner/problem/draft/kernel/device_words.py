@@ -20,7 +20,8 @@ _STATED = re.compile(
     r"|\b(?:const(?:expr)?|static)\b[\w\s]*?\b(?P<constant>\w+)\s*=(?P<value>[^;{}]*);",
     re.MULTILINE,
 )
-_ASKED = re.compile(r"^[ \t]*#[ \t]*(?:ifn?def|undef)[ \t]+\w+", re.MULTILINE)
+_ASKED = re.compile(r"^[ \t]*#[ \t]*(?:ifn?def|undef)[ \t]+\w+|\bstatic_assert\s*\([^;]*\)\s*;", re.MULTILINE)
+"""What only asks, and changes nothing of what the kernel does."""
 _WARP = re.compile(r"(?:^|_|(?<=[a-z]))[Ww](?:arp|ave(?:[Ff]ront)?)(?![a-z])|(?:^|_)W(?:ARP|AVE(?:FRONT)?)(?!S(?:_|$))")
 _IN_WARPS = re.compile(r"__(?:shfl|ballot|match|reduce)_\w+|__(?:any|all|activemask|syncwarp)\w*")
 """What the lanes of a warp do with each other."""
@@ -123,8 +124,8 @@ def _place_of(name: str, directories: list[Path]) -> Path | None:
 
 
 def words_of_device(source: str, file: Path, signature: KernelSignature) -> frozenset[str]:
-    """The words of the device's code, and of the macros and constants that it reads; names of arguments are none."""
-    code = device_code(code_only(source), tuple(header_directories(source, file)))
+    """The words of a kernel's code, and of the macros and constants that it reads; names of arguments are none."""
+    code = device_code(code_only(source), tuple(header_directories(source, file)), signature.name)
     stated = {one["name"] or one["constant"]: one["text"] or one["value"] or "" for one in _STATED.finditer(code)}
     words = {*re.findall(r"\w+", _STATED.sub("", _ASKED.sub("", code)))}
     while more := {word for name in stated.keys() & words for word in re.findall(r"\w+", stated[name])} - words:

@@ -41,6 +41,7 @@ from tui_tuner.problem.draft.launch.promises import (
     most_threads,
     multiples_in,
     stated_bounds,
+    stated_scalars,
 )
 from tui_tuner.problem.draft.launch.reading import LaunchReading
 from tui_tuner.problem.draft.launch.same_numbers import SameNumbers
@@ -201,6 +202,7 @@ class _Drafting:
             of_device=not re.search(r"[A-Za-z_]", " ".join(keys.get("problem_size", "n"))) and reading.asks_device(),
             most={str(values.get(name, name)): most for name, most in stated_bounds(reading).items()},
             held=dict(held_before(reading)),
+            fixed=frozenset(stated_scalars(reading)),
         ).renamed(self._names_of_kernel(used))
 
     def _made_of_usual_sizes(self, values: Mapping[str, str | float]) -> Iterator[str]:

@@ -54,7 +54,7 @@ def _with_shapes(launch: DraftedLaunch, reached: Mapping[str, str], named: Mappi
 
 
 def _numbers_of_extents(launch: DraftedLaunch, signature: KernelSignature) -> Iterator[tuple[str, int]]:
-    for name in size_names(signature):
+    for name in (one for one in size_names(signature) if one not in launch.fixed):
         value = launch.values.get(name)
         is_extent = is_counted_by(name, signature.body) or str(value) in launch.problem_size
         if isinstance(value, int) and value >= SMALL and is_extent and name not in launch.sizes:

@@ -24,7 +24,7 @@ from tui_tuner.problem.dtypes import dtype_named, is_floating
 from tui_tuner.problem.syntax import list_at
 
 _ASSERTED = re.compile(
-    r"\b(?:assert|TORCH_CHECK|TORCH_INTERNAL_ASSERT|GGML_ASSERT|\w*CHECK\w*|\w*ASSERT\w*)\s*\(\s*\(?"
+    r"\b(?:(?:static_)?assert|TORCH_CHECK|TORCH_INTERNAL_ASSERT|GGML_ASSERT|\w*CHECK\w*|\w*ASSERT\w*)\s*\(\s*\(?"
     r"(?P<size>[\w.]+(?:->\w+)?(?:\(\d*\))?)\s*%\s*(?P<by>\w+|\([^;%]*?\))\s*\)?\s*==\s*0"
 )
 _POWER = re.compile(
@@ -109,9 +109,6 @@ def multiples_in(reading: LaunchReading) -> dict[str, ast.expr]:
         is_size = isinstance(size, ast.Name) and size.id in reading.roots
         if is_size and not is_of_block(by) and (name := ast.unparse(size)) != ast.unparse(by):
             found.setdefault(name, by)
-    for name, divisor in sorted(_divided(reading)):
-        own = ast.Name(divisor)
-        found[name] = ast.BinOp(found[name], ast.Mult(), own) if name in found else own
     return found
 
 
@@ -132,16 +129,14 @@ def _divisions(reading: LaunchReading) -> Iterator[tuple[ast.expr, ast.expr]]:
     yield from _parted(reading)
 
 
-def _divided(reading: LaunchReading) -> set[tuple[str, str]]:
-    """The sizes from outside that the kernel divides by one another without rounding up, as a row by its groups."""
-    divided = re.findall(r"(?<![\w.*/%])(\w+)\s*/\s*(\w+)\b(?!\s*\*)", reading.signature.body)
-    pairs = [(reading.passed.get(name), reading.passed.get(by)) for name, by in divided]
-    return {
-        (one.id, other.id)
-        for one, other in pairs
-        if isinstance(one, ast.Name) and isinstance(other, ast.Name) and one.id != other.id
-        if reading.roots.get(one.id, 0) is None and reading.roots.get(other.id, 0) is None
-    }
+def stated_scalars(reading: LaunchReading) -> Iterator[str]:
+    """The scalars that are passed a number which the kernel's own text has by the same name: they can be no other."""
+    place = reading.launch.place
+    for name, _, given in reading.scalars():
+        if isinstance(reading.passed.get(name), ast.Constant):
+            said = reading.words.intersection(reading.chain(given, place))
+            if any(not reading.program.is_of_host(one, place) for one in said):
+                yield name
 
 
 def _parted(reading: LaunchReading) -> Iterator[tuple[ast.Name, ast.Constant]]:

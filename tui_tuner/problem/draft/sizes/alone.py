@@ -11,6 +11,7 @@ from tui_tuner.problem.draft.kernel.extents import elements_along, extents_of, u
 from tui_tuner.problem.draft.kernel.guesses import is_guarded, size_names
 from tui_tuner.problem.draft.kernel.work import loops_of
 from tui_tuner.problem.draft.sizes.counts import degree, extents_in
+from tui_tuner.problem.draft.sizes.related import keep_whole
 from tui_tuner.problem.draft.sizes.small import BETWEEN_ROWS, few_alone
 from tui_tuner.problem.signature import KernelSignature
 
@@ -47,6 +48,8 @@ def sizes_alone(
     if amendments.tested == "all":
         few = [name for name in given if launch.sizes.get(name) is None]
         found[1::2] = (with_other_few(one, few) for one in found[1::2])
+    for one in found:
+        keep_whole(one, launch.multiples)
     return found
 
 

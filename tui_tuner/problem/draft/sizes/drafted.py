@@ -22,6 +22,7 @@ from tui_tuner.problem.draft.sizes.counts import (
     threads_of,
 )
 from tui_tuner.problem.draft.sizes.feasible import keep_in_block, keep_in_grid, make_room, value_of
+from tui_tuner.problem.draft.sizes.related import keep_whole, with_divided_sizes
 from tui_tuner.problem.draft.sizes.small import exponents_in, few_of, is_each_with_all
 from tui_tuner.problem.signature import KernelSignature
 
@@ -58,6 +59,7 @@ def drafted_sizes(
 
     Without an emulator a kernel is run at the sizes that are timed, and these are halved where that takes long.
     """
+    launch = with_divided_sizes(launch, signature)
     if "problem_size" in launch.keys:
         return _sizes_of_launch(launch, signature, amendments, has_emulator)
     arrays = [one for one in signature.parameters if one.pointer]
@@ -156,11 +158,7 @@ def _whole(launch: DraftedLaunch, sizes: Mapping[str, int]) -> dict[str, int]:
     for bound in _bounds(launch):
         within = [one for one in extents_in(launch) & known.keys() if 0.5 < known[bound] / max(1, known[one]) <= 1]
         whole[bound] = min([whole[bound], *(whole[one] * known[bound] // known[one] for one in within)])
-    for _ in launch.multiples:  # one may be a multiple of another that is made one of a third
-        for name, text in launch.multiples.items():
-            by = int(value_of(text, whole))
-            if by > 1:
-                whole[name] = max(by, whole[name] // by * by)
+    keep_whole(whole, launch.multiples)
     return whole
 
 
