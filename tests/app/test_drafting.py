@@ -104,6 +104,19 @@ def test_a_script_beside_a_kernel_that_tunes_it_is_told_where_no_host_was_given(
     assert told not in "\n".join(assumptions(draft_of(file, None, script)))
 
 
+def test_a_launch_in_a_comment_is_no_host_and_no_file_is_its_own(tmp_path):
+    file, host = tmp_path / "add.cu", tmp_path / "main.cpp"
+    launch = "add<<<(n + 63) / 64, 64>>>(x, n);"
+    file.write_text(
+        f"// {launch}\n__global__ void add(float *x, int n) {{ int i = blockIdx.x * 64 + threadIdx.x;"
+        f" if (i < n) x[i] += 1; }}\n#define RUN {launch}\n"
+    )
+    host.write_text(f"// {launch}\n/* as {launch} */\nint main() {{ return 0; }}\n")
+    assert "\n  host " not in "\n".join(assumptions(draft_of(file, None)))
+    host.write_text(f"int main() {{ {launch} }}\n")
+    assert f"--host {host}" in "\n".join(assumptions(draft_of(file, None)))
+
+
 def test_a_script_of_cupy_beside_a_kernel_is_told_to_launch_it(tmp_path):
     file, script = tmp_path / "add.cu", tmp_path / "run.py"
     file.write_text("__global__ void add(float *x) { x[threadIdx.x] += 1; }")

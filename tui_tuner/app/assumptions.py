@@ -12,6 +12,7 @@ from tui_tuner.app.first_draft import init_command
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.draft.kernel.misplaced import says_launch
 from tui_tuner.problem.load import Written
+from tui_tuner.problem.syntax import code_only
 from tui_tuner.problem.toml_file import read_text
 
 _FEW = 2
@@ -104,10 +105,11 @@ def _host_beside(written: Written) -> Path | None:
         return None
     kernel = re.escape(written.problem.kernel.name.partition("<")[0])
     launch = re.compile(rf"\b{kernel}\s*(?:<[^<>;]*>)?\s*<<<")
-    beside = sorted(one for one in written.file.parent.iterdir() if one.suffix in _OF_HOSTS)
+    own = written.file.parent / written.problem.kernel.source
+    beside = sorted(one for one in written.file.parent.iterdir() if one.suffix in _OF_HOSTS and one != own)
     for file in islice(beside, _MOST_SCRIPTS):
         with suppress(ProblemError):  # what cannot be read is none
-            if launch.search(read_text(file)):
+            if launch.search(code_only(read_text(file))):
                 return file
     return None
 
