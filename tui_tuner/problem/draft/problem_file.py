@@ -29,6 +29,7 @@ from tui_tuner.problem.draft.launch.drafting import drafted_launch
 from tui_tuner.problem.draft.launch.in_comments import commented_launch
 from tui_tuner.problem.draft.launch.named_numbers import with_named_numbers
 from tui_tuner.problem.draft.launch.own_launch import own_block, shapes_of_rows, with_blocks_of_rows
+from tui_tuner.problem.draft.launch.own_template import block_of_template
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts, completed
 from tui_tuner.problem.draft.sizes.counts import is_toy, sizes_of_toys
 from tui_tuner.problem.draft.sizes.drafted import drafted_sizes
@@ -223,13 +224,17 @@ def _launched(
         raise ProblemError(error.message, hint=error.hint, file=given.file) from None
     signature = understood(found, given.source, given.code, given.language, name.removeprefix(found.name))
     read = launch(signature)
+    is_named = kernel in (None, signature.name)
+    is_launched = read is not None
     if read is None and COMPILED_LANGUAGES[given.language].has_blocks:
+        program, template = HostProgram(given.code), name.removeprefix(signature.name) if is_named else ""
         read = commented_launch(given.source, signature, given.file, given.language)
-        read = read or own_block(signature, HostProgram(given.code))
-    if read is not None and read.template and kernel in (None, signature.name):
+        read = read or block_of_template(signature, program, template) or own_block(signature, program)
+    if read is not None and read.template and is_named:
         name = signature.name + read.template
         typed = find_kernel(given.source, given.language, name)
-        if typed.parameters != signature.parameters:  # types that the template leaves open are the host's
+        is_open = is_launched and typed.parameters != signature.parameters
+        if is_open:  # types that the template leaves open are the host's
             signature = understood(typed, given.source, given.code, given.language, read.template)
             read = launch(signature)
     if (space := given.spaces.get(signature.name)) is not None:

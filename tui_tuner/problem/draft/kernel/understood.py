@@ -16,6 +16,7 @@ from tui_tuner.problem.draft.host.program import HostProgram
 from tui_tuner.problem.draft.host.templates import OPEN_TYPE
 from tui_tuner.problem.draft.kernel.casts import without_brackets
 from tui_tuner.problem.draft.kernel.guesses import is_counted_by, is_whole, outputs, with_held_sizes
+from tui_tuner.problem.draft.kernel.instances import instantiated
 from tui_tuner.problem.draft.kernel.moves import with_moves
 from tui_tuner.problem.languages import COMPILED_LANGUAGES
 from tui_tuner.problem.model import Language
@@ -210,9 +211,11 @@ def _with_bits(signature: KernelSignature, code: str) -> KernelSignature:
 
 
 def template_arguments(signature: KernelSignature, source: str) -> str:
-    """Arguments for the template parameters that have no default, as in "<float, 16>"."""
+    """Arguments for the parameters of a template, as in "<float, 16>": what the file instantiates, else usual ones."""
     code = code_only(source)
-    arguments = [_template_argument(text, code) for text in signature.template if "=" not in text]
+    arguments = instantiated(signature, code) if signature.template else []
+    left = signature.template[len(arguments) :]
+    arguments += [_template_argument(text, code) for text in left if "=" not in text]
     return f"<{', '.join(arguments)}>" if signature.template else ""
 
 

@@ -31,7 +31,7 @@ _OF_BLOCKS = re.compile(
 """What a kernel says in whose blocks different things are done; all would do the same where it says none of it."""
 _OF_BLOCK = re.compile(r"block|tile|threads|group", re.IGNORECASE)
 """In names of sizes that may be the block's extent."""
-_ASKS = re.compile(r"\bblockDim\b|\bget_local_size\b")
+ASKS = re.compile(r"\bblockDim\b|\bget_local_size\b")
 """What a kernel says that other blocks suit, whatever its macros are."""
 
 
@@ -45,9 +45,9 @@ def own_block(signature: KernelSignature, program: HostProgram) -> DraftedLaunch
         program: the kernel's file.
     """
     body = without_number_casts(signature.body)
-    if _ASKS.search(program.without_macros(body)) or signature.work_group is not None:
+    if ASKS.search(program.without_macros(body)) or signature.work_group is not None:
         return None
-    made = [_numbered_by(axis, body) for axis in range(block_dimensions(signature))]
+    made = [numbered_by(axis, body) for axis in range(block_dimensions(signature))]
     place, words = len(program.code), frozenset(re.findall(r"\w+", body))
     numbers = {name: program.number(name, place) or 0 for name in made if name in program.own_numbers}
     numbers |= {text: int(text) for text in made if text.isdecimal()}
@@ -58,11 +58,11 @@ def own_block(signature: KernelSignature, program: HostProgram) -> DraftedLaunch
         return None
     defaults = {name: number for name, number in numbers.items() if not name.isdecimal()}
     tunables = {name: extents_around(number) for name, number in defaults.items()}
-    rows = dict(_rows_of_blocks(made, body, dimensions(signature)))
+    rows = dict(rows_of_blocks(made, body, dimensions(signature)))
     return DraftedLaunch(line=0, keys={"block_size": [*made], **rows}, tunables=tunables, defaults=defaults)
 
 
-def _rows_of_blocks(extents: Sequence[str], body: str, axes: int) -> Iterator[tuple[str, list[str]]]:
+def rows_of_blocks(extents: Sequence[str], body: str, axes: int) -> Iterator[tuple[str, list[str]]]:
     """What blocks cover along axes that they have no threads along: as much as they are long, as `64 * blockIdx.y`."""
     for index in range(len(extents), axes):
         blocks = or_named(_number_of_block(index), body)
@@ -76,7 +76,7 @@ def _number_of_block(axis: int) -> str:
     return rf"(?:\bblockIdx\s*\.\s*{AXES[axis]}\b|\bget_group_id\s*\(\s*{axis}\s*\))"
 
 
-def _numbered_by(axis: int, body: str) -> str:
+def numbered_by(axis: int, body: str) -> str:
     """The only factor, a name or a number, of the block's number along an axis, where that makes the thread's of all.
 
     A kernel that asks for that too, by `get_global_id`, has as many threads in a block.
