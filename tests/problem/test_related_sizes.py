@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.problem.examples import drafted
+from tui_tuner.problem.draft.amendments import Amendments
 from tui_tuner.problem.draft.problem_file import scaffold
 
 SPREAD = """\
@@ -79,3 +80,56 @@ def test_a_size_that_the_kernel_divides_by_another_is_a_multiple_in_all_tests(tm
     problem, _ = drafted(tmp_path, spreads(head))
     assert [sizes["width"] % sizes["parts"] for sizes in all_sizes(problem)] == [0] * 5
     assert len({sizes["width"] for sizes in all_sizes(problem)}) > 2
+
+
+PRODUCT = """\
+__global__ void product(const float *a, const float *b, float *c, int m, int n, int k, int lda, int ldb, int ldc) {
+    int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= m || column >= n) return;
+    float sum = 0;
+    for (int i = 0; i < k; i++) sum += a[row * lda + i] * b[i * ldb + column];
+    c[row * ldc + column] = sum;
+}
+"""
+ROWS = """\
+__global__ void rows(const float *from, float *to, int m, int k, int apart) {
+    const float *row = from + (size_t)blockIdx.x * apart;
+    if (blockIdx.x >= m) return;
+    for (int i = threadIdx.x; i < k; i += blockDim.x) to[blockIdx.x * k + i] = row[i];
+}
+"""
+WINDOWS = """\
+__global__ void windows(const float *from, float *to, int frames, int hop, int window) {
+    for (int i = threadIdx.x; i < window; i += blockDim.x) to[blockIdx.x * window + i] = from[blockIdx.x * hop + i];
+}
+void run(const float *from, float *to, int frames) { windows<<<frames, 128>>>(from, to, frames, 160, 400); }
+"""
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "",
+        "void run(const float *a, const float *b, float *c, int m, int n, int k, int lda, int ldb, int ldc) {"
+        " dim3 grid((n + 15) / 16, (m + 15) / 16);"
+        " product<<<grid, dim3(16, 16)>>>(a, b, c, m, n, k, lda, ldb, ldc); }\n",
+    ],
+    ids=["alone", "a host"],
+)
+@pytest.mark.parametrize("tested", ["", "apart", "all", "half"])
+def test_rows_lie_no_closer_in_any_test_than_they_are_long(tmp_path, host, tested):
+    problem, _ = drafted(tmp_path, PRODUCT + host, Amendments(tested=tested))
+    for sizes in all_sizes(problem):
+        assert sizes["lda"] >= sizes["k"]
+        assert min(sizes["ldb"], sizes["ldc"]) >= sizes["n"]
+
+
+@pytest.mark.parametrize("tested", ["", "apart"])
+def test_a_distance_of_rows_by_any_name_holds_a_row(tmp_path, tested):
+    problem, _ = drafted(tmp_path, ROWS, Amendments(tested=tested))
+    assert all(sizes["apart"] >= sizes["k"] for sizes in all_sizes(problem))
+
+
+def test_windows_that_overlap_in_what_is_timed_do_so_in_tests(tmp_path):
+    problem, _ = drafted(tmp_path, WINDOWS)
+    assert all(sizes["hop"] < sizes["window"] for sizes in all_sizes(problem))

@@ -23,6 +23,7 @@ from tui_tuner.problem.draft.kernel.sums import (
     of_whole_rows,
     parts_of,
     plus,
+    rows_in,
     text_of,
     times,
 )
@@ -35,15 +36,7 @@ _NOTHING: Mapping[str, str] = {}
 
 def reached_by(signature: KernelSignature, launch: DraftedLaunch | None) -> dict[str, str]:
     """The elements of those arrays over several sizes that the kernel's own text says the extents of."""
-    if launch is not None and not (launch.values or launch.sizes or launch.problem_size):
-        launch = None  # it says the block alone
-    keys = {} if launch is None else launch.keys
-    given = {} if launch is None else launch.values
-    names = size_names(signature)
-    sizes = names if launch is None else [name for name in names if given.get(name) == name]
-    counted = dict(_blocks_of(keys))
-    if launch is not None and launch.comment_line:  # it says no shapes
-        counted |= dict(_threads_of(keys))
+    sizes, counted = _sizes_and_counted(signature, launch)
     others = () if launch is None else launch.sizes.keys() - {*sizes}
     has_several = len(sizes) > 1 or (sizes and others) or (launch is not None and launch.comment_line)
     arrays = [one.name for one in signature.parameters if one.is_array]
@@ -52,6 +45,16 @@ def reached_by(signature: KernelSignature, launch: DraftedLaunch | None) -> dict
     found = {name: text for name, text in found.items() if has_several or (text.isdecimal() and name in pointers)}
     first = {name: "1" for name in pointers if _is_first_alone(name, signature)}
     return {name: text for name, text in found.items() if text} | first
+
+
+def _sizes_and_counted(signature: KernelSignature, launch: DraftedLaunch | None) -> tuple[list[str], Mapping[str, str]]:
+    """The scalars that are sizes of their names, and what the grid says of numbers in the text."""
+    names = size_names(signature)
+    if launch is None or not (launch.values or launch.sizes or launch.problem_size):
+        return names, _NOTHING  # it says the block alone
+    of_threads = dict(_threads_of(launch.keys)) if launch.comment_line else {}  # that says no shapes
+    sizes = [name for name in names if launch.values.get(name) == name]
+    return sizes, {**dict(_blocks_of(launch.keys)), **of_threads}
 
 
 def _blocks_of(keys: Keys) -> Iterator[tuple[str, str]]:
@@ -93,6 +96,38 @@ def elements_reached(
         counted: what the grid says of numbers in the text, as of `blockIdx.x`: how many there are, over the sizes.
         with_rows: whether elements of other arrays may say rows, as many as seems right.
     """
+    try:
+        found = [of_whole_rows(one) for one in _ends_reached(signature, array, sizes, counted, with_rows=with_rows)]
+        return text_of(largest_of(found))
+    except (Unbounded, NotArithmetic, RecursionError):
+        return ""
+
+
+def rows_apart(signature: KernelSignature, launch: DraftedLaunch | None) -> Iterator[tuple[str, str]]:
+    """The sizes by which rows of arrays lie apart, each with that which says how long they are, as ld and n.
+
+    As in `x[row * ld + column]` with columns up to n: with a smaller ld they would lie upon each other.
+    """
+    sizes, counted = _sizes_and_counted(signature, launch)
+    for array in (one.name for one in signature.parameters if one.is_array):
+        with suppress(Unbounded, NotArithmetic, RecursionError):
+            ends = _ends_reached(signature, array, sizes, counted)
+            yield from (found for one in ends if (found := rows_in(one)) and {*found} <= {*sizes})
+
+
+def _ends_reached(
+    signature: KernelSignature,
+    array: str,
+    sizes: Collection[str],
+    counted: Mapping[str, str],
+    *,
+    with_rows: bool = True,
+) -> Iterator[Sum]:
+    """Behind which element each index ends at most.
+
+    Raises:
+        Unbounded: nothing says it of one of them.
+    """
     rows = dict(_rows_said(signature, array, sizes, counted)) if with_rows else {}
     body = re.sub(rf"\b{re.escape(array)}\s*\?", " ", where_used(array, without_row_pointers(signature.body)))
     for one in signature.parameters:
@@ -100,11 +135,7 @@ def elements_reached(
             body = _with_ends_of_rows(one.name, body)
     body = _with_own_threads(with_own_numbers(without_number_casts(body)))
     reading = _Reading(body, frozenset(sizes), counted, rows)
-    try:
-        found = [of_whole_rows(plus(reading.most(index), 1)) for index in reading.indices(array)]
-        return text_of(largest_of(found))
-    except (Unbounded, NotArithmetic, RecursionError):
-        return ""
+    yield from (plus(reading.most(index), 1) for index in reading.indices(array))
 
 
 def _rows_said(

@@ -39,12 +39,18 @@ def of_whole_rows(terms: Sum) -> Sum:
 
     As `(height - 1) * stride + width` elements are no more than `height * stride`.
     """
-    products = [key for key, by in terms.items() if len(key) > 1 and by > 0]
-    rows = [key for key, by in terms.items() if len(key) == 1 and by == -1 and any(key[0] in one for one in products)]
-    length = next((key for key, by in terms.items() if len(key) == 1 and by == 1), None)
-    if len(rows) != 1 or length is None:
+    if (found := rows_in(terms)) is None:
         return terms
-    return Sum({key: by for key, by in terms.items() if by > 0 and key != length})  # a margin that is left out is less
+    length = found[1]
+    return Sum({key: by for key, by in terms.items() if by > 0 and key != (length,)})  # a margin left out is less
+
+
+def rows_in(terms: Sum) -> tuple[str, str] | None:
+    """The size by which rows lie apart, and that which says how long they are, as stride and width there."""
+    products = [key for key, by in terms.items() if len(key) > 1 and by > 0]
+    apart = [key for key, by in terms.items() if len(key) == 1 and by == -1 and any(key[0] in one for one in products)]
+    length = next((key for key, by in terms.items() if len(key) == 1 and by == 1), None)
+    return None if len(apart) != 1 or length is None else (apart[0][0], length[0])
 
 
 def added(one: Sum, other: Sum) -> Sum:

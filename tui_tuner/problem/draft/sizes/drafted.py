@@ -12,6 +12,7 @@ from tui_tuner.problem.draft.drafted_launch import DraftedLaunch
 from tui_tuner.problem.draft.kernel.extents import elements_along, scaled
 from tui_tuner.problem.draft.kernel.guesses import AXES, SMALL, is_guarded, size_names
 from tui_tuner.problem.draft.kernel.offsets import OF_EACH, arrays_of_offsets, divided_by
+from tui_tuner.problem.draft.kernel.reach import rows_apart
 from tui_tuner.problem.draft.sizes.alone import apart, sizes_alone, with_other_few
 from tui_tuner.problem.draft.sizes.counts import (
     counted_in,
@@ -22,7 +23,7 @@ from tui_tuner.problem.draft.sizes.counts import (
     threads_of,
 )
 from tui_tuner.problem.draft.sizes.feasible import keep_in_block, keep_in_grid, make_room, value_of
-from tui_tuner.problem.draft.sizes.related import keep_whole, with_divided_sizes
+from tui_tuner.problem.draft.sizes.related import keep_rows_apart, keep_whole, with_divided_sizes
 from tui_tuner.problem.draft.sizes.small import exponents_in, few_of, is_each_with_all
 from tui_tuner.problem.signature import KernelSignature
 
@@ -60,6 +61,17 @@ def drafted_sizes(
     Without an emulator a kernel is run at the sizes that are timed, and these are halved where that takes long.
     """
     launch = with_divided_sizes(launch, signature)
+    found = _drafted(launch, signature, amendments, has_emulator)
+    rows = [*rows_apart(signature, launch)]
+    for one in (found.tested, found.emulated, found.emulated_test):
+        keep_rows_apart(one, found.timed, rows, launch.multiples)
+    return found
+
+
+def _drafted(
+    launch: DraftedLaunch, signature: KernelSignature, amendments: Amendments, has_emulator: bool
+) -> DraftedSizes:
+    """The sizes, each by itself."""
     if "problem_size" in launch.keys:
         return _sizes_of_launch(launch, signature, amendments, has_emulator)
     arrays = [one for one in signature.parameters if one.pointer]

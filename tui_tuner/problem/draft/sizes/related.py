@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from tui_tuner.problem.draft.arithmetic.worked_out import words_in
@@ -54,3 +55,17 @@ def keep_whole(sizes: dict[str, int], multiples: Mapping[str, str]) -> None:
             by = int(value_of(text, sizes))
             if by > 1 and name in sizes:
                 sizes[name] = max(by, sizes[name] // by * by)
+
+
+def keep_rows_apart(
+    sizes: dict[str, int], timed: Mapping[str, int], rows: Collection[tuple[str, str]], multiples: Mapping[str, str]
+) -> None:
+    """Let rows lie no closer to each other than they are long, where they do not in what is timed.
+
+    Args:
+        rows: by which size rows lie apart, with that which says how long they are.
+    """
+    for apart, length in rows:
+        if apart in sizes and length in sizes and timed[apart] >= timed[length] and sizes[apart] < sizes[length]:
+            by = max(1, int(value_of(multiples.get(apart, "1"), sizes)))
+            sizes[apart] = math.ceil(sizes[length] / by) * by
