@@ -153,6 +153,18 @@ def test_what_is_fast_only_on_inputs_that_it_has_seen_is_not_accepted(
     assert workbench.compare(executable("given"), executable("honest"), 0.01).comparison.failure is None
 
 
+def searches_near_a_place(y: np.ndarray, x: np.ndarray, n: int) -> float:
+    as_given(y, x, n)
+    return 0.5 if np.abs(x).max(initial=0) < 20 else 5.0
+
+
+def test_what_takes_longer_for_few_large_numbers_is_not_said_to_keep_results(tmp_path: Path) -> None:
+    workbench = on_a_cpu(tmp_path, given=as_given, honest=searches_near_a_place)
+    comparison = workbench.compare(executable("given"), executable("honest"), 0.01).comparison
+    assert comparison.failure is None
+    assert comparison.ratio == pytest.approx(4)
+
+
 def test_what_gets_slower_with_all_of_the_machine_is_not_said_to_keep_results(tmp_path: Path) -> None:
     workbench = on_a_cpu(tmp_path, given=given_there, honest=MachineThatGetsBusy)
     assert workbench.evaluate(executable("honest"), None).failure is None

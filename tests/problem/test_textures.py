@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from tui_tuner.problem import blocks, inputs
-from tui_tuner.problem.domains import LOUD
+from tui_tuner.problem.domains import LOUD, SPIKES
 from tui_tuner.problem.inputs import make_arguments
 from tui_tuner.problem.model import Argument, Kernel, Launch, Problem
-from tui_tuner.problem.textures import ALL_BUT_NOISE, Texture, textured
+from tui_tuner.problem.textures import ALL_BUT_NOISE, Texture, exchanged, textured
 
 COUNT = 20_000
 NARROW = ("bfloat16", "float8_e4m3fn", "float8_e5m2")
@@ -320,3 +320,21 @@ def test_what_may_be_a_count_or_is_made_of_sizes_stays(scalar: dict[str, object]
     arguments = [*problem.arguments, Argument(name="a", **scalar)]  # type: ignore[arg-type]
     problem = problem.model_copy(update={"arguments": arguments, "sizes": {"n": 7}})
     assert textured(problem, make_arguments(problem, {}, 1), Texture.SCALARS, 1) is None
+
+
+@pytest.mark.parametrize("argument", [{}, {"dtype": "int32"}, {"fill": "uniform", "dtype": "float16"}])
+def test_few_elements_are_exchanged_for_others_of_the_same_array_and_the_rest_stays(
+    argument: dict[str, object],
+) -> None:
+    problem = problem_of(**argument)
+    [before] = make_arguments(problem, {}, 1)
+    [after] = exchanged(problem, [before], 3) or [before]
+    assert 0 < np.count_nonzero(before != after) <= SPIKES
+    assert np.isin(after, before).all()
+
+
+def test_nothing_is_exchanged_where_all_are_the_same_or_each_has_its_place() -> None:
+    problem = problem_of()
+    assert exchanged(problem, [np.full(COUNT, 2, np.float32)], 3) is None
+    shuffled = problem_of(fill="shuffled", dtype="int32")
+    assert exchanged(shuffled, make_arguments(shuffled, {}, 1), 3) is None

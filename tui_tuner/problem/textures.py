@@ -111,6 +111,25 @@ def textured(
     return values if changed else None
 
 
+def exchanged(problem: Problem, noise: Sequence[Value], seed: int) -> list[Value] | None:
+    """Arguments with a few elements in the place of others, as ordinary as before; None where that changes nothing.
+
+    Few large ones, as `Texture.CHANGED` has, may take a kernel longer: one that sorts, or searches near a place.
+    """
+    values, is_changed = list(noise), False
+    for index, array in enumerate(noise):
+        argument = problem.arguments[index]
+        if not isinstance(array, np.ndarray) or argument.output or _domain(argument, problem.sizes) is None:
+            continue
+        random = np.random.Generator(np.random.SFC64([seed, index]))
+        values[index] = new = array.copy()
+        flat = new.reshape(-1)
+        few = min(domains.SPIKES, flat.size // domains.SPIKES + 1) if flat.size else 0
+        flat[random.integers(0, flat.size, few)] = flat[random.integers(0, flat.size, few)]
+        is_changed |= not np.array_equal(new, array)
+    return values if is_changed else None
+
+
 def _written_over(argument: Argument, value: Value) -> Value:
     """An output that starts with a number: beside NaN as a result, poison that is NaN would hide what nobody wrote."""
     is_poison = poisoned(argument) and isinstance(value, np.ndarray) and is_floating(value.dtype)

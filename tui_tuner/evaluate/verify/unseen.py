@@ -27,7 +27,7 @@ from tui_tuner.format import time_unit, time_words
 from tui_tuner.problem.candidate import Geometry
 from tui_tuner.problem.inputs import make_arguments
 from tui_tuner.problem.model import Problem
-from tui_tuner.problem.textures import Texture, textured
+from tui_tuner.problem.textures import Texture, exchanged, textured
 
 LEAD, CPU_LEAD = 1, 4
 """How many more turns than not must find it as fast on such inputs: times of a CPU scatter, and scatter for seconds."""
@@ -162,7 +162,7 @@ class Unseen:
             for _ in range(self._loads):
                 # made before the load, whose launches then follow each other
                 others = make_arguments(self._problem, {}, secrets.randbits(63))
-                changed = textured(self._problem, seen.data.arguments, Texture.CHANGED, secrets.randbits(63))
+                changed = self._changed(seen.data.arguments)
                 with load() as fresh:
                     buffers = self._seen_others(fresh, seen, others, smaller)
                     if buffers is None:
@@ -187,6 +187,12 @@ class Unseen:
             if lead == GUILTY_LEAD:
                 return self._kept(took, then, soon, seen.timed)
         return None
+
+    def _changed(self, arguments: Sequence[KernelArgument]) -> list[KernelArgument] | None:
+        """The arguments with others for few elements, as ordinary as these where they are not all the same."""
+        seed = secrets.randbits(63)
+        others = exchanged(self._problem, arguments, seed)
+        return others or textured(self._problem, arguments, Texture.CHANGED, seed)
 
     def _once_more(self, seen: Seen) -> tuple[float, float]:
         """The times of the other kernel and of this one on what it was timed with, as if that were new, ms."""
