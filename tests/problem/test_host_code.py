@@ -292,7 +292,7 @@ def test_of_sizes_that_a_host_goes_through_the_last_is_meant(loop, sizes):
     [
         ("for (int i = 0; i < n; i++) h[i] = rand() % BINS;", (0, "BINS")),
         ("for (int i = 0; i < n; i++) h[i] = (int)(((long long)i * 7 + rand()) % BINS);", (0, "BINS")),
-        ("for (int i = 0; i < n; i++) h[i] = BINS - (i * 37) % (BINS / 2);", (0, "BINS + 1")),
+        ("for (int i = 0; i < n; i++) h[i] = BINS - (i * 37) % (BINS / 2);", ("BINS - BINS // 2 + 1", "BINS + 1")),
         ("for (int i = 0; i < n; i++) h[i] = i % BINS - 5;", None),
         ("generate(begin(h), end(h), []() { return 'a' + (rand() % 26); });", (97, "123")),
         ("std::uniform_int_distribution<int> label(0, n - 1); for (auto &one : h) one = label(gen);", (0, "n")),

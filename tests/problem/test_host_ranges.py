@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.problem.examples import drafted
 from tui_tuner.problem.draft.drafted_launch import DraftedLaunch
 from tui_tuner.problem.draft.launch.drafting import drafted_launch
 from tui_tuner.problem.signature import find_kernel
@@ -101,3 +102,63 @@ def test_what_a_kernel_writes_is_not_what_the_host_begins_with() -> None:
     source = HOST.replace("const int *rows", "int *rows").replace("rows[0];\n", "rows[0];\n    rows[0] = 1;\n")
     source = source.replace("FILLED", "for (int i = 0; i < n; i++) r[i] = length;")
     assert drafted_launch(source, find_kernel(source, "cuda", "k"), Path("k.cu"), "cuda").drawn == {}
+
+
+@pytest.mark.parametrize(
+    ("written", "bounds"),
+    [
+        ("n - (i * 131) % (n / 2)", ("n - n // 2 + 1", "n + 1")),
+        ("n / 4 + rand() % (n - 99)", ("n // 4", "n // 4 + n - 99")),
+        ("100 + next() % (n - 99)", (100, "n + 1")),
+        ("length + rand() % (n - length + 1)", (64, "n + 1")),
+        ("std::min(n, 10 + i % 500)", ("min(n, 10)", "min(n, 509) + 1")),
+        ("std::max(n / 8, n - (int)(rand() % 40))", ("max(n // 8, n - 39)", "max(n // 8, n) + 1")),
+        ("i % 3 == 0 ? n : 5", ("min(n, 5)", "max(n, 5) + 1")),
+        ("2 * (rand() % n) + 1", (1, "2 * (n - 1) + 2")),
+        ("n - 1 - i", (0, "n")),
+        ("i * 7 + 2", (2, "(n - 1) * 7 + 3")),
+        ("few(gen) + 3", (5, "n // 2 + 4")),
+        ("std::uniform_int_distribution<int>(2, n / 2)(gen)", (2, "n // 2 + 1")),
+        ("std::clamp(rand() % 9000, 3, n)", ("min(3, n)", "min(8999, n) + 1")),
+        ("i", None),
+        ("loaded(i) + n", None),
+        ("-(rand() % n)", None),
+    ],
+)
+def test_whole_numbers_are_bounded_over_sizes(written: str, bounds: tuple[int | str, str] | None) -> None:
+    few = "std::uniform_int_distribution<int> few(2, n / 2);"
+    found = launch_of(f"{few} for (int i = 0; i < n; i++) r[i] = {written};").drawn
+    assert found == ({} if bounds is None else {"rows": bounds})
+
+
+def test_an_array_of_the_host_is_known_behind_a_function_that_copies_it() -> None:
+    upload = (
+        "template <class T> T *upload(const std::vector<T> &v) { T *d; cudaMalloc(&d, v.size() * sizeof(T));"
+        " cudaMemcpy(d, v.data(), v.size() * sizeof(T), cudaMemcpyHostToDevice); return d; }\n"
+    )
+    source = (
+        "__global__ void k(int *to, const int *from, int n) { to[blockIdx.x] = from[blockIdx.x] + n; }\n"
+        f"{upload}int main() {{ const int n = 4096; std::vector<int> h(n);"
+        " for (int i = 0; i < n; i++) h[i] = 100 + next() % (n - 99);"
+        " int *from = upload(h), *to; cudaMalloc(&to, n * sizeof(int)); k<<<n, 64>>>(to, from, n); }"
+    )
+    launch = drafted_launch(source, find_kernel(source, "cuda", "k"), Path("k.cu"), "cuda")
+    assert launch is not None
+    assert launch.drawn == {"from": (100, "n + 1")}
+
+
+def test_the_least_of_the_host_stays_below_what_is_too_large_in_a_smaller_problem(tmp_path: Path) -> None:
+    source = (
+        "__global__ void k(int *to, const int *from, int rows, int most) {"
+        " int i = blockIdx.x * blockDim.x + threadIdx.x, sum = 0; if (i >= rows) return;"
+        " for (int j = 0; j < from[i]; j++) sum += to[i * most + j]; to[i * most] = sum; }\n"
+        "int main() { const int rows = 4096, most = 256; std::vector<int> h(rows); int *from, *to;"
+        " for (int i = 0; i < rows; i++) h[i] = 200 + next() % (most - 199);"
+        " cudaMalloc(&from, rows * sizeof(int)); cudaMalloc(&to, rows * most * sizeof(int));"
+        " cudaMemcpy(from, h.data(), rows * sizeof(int), cudaMemcpyHostToDevice);"
+        " k<<<rows / 64, 64>>>(to, from, rows, most); }"
+    )
+    problem, _ = drafted(tmp_path, source)
+    (lengths,) = (one for one in problem.arguments if one.name == "from")
+    assert problem.on_emulator().tests[0].sizes["most"] < 200
+    assert (lengths.low, lengths.high) == ("min(200, most)", "most + 1")

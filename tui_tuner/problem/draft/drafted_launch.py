@@ -81,7 +81,7 @@ class DraftedLaunch:
     shapes: dict[str, str] = field(default_factory=dict)
     values: dict[str, str | float] = field(default_factory=dict)
     of_block: frozenset[str] = frozenset()
-    drawn: dict[str, tuple[int, str]] = field(default_factory=dict)
+    drawn: dict[str, tuple[int | str, str]] = field(default_factory=dict)
     fractions: dict[str, tuple[float, float]] = field(default_factory=dict)
     stated: dict[str, str] = field(default_factory=dict)
     usual: frozenset[str] = frozenset()
@@ -119,7 +119,9 @@ class DraftedLaunch:
             shapes={one: text(elements) for one, elements in self.shapes.items()},
             values={one: text(value) if isinstance(value, str) else value for one, value in self.values.items()},
             of_block=frozenset(map(name, self.of_block)),
-            drawn={one: (low, text(high)) for one, (low, high) in self.drawn.items()},
+            drawn={
+                one: (text(low) if isinstance(low, str) else low, text(high)) for one, (low, high) in self.drawn.items()
+            },
             stated={name(one): macro for one, macro in self.stated.items()},
             multiples={name(one): text(by) for one, by in self.multiples.items()},
             local={one: text(elements) for one, elements in self.local.items()},

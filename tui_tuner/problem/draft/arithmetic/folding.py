@@ -167,6 +167,23 @@ def _terms(node: ast.expr) -> list[tuple[int, ast.expr]]:
     return [(1, node)]
 
 
+def gathered(node: ast.expr) -> ast.expr:
+    """A sum without what is both added and taken away, with its numbers as one behind the others."""
+    terms = _terms(folded(node))
+    number = sum(sign * (whole_number(one) or 0) for sign, one in terms)
+    left = list[tuple[int, ast.expr]]()
+    for sign, one in (term for term in terms if whole_number(term[1]) is None):
+        other = next((term for term in left if term[0] == -sign and ast.dump(term[1]) == ast.dump(one)), None)
+        left = [term for term in left if term is not other] if other else [*left, (sign, one)]
+    left.sort(key=lambda term: -term[0])
+    if not left or left[0][0] < 0:
+        left, number = [(1, ast.Constant(number)), *left], 0
+    result = left[0][1]
+    for sign, one in [*left[1:], *([(1 if number > 0 else -1, ast.Constant(abs(number)))] if number else [])]:
+        result = ast.BinOp(result, ast.Add() if sign > 0 else ast.Sub(), one)
+    return result
+
+
 def whole_number(node: ast.expr) -> int | None:
     """The number that a node is; None for any other, and for one with something behind its point."""
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, int) else None

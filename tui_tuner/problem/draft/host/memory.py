@@ -19,6 +19,7 @@ LIST = "{}[]"
 _MOST_STEPS = 12
 _CAST = re.compile(r"^\(\s*(?:const\s+)?[\w\s:]+[*\s]*\)\s*(?=\S)|^(?:reinterpret|static|const)_cast\s*<[^<>]*>\s*")
 _BEGINS = re.compile(r"\.(?:begin|cbegin)\s*\(\s*\)$")
+_COPIED = re.compile(r"\bcudaMemcpy(?:Async)?\s*\([^;,]*,\s*(?P<host>[^;,]*),[^;]*HostToDevice")
 _VECTOR = r"\b(?:\w+\s*::\s*)?(?:device_vector|host_vector|universal_vector|vector|valarray)\s*<(?P<type>[^<>;]*)>"
 _WHOLE_NUMBERS = r"\buniform_int_distribution\s*(?:<[^<>]*>)?\s*"
 _RANDOM = (
@@ -137,6 +138,17 @@ class HostMemory:
         plain = re.escape(name)
         yield re.finditer(rf"\bcudaMemcpy(?:Async|ToSymbol)?\s*\(\s*{plain}\s*,\s*&?(?P<host>\w+)", self._code)
         yield re.finditer(rf"{_VECTOR}[^;]*?\b{plain}\s*(?:=|\(|\{{)\s*(?P<host>[A-Za-z_]\w*)\b", self._code)
+        yield self._copied_by_function(name)
+
+    def _copied_by_function(self, name: str) -> Iterator[re.Match[str]]:
+        """Where memory is what a function returns that copies an array of the host, which it is given, there."""
+        made = rf"(?<![\w.>]){re.escape(name)}\s*=(?!=)\s*(?:\([^()]*\)\s*)?"
+        for by in dict.fromkeys(re.findall(rf"{made}(\w+)\s*(?:<[^<>;]*>)?\s*\(", self._code)):
+            for function in (one for one in self._program.functions if one.name == by):
+                copied = _COPIED.search(self._code, function.body, function.end)
+                if copied is not None and (source := named(copied["host"])) in function.parameters:
+                    others = rf"(?:[^,;()]*,){{{function.parameters.index(source)}}}\s*&?\s*(?P<host>[A-Za-z_]\w*)"
+                    yield from re.finditer(rf"{made}{by}\s*(?:<[^<>;]*>)?\s*\({others}", self._code)
 
     def followed(self, pointer: str, place: int) -> Iterator[tuple[str, int]]:
         """A pointer's name, and what it stands for in callers."""
@@ -302,15 +314,13 @@ class HostMemory:
 
 
 def _remainders(text: str) -> str:
-    """How many numbers there are, from 0 on, that text may come to: what remains of a division, or is taken off."""
+    """How many numbers there are, from 0 on, that text may come to: what remains of a division."""
     text = text.strip()
     while (plain := unwrapped(_CAST.sub("", text))) != text:
         text = plain
     outside = re.sub(r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)", lambda held: "_" * len(held[0]), text)
-    if remainder := re.fullmatch(r"[\w\s.*/]*%\s*(\w+)\s*", outside):
-        return text[remainder.start(1) : remainder.end(1)]
-    taken_off = re.fullmatch(r"(\w+)\s*-\s*[\w\s.*/]*%[\w\s]+", outside)
-    return f"({taken_off[1]} + 1)" if taken_off else ""
+    remainder = re.fullmatch(r"[\w\s.*/]*%\s*(\w+)\s*", outside)
+    return text[remainder.start(1) : remainder.end(1)] if remainder else ""
 
 
 def named(pointer: str) -> str:

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
 
 from tree_sitter import Node
 
 from tui_tuner.problem.draft.arithmetic.c_expressions import value_in_c
+from tui_tuner.problem.draft.arithmetic.folding import gathered
 from tui_tuner.problem.draft.host.functions import HostFunction, returned
+from tui_tuner.problem.draft.host.intervals import (
+    Interval,
+    NotRanged,
+    applied,
+    cast_to,
+    negated,
+    of_function,
+    remainder,
+    union,
+)
 from tui_tuner.problem.draft.host.memory import Drawn, HostMemory, named
 from tui_tuner.problem.draft.host.program import HostProgram
 from tui_tuner.problem.draft.host.statements import begins_loop
-from tui_tuner.problem.syntax import list_at
+from tui_tuner.problem.syntax import list_at, split_list
 
 _MOST_STEPS = 12
 _MOST_CHARACTERS = 400
@@ -30,29 +41,26 @@ _RANDOM_WORDS = {
 }
 _FIXED = {"RAND_MAX": 2**31 - 1, "M_PI": math.pi, "true": 1, "false": 0}
 _WAVES = ("sin", "cos", "tanh", "erf")
-_RISING: dict[str, Callable[[float], float]] = {"sqrt": math.sqrt, "exp": math.exp, "log": math.log}
-_FRACTION = re.compile(r"\b(?:float|double|half|__half|__nv_bfloat16|real)\b")
+_MADE_AT_ONCE = re.compile(
+    r"(?:std\s*::\s*)?uniform_(?P<kind>real|int)_distribution\s*(?:<[^<>]*>)?\s*\((?P<given>.*)\)"
+)
+_SIZE_ASKED = re.compile(r"^\w+\s*\.\s*size\s*\(\s*\)$")
+_OF_FRACTIONS = r"\b(?:float|double)\s+(?:const\s+)?{}\b"
+_COUNTED_TO = r"\s*=(?P<first>[^;=]*);\s*{0}\s*(?P<mark><=?)\s*(?P<last>[^;]*);\s*(?:\+\+\s*{0}|{0}\s*\+[+=])"
 _DISTRIBUTION = r"\buniform_(?P<kind>real|int)_distribution\s*(?:<[^<>]*>)?\s*{}\s*(?:[({{](?P<given>[^;]*?)[)}}])?\s*;"
 
 
-class Interval(NamedTuple):
-    """The least and the largest number, and whether both are of a whole type, whose division cuts."""
-
-    low: float
-    high: float
-    is_whole: bool = False
-
-
-class NotRanged(ValueError):
-    """An expression that may be any number."""
-
-
 class HostRanges:
-    """Reads of a host program between which numbers the elements of its arrays are."""
+    """Reads of a host program between which numbers the elements of its arrays are.
 
-    def __init__(self, program: HostProgram, memory: HostMemory) -> None:
+    Args:
+        size: what a name at a place is over the sizes of a launch; None for what is made of none of them.
+    """
+
+    def __init__(self, program: HostProgram, memory: HostMemory, size: Callable[[str, int], ast.expr | None]) -> None:
         self._program = program
         self._memory = memory
+        self._size = size
         self._code = program.code
 
     def range(self, pointer: str, place: int) -> Interval | None:
@@ -62,25 +70,43 @@ class HostRanges:
         except (NotRanged, ValueError, OverflowError, RecursionError):
             return None
 
-    def whole_numbers(self, pointer: str, place: int) -> Drawn | None:
-        """Those of an array; where the host has one number for all, from 1 on up to that, as of rows that are full."""
-        try:
-            texts = [one for name, where in self._written_as(pointer, place) for one in self._written(name, where)]
-        except NotRanged:
-            return None
+    def one_for_all(self, pointer: str, place: int) -> Drawn | None:
+        """From 1 on up to the one number that the host has for all elements, as of rows that are full."""
+        texts = self._all_written(pointer, place)
         if len({text.strip() for text, _ in texts}) == 1 and self._is_set_once(*texts[0]):
             return Drawn(1, *texts[0])
+        return None
+
+    def whole_numbers(self, pointer: str, place: int, *, are_apart: bool) -> tuple[ast.expr, ast.expr] | None:
+        """Over sizes the least of an array, and the first that is too large; None where they number the elements.
+
+        Args:
+            are_apart: whether no two may be alike, as those that a loop counts are not.
+        """
         found = self.range(pointer, place)
-        if found is None or not found.is_whole or found.high < _LEAST_HIGH:
+        if found is not None and are_apart and not found.is_finite:
             return None
-        low = int(found.low) if found.low < found.high else 1
-        return Drawn(low, str(int(found.high) - low + 1), place)
+        if found is None or not found.is_whole or found.high < _LEAST_HIGH or found.ends is None:
+            return None
+        if any(self._is_counter(text.strip(), where) for text, where in self._all_written(pointer, place)):
+            return None
+        low, high = found.ends
+        return gathered(low if found.low < found.high else ast.Constant(1)), gathered(
+            ast.BinOp(high, ast.Add(), ast.Constant(1))
+        )
+
+    def _all_written(self, pointer: str, place: int) -> list[tuple[str, int]]:
+        """What the elements of the array are set to, with the place of each; nothing where that is changed again."""
+        try:
+            return [one for name, where in self._written_as(pointer, place) for one in self._written(name, where)]
+        except NotRanged:
+            return []
 
     def _of_array(self, pointer: str, place: int, steps: int) -> Interval:
         for name, where in self._written_as(pointer, place):
             found = [self._of_text(text, at, steps - 1) for text, at in self._written(name, where)]
             if found:
-                return _union(found)
+                return union(found)
         raise NotRanged(pointer)
 
     def _written_as(self, pointer: str, place: int) -> Iterator[tuple[str, int]]:
@@ -133,19 +159,20 @@ class HostRanges:
             case "parenthesized_expression":
                 found = self._of_node(parts[0], place, steps)
             case "cast_expression":
-                found = _cast(self._of_node(parts[-1], place, steps), text.partition(")")[0])
+                found = cast_to(text.partition(")")[0], self._of_node(parts[-1], place, steps))
             case "unary_expression" if text.startswith("-"):
-                inner = self._of_node(parts[0], place, steps)
-                found = Interval(-inner.high, -inner.low, inner.is_whole)
+                found = negated(self._of_node(parts[0], place, steps))
             case "conditional_expression":
-                found = _union([self._of_node(one, place, steps) for one in parts[1:]])
+                found = union([self._of_node(one, place, steps) for one in parts[1:]])
             case "binary_expression":
                 found = self._combined(node, place, steps)
+            case "call_expression" if _SIZE_ASKED.search(text):
+                found = self._of_size(re.sub(r"\s", "", text), place, None)
             case "call_expression":
                 found = self._called(parts[0], parts[1].named_children, place, steps)
             case "subscript_expression":
                 found = self._of_array(_text(parts[0]), place, steps - 1)
-            case "identifier" | "true" | "false":
+            case "identifier" | "field_expression" | "true" | "false":
                 found = self._of_name(text, place, steps)
             case _:
                 raise NotRanged(text)
@@ -155,9 +182,42 @@ class HostRanges:
         if name in _FIXED:
             return Interval(_FIXED[name], _FIXED[name], is_whole=name != "M_PI")
         meaning = self._program.meaning(name, place)
-        if meaning is None or self._is_counted(name, meaning[1]):
+        if meaning is not None and self._is_counted(name, meaning[1]):
+            return self._of_counter(name, meaning[1], steps)
+        try:
+            found = self._of_text(*meaning, steps - 1) if meaning else None
+        except NotRanged:
+            found = None
+        is_drawn = found is not None and (found.low < found.high or not found.is_whole)
+        return found if found is not None and is_drawn else self._of_size(name, place, found)
+
+    def _of_size(self, name: str, place: int, found: Interval | None) -> Interval:
+        """A size over those of the launch, which is 1 at least; what is none as the number that was found."""
+        is_open = found is None and re.search(_OF_FRACTIONS.format(re.escape(name)), self._code) is not None
+        node = None if is_open else self._size(name, place)
+        if node is not None:
+            low, high = (1, math.inf) if found is None else found[:2]
+            return Interval(low, high, is_whole=True, said=(node, node))
+        if found is None:
             raise NotRanged(name)
-        return self._of_text(*meaning, steps - 1)
+        return found
+
+    def _of_counter(self, name: str, place: int, steps: int) -> Interval:
+        """What a loop counts with, from its first number to its last."""
+        head = re.compile(re.escape(name) + _COUNTED_TO.format(re.escape(name))).match(self._code, place)
+        if head is None or not begins_loop(self._code, place):
+            raise NotRanged(name)
+        first, last = (self._of_text(head[part], place, steps - 1) for part in ("first", "last"))
+        if first.ends is None or last.ends is None:
+            raise NotRanged(name)
+        most = last if head["mark"] == "<=" else applied("-", last, Interval(1, 1, is_whole=True))
+        said = None if most.ends is None else (first.ends[0], most.ends[1])
+        return Interval(first.low, math.inf, is_whole=True, said=said)  # the host's own number is no bound of others
+
+    def _is_counter(self, name: str, place: int) -> bool:
+        """Whether a name counts up, by which elements are numbered and not filled."""
+        meaning = self._program.meaning(name, place) if name.isidentifier() else None
+        return meaning is not None and self._is_counted(name, meaning[1])
 
     def _is_set_once(self, name: str, place: int) -> bool:
         meaning = self._program.meaning(name.strip(), place) if name.strip().isidentifier() else None
@@ -170,21 +230,25 @@ class HostRanges:
         if begins_loop(self._code, place):
             return True
         function = self._program.function_at(place)
-        changed = rf"\b{name}\s*(?:\+\+|--|[-+*/]=)|(?:\+\+|--)\s*{name}\b"
+        plain = re.escape(name)
+        changed = rf"\b{plain}\s*(?:\+\+|--|[-+*/]=)|(?:\+\+|--)\s*{plain}\b"
         return function is not None and re.compile(changed).search(self._code, function.body, function.end) is not None
 
     def _combined(self, node: Node, place: int, steps: int) -> Interval:
         mark = "" if (operator := node.child_by_field_name("operator")) is None else operator.type
         left, right = node.named_children
-        if mark in ("%", "&"):  # whatever is divided, as it is not below zero
-            most = self._of_node(right, place, steps)
-            return Interval(0, most.high - (mark == "%"), is_whole=True)
-        return _applied(mark, self._of_node(left, place, steps), self._of_node(right, place, steps))
+        if mark == "%":
+            return remainder(self._of_node(right, place, steps))
+        if mark == "&":
+            return Interval(0, self._of_node(right, place, steps).high, is_whole=True)
+        return applied(mark, self._of_node(left, place, steps), self._of_node(right, place, steps))
 
     def _called(self, function: Node, given: Sequence[Node], place: int, steps: int) -> Interval:
+        if (made := _MADE_AT_ONCE.fullmatch(_text(function))) is not None:
+            return self._between(made["kind"], made["given"], place, steps)
         name = re.sub(r"<.*>$", "", _text(function)).rpartition("::")[2]
         if "_cast" in name and given:
-            return _cast(self._of_node(given[0], place, steps), _text(function))
+            return cast_to(_text(function), self._of_node(given[0], place, steps))
         if name in _RANDOM_WORDS and not given:
             return Interval(0, _RANDOM_WORDS[name], is_whole=True)
         if name == "drand48":
@@ -197,18 +261,19 @@ class HostRanges:
         plain = name.removesuffix("f")
         if plain in _WAVES and given:
             return Interval(-1.0, 1.0)
-        return _of_function(plain, [self._of_node(one, place, steps) for one in given])
+        return of_function(plain, [self._of_node(one, place, steps) for one in given])
 
     def _distributed(self, name: str, place: int, steps: int) -> Interval | None:
         """What a distribution of the standard library gives."""
         found = re.search(_DISTRIBUTION.format(re.escape(name)), self._code)
-        if found is None:
-            return None
-        bounds = [
-            self._of_text(one, found.start(), steps - 1) for one in (found["given"] or "").split(",") if one.strip()
-        ]
-        low, high = [*bounds, *(Interval(0, 0), Interval(1, 1))[len(bounds) :]]
-        return Interval(low.low, high.high, is_whole=found["kind"] == "int")
+        return None if found is None else self._between(found["kind"], found["given"] or "", found.start(), steps)
+
+    def _between(self, kind: str, given: str, place: int, steps: int) -> Interval:
+        """What a distribution of a kind (`real`, `int`) gives that is made with text."""
+        bounds = [self._of_text(one, place, steps - 1) for one in split_list(given) if one.strip()]
+        low, high = [*bounds, *(Interval(0, 0, is_whole=True), Interval(1, 1, is_whole=True))[len(bounds) :]]
+        said = (low.ends[0], high.ends[1]) if low.ends and high.ends and (low.said or high.said) else None
+        return Interval(low.low, high.high, kind == "int", said if kind == "int" else None)
 
 
 def _text(node: Node) -> str:
@@ -221,50 +286,3 @@ def _literal(text: str) -> Interval:
         return Interval(int(plain), int(plain), is_whole=True)
     number = float(plain.rstrip("fF"))
     return Interval(number, number)
-
-
-def _cast(inner: Interval, kind: str) -> Interval:
-    if _FRACTION.search(kind):
-        return Interval(float(inner.low), float(inner.high))
-    return Interval(math.trunc(inner.low), math.trunc(inner.high), is_whole=True)
-
-
-def _union(found: Sequence[Interval]) -> Interval:
-    is_whole = all(one.is_whole for one in found)
-    return Interval(min(one.low for one in found), max(one.high for one in found), is_whole)
-
-
-def _applied(mark: str, left: Interval, right: Interval) -> Interval:
-    """Sum, difference, product or quotient of two intervals.
-
-    Raises:
-        NotRanged: it is something else, or a quotient whose divisor may be 0.
-    """
-    is_whole = left.is_whole and right.is_whole
-    match mark:
-        case "+":
-            return Interval(left.low + right.low, left.high + right.high, is_whole)
-        case "-":
-            return Interval(left.low - right.high, left.high - right.low, is_whole)
-        case "*":
-            ends = [one * other for one in left[:2] for other in right[:2]]
-        case "/" if right.low > 0 or right.high < 0:
-            ends = [one / other for one in left[:2] for other in right[:2]]
-            ends = [math.trunc(one) for one in ends] if is_whole else ends
-        case _:
-            raise NotRanged(mark)
-    return Interval(min(ends), max(ends), is_whole)
-
-
-def _of_function(name: str, given: Sequence[Interval]) -> Interval:
-    """What a mathematical function makes of intervals; its name without the `f` of its float."""
-    match name, given:
-        case (("abs" | "fabs"), [one]):
-            least = 0 if one.low <= 0 <= one.high else min(abs(one.low), abs(one.high))
-            return Interval(least, max(abs(one.low), abs(one.high)), one.is_whole)
-        case (("min" | "max" | "fmin" | "fmax"), [one, other]):
-            chosen = min if "min" in name else max
-            return Interval(chosen(one.low, other.low), chosen(one.high, other.high), one.is_whole and other.is_whole)
-        case rising, [one] if rising in _RISING:
-            return Interval(_RISING[rising](one.low), _RISING[rising](one.high))
-    raise NotRanged(name)

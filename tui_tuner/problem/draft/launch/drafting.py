@@ -179,7 +179,7 @@ class _Drafting:
         drawn = dict(drawn_in(reading))
         multiples = {name: self._in_numbers(node) for name, node in multiples_in(reading).items()}
         texts = [*_texts(keys), *shapes.values(), *map(str, values.values()), *local.values()]
-        sizes = used_in(self._roots, [*texts, *(high for _, high in drawn.values())])
+        sizes = used_in(self._roots, [*texts, *(str(end) for ends in drawn.values() for end in ends)])
         return DraftedLaunch(
             line=self.launch.line,
             template=self._named_template(),

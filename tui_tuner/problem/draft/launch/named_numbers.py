@@ -42,7 +42,9 @@ def _with_shapes(launch: DraftedLaunch, reached: Mapping[str, str], named: Mappi
         if number is not None and name in words_in(*launch.shapes.values()) - asked
     }
     shapes = {array: _shape(text, reached.get(array, ""), named, of_memory) for array, text in launch.shapes.items()}
-    unused = of_memory.keys() - words_in(*shapes.values(), *(high for _, high in launch.drawn.values()))
+    unused = of_memory.keys() - words_in(
+        *shapes.values(), *(str(end) for ends in launch.drawn.values() for end in ends)
+    )
     return replace(
         launch,
         shapes=shapes,

@@ -28,7 +28,6 @@ from tui_tuner.problem.draft.host.launches import HostLaunch
 from tui_tuner.problem.draft.host.memory import HostMemory
 from tui_tuner.problem.draft.host.objects import Taken
 from tui_tuner.problem.draft.host.program import HostProgram
-from tui_tuner.problem.draft.host.ranges import HostRanges
 from tui_tuner.problem.draft.host.statements import halved, is_read_or_counted
 from tui_tuner.problem.draft.host.types import with_type_bytes
 from tui_tuner.problem.draft.kernel.guesses import AXES, SMALL
@@ -74,7 +73,6 @@ class LaunchNames:
         self.signature, self.program, self.options = signature, program, options
         self.words, self.stated = kernel.words, kernel.stated
         self.memory = HostMemory(program)
-        self.ranges = HostRanges(program, self.memory)
         self.launch = replace(launch, arguments=tuple(program.members.passed(launch.arguments, signature.parameters)))
         self.arguments = [*zip(self.launch.arguments, signature.parameters, strict=False)]
         self.roots: dict[str, int | None] = {}

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from tui_tuner.problem.draft.arithmetic.c_expressions import NotArithmetic
-from tui_tuner.problem.draft.arithmetic.folding import is_quotient
-from tui_tuner.problem.draft.arithmetic.worked_out import evaluated, finished, is_of_block, names, said_again
+from tui_tuner.problem.draft.arithmetic.folding import folded, is_quotient, whole_number
+from tui_tuner.problem.draft.arithmetic.worked_out import evaluated, finished, is_of_block, names
 from tui_tuner.problem.draft.drafted_launch import MOST_THREADS
 from tui_tuner.problem.draft.host.dimensions import axes
 from tui_tuner.problem.draft.host.objects import Taken
@@ -18,9 +18,11 @@ from tui_tuner.problem.draft.host.opencl_launches import LOCAL
 from tui_tuner.problem.draft.host.program import HostProgram
 from tui_tuner.problem.draft.kernel.guesses import is_written
 from tui_tuner.problem.draft.kernel.offsets import arrays_of_offsets
+from tui_tuner.problem.draft.kernel.order import said_where
 from tui_tuner.problem.draft.kernel.shared_arrays import shared_arrays, shared_elements
 from tui_tuner.problem.draft.launch.reading import LaunchReading
 from tui_tuner.problem.dtypes import dtype_named, is_floating
+from tui_tuner.problem.signature import KernelParameter
 from tui_tuner.problem.syntax import list_at
 
 _ASSERTED = re.compile(
@@ -38,22 +40,38 @@ _ARRAY = re.compile(r"\b(\w+)\s*\[([^][]+)\]\s*(?=[,;={]|$)")
 _DRAWN = re.compile(r"\(?\s*rand\s*\(\s*\)\s*%\s*(?P<count>\w+)\s*\)?\s*(?:\+\s*(?P<least>\d+)\s*)?")
 
 
-def drawn_in(reading: LaunchReading) -> Iterator[tuple[str, tuple[int, str]]]:
+def drawn_in(reading: LaunchReading) -> Iterator[tuple[str, tuple[int | str, str]]]:
     """Arrays of whole numbers that the host fills at random: the least number, and the first that is too large.
 
     None of them says where something begins and ends, which numbers of any order do not.
     """
     offsets = arrays_of_offsets(reading.signature)
     for given, parameter in reading.arguments:
-        is_whole = parameter.pointer and "int" in (parameter.dtype or "") and parameter.name not in offsets
-        found = reading.memory.drawn(given, reading.launch.place) if is_whole else None
-        if is_whole and found is None and not is_written(parameter.name, reading.signature):
-            found = reading.ranges.whole_numbers(given, reading.launch.place)
-        if found is not None:
+        if parameter.pointer and "int" in (parameter.dtype or "") and parameter.name not in offsets:
             with suppress(NotArithmetic):
-                node = reading.expression(found.number, found.place)
-                high = ast.BinOp(node, ast.Add(), ast.Constant(found.low))
-                yield parameter.name, (found.low, said_again(ast.unparse(high)))
+                if (bounds := _bounds_of_host(reading, given, parameter)) is not None:
+                    low, high = bounds
+                    number = whole_number(low)
+                    yield parameter.name, (ast.unparse(low) if number is None else number, ast.unparse(high))
+
+
+def _bounds_of_host(reading: LaunchReading, given: str, parameter: KernelParameter) -> tuple[ast.expr, ast.expr] | None:
+    """What the host fills an array with: the least number, and the first that is too large.
+
+    Raises:
+        NotArithmetic: a problem file cannot say it.
+    """
+    place, is_written_too = reading.launch.place, is_written(parameter.name, reading.signature)
+    found = reading.memory.drawn(given, place)
+    if found is None and not is_written_too:
+        found = reading.ranges.one_for_all(given, place)
+    if found is not None:
+        low = ast.Constant(found.low)
+        return low, folded(ast.BinOp(reading.expression(found.number, found.place), ast.Add(), low))
+    if is_written_too:
+        return None
+    are_apart = parameter.name in said_where(reading.signature)
+    return reading.ranges.whole_numbers(given, place, are_apart=are_apart)
 
 
 def fractions_in(reading: LaunchReading) -> Iterator[tuple[str, tuple[float, float]]]:
@@ -61,7 +79,7 @@ def fractions_in(reading: LaunchReading) -> Iterator[tuple[str, tuple[float, flo
     for given, parameter in reading.arguments:
         if parameter.pointer and parameter.dtype and is_floating(dtype_named(parameter.dtype)):
             found = reading.ranges.range(given, reading.launch.place)
-            if found is not None and found.low < found.high:
+            if found is not None and found.is_finite and found.low < found.high:
                 yield parameter.name, (_rounded(found.low), _rounded(found.high))
 
 

@@ -24,6 +24,7 @@ from tui_tuner.problem.draft.arithmetic.worked_out import (
 from tui_tuner.problem.draft.drafted_launch import MOST_THREADS
 from tui_tuner.problem.draft.host.dimensions import axes
 from tui_tuner.problem.draft.host.launches import HostLaunch
+from tui_tuner.problem.draft.host.ranges import HostRanges
 from tui_tuner.problem.draft.host.statements import halfway
 from tui_tuner.problem.draft.kernel.block_rows import rows_of_block
 from tui_tuner.problem.draft.kernel.device_words import is_warp
@@ -62,6 +63,7 @@ class LaunchReading(LaunchNames):
 
     def __init__(self, kernel: HostedKernel, launch: HostLaunch) -> None:
         super().__init__(kernel, launch)
+        self.ranges = HostRanges(self.program, self.memory, self._size)
         self._cases_asked.clear()
         self.shapes = dict(self._extents())
         self.is_a_row = not self.cases_of_block.isdisjoint(self._cases_asked)
@@ -74,6 +76,16 @@ class LaunchReading(LaunchNames):
         self.bounds = {name: self.roots[name] for name in self._counted_to()}
         self._suppose_block()
         self._suppose_elements()
+
+    def _size(self, name: str, place: int) -> ast.expr | None:
+        """What a name comes to over sizes that are roots already; None for what is not made of them."""
+        before = dict(self.roots)
+        with suppress(NotArithmetic):
+            node = self.expression(name, place)
+            if {*names(node)} and names(node) <= before.keys():
+                return node
+        self.roots = before
+        return None
 
     def _extents(self) -> Iterator[tuple[str, ast.expr]]:
         """The elements of each array, where the memory that the host takes is so many of them."""

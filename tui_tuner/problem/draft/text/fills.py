@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 import re
@@ -10,6 +11,8 @@ from functools import partial
 
 import numpy as np
 
+from tui_tuner.problem.draft.arithmetic.folding import gathered
+from tui_tuner.problem.draft.arithmetic.worked_out import value_in
 from tui_tuner.problem.draft.constants import DraftedConstant
 from tui_tuner.problem.draft.kernel.guesses import (
     as_factor,
@@ -137,9 +140,19 @@ def _drawn(parameter: KernelParameter, draft: Draft) -> str:
     bound = (_bound(parameter, draft) or "") if high.isdecimal() else ""
     names = re.findall(r"[A-Za-z_]\w*", bound.partition("#")[0])
     is_outgrown = any(draft.sizes.timed[name] > (draft.read.sizes.get(name) or math.inf) for name in names)
-    return f"low = {low}\nhigh = " + (
+    return f"low = {json.dumps(_low_enough(low, high, draft))}\nhigh = " + (
         f"{bound}: check" if is_outgrown else f"{json.dumps(high)}  # as the host fills it"
     )
+
+
+def _low_enough(low: int | str, high: str, draft: Draft) -> int | str:
+    """The least number of the host's, but below the first too large one where a smaller problem leaves none between."""
+    sizes = (draft.sizes.timed, draft.sizes.tested, draft.sizes.emulated, draft.sizes.emulated_test)
+    ends = [(value_in(low, one), value_in(high, one)) for one in sizes]
+    known = [(float(least), float(above)) for least, above in ends if least is not None and above is not None]
+    is_below = all(least < above for least, above in known)
+    most = gathered(ast.parse(f"{high} - 1", mode="eval").body)
+    return low if is_below else f"min({low}, {ast.unparse(most)})"
 
 
 def _bounds_of_host(parameter: KernelParameter, draft: Draft) -> tuple[float, float] | None:
