@@ -672,6 +672,11 @@ PARTS = {
         "p[j]",
         ("offsets", "all"),
     ),
+    "given to a function that takes the first and how many": (
+        "twice(a + rows[i], rows[i + 1] - rows[i]); int m = 0;",
+        "a[j]",
+        ("offsets", "all"),
+    ),
     "of no difference": ("int b = rows[i], e = rows[i + 1], m = e > b;", "a[b + j]", ("arange", None)),
     "of another array": ("int b = rows[i], e = rows[i + 1], m = e - b;", "a[i + j]", ("arange", None)),
 }

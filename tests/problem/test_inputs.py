@@ -75,7 +75,7 @@ def test_what_is_shuffled_holds_each_number_once_and_hardly_any_at_its_place(dty
     assert (values.reshape(-1) == np.arange(256)).sum() < 16
 
 
-@pytest.mark.parametrize("dtype", ["int32", "uint32", "int64", "uint16"])
+@pytest.mark.parametrize("dtype", ["int32", "uint32", "int64", "uint64", "uint16"])
 def test_offsets_divide_what_there_is_into_parts_of_different_length_some_of_them_empty(dtype):
     values = made({"dtype": dtype, "shape": ["n + 1"], "fill": "offsets", "high": "8 * n"}, n=1000)
     lengths = np.diff(values.astype(np.int64))

@@ -89,7 +89,7 @@ def _gone_on_from(name: str, body: str, arrays: Sequence[str]) -> list[str]:
     if not re.search(rf"(?:\b(?:{ends}))\s*-\s*(?:{begins})", body):
         return []
     inside = rf"\[[^;]*?(?<![\w.])(?:{begins})\s*[\]+]"
-    return [one for one in arrays if re.search(rf"\b{one}\s*(?:{inside}|\+\s*(?:{begins})\b)", body)]
+    return [one for one in arrays if re.search(rf"\b{one}\s*(?:{inside}|\+\s*(?:{begins})(?!\w))", body)]
 
 
 def extent_of_parts(extent: str, parameter: KernelParameter, signature: KernelSignature) -> str:
