@@ -24,6 +24,35 @@ GATHER = f"__global__ void k(float *to, const int *at, int n) {{ {ONE} if (i < n
 DATA = "cudaMalloc(&to, n * sizeof(float)); cudaMalloc(&from, n * sizeof(float));"
 
 
+GROWN = (
+    "__global__ void k(int rows, const int *begins, const int *columns, const float *values, const float *x, float *y)"
+    f" {{ {ONE} if (i < rows) {{ float s = 0; for (int j = begins[i]; j < begins[i + 1]; j++)"
+    " s += values[j] * x[columns[j]]; y[i] = s; } }\n"
+    "struct Sparse { std::vector<int> begins, columns; std::vector<float> values; };\n"
+    "Sparse made(int rows) { Sparse m; m.begins.push_back(0); for (int r = 0; r < rows; r++) {"
+    " for (int c = r % 5; c < rows; c += 1 + rand() % 99) { m.columns.push_back(c); m.values.push_back(1.f / c); }"
+    " m.begins.push_back((int)m.columns.size()); } return m; }\n"
+    "int main() { const int rows = 20000; Sparse a = made(rows); int *b, *c; float *v, *x, *y; HELD"
+    " cudaMalloc(&x, rows * sizeof(float)); cudaMalloc(&y, rows * sizeof(float));"
+    " k<<<(rows + 255) / 256, 256>>>(rows, b, c, v, x, y); }"
+)
+GROWN_HELD = (
+    "cudaMalloc(&b, a.begins.size() * sizeof(int)); cudaMalloc(&c, a.columns.size() * sizeof(int));"
+    " cudaMalloc(&v, a.values.size() * sizeof(float));"
+)
+GROWN_DRAFTED = {
+    "begins": ["rows + 1"],
+    "fill begins": ("offsets", None, "a_columns_size"),
+    "columns": ["a_columns_size"],
+    "fill columns": ("integers", None, "rows"),
+    "values": ["a_columns_size"],
+    "sizes": {"rows": 20000, "a_columns_size": 160000},
+    "emulated": {"rows": 10000, "a_columns_size": 80000},
+}
+UPLOAD = (
+    "template <class T> T *upload(const std::vector<T> &v) { T *d; cudaMalloc(&d, v.size() * sizeof(T));"
+    " cudaMemcpy(d, v.data(), v.size() * sizeof(T), cudaMemcpyHostToDevice); return d; }\n"
+)
 BUFFER = """\
 template <class T> class Buffer {
 public:
@@ -443,6 +472,49 @@ CASES = {
         "int main() { int n = 4096, nnz = 50000; cudaMalloc(&rows, (n + 1) * sizeof(int));"
         " cudaMalloc(&values, nnz * sizeof(float)); k<<<n / 64, 64>>>(to, rows, values, n); }",
         {"rows": ["n + 1"], "values": ["nnz"], "fill rows": ("offsets", None, "nnz")},
+    ),
+    "lists that grow": (GROWN.replace("HELD", GROWN_HELD), GROWN_DRAFTED),
+    "lists that grow, and copies of them": (
+        GROWN.replace(
+            "int *b, *c; float *v, *x, *y; HELD",
+            "thrust::device_vector<int> e = a.begins, f = a.columns;"
+            " thrust::device_vector<float> g = a.values; float *x, *y;",
+        ).replace(
+            "b, c, v, x, y);", "{0}e.data()), {0}f.data()), {0}g.data()), x, y);".format("thrust::raw_pointer_cast(")
+        ),
+        GROWN_DRAFTED,
+    ),
+    "lists that grow, and a function that copies them": (
+        UPLOAD
+        + GROWN.replace(
+            "int *b, *c; float *v, *x, *y; HELD",
+            "int *b = upload(a.begins), *c = upload(a.columns); float *v = upload(a.values), *x, *y;",
+        ),
+        GROWN_DRAFTED,
+    ),
+    "lists that grow, and a block for each row": (
+        "__global__ void k(const int *begins, const float *values, float *y) { int i = blockIdx.x; float s = 0;"
+        " for (int j = begins[i] + threadIdx.x; j < begins[i + 1]; j += 64) s += values[j]; atomicAdd(&y[i], s); }\n"
+        "int main() { const int rows = 20000; std::vector<int> h; std::vector<float> all; h.push_back(0);"
+        " for (int i = 0; i < rows; i++) { for (int j = rand() % 9; j > 0; j--) all.push_back(1.f / j);"
+        " h.push_back(all.size()); } int *b; float *v, *y; cudaMalloc(&b, h.size() * sizeof(int));"
+        " cudaMalloc(&v, all.size() * sizeof(float)); cudaMalloc(&y, rows * sizeof(float));"
+        " k<<<rows, 64>>>(b, v, y); }",
+        {"begins": ["rows + 1"], "values": ["all_size"], "sizes": {"rows": 20000, "all_size": 160000}},
+    ),
+    "lists that grow, with a name for how many there are": (
+        GROWN.replace(
+            "HELD",
+            "const size_t nnz = a.values.size(); cudaMalloc(&b, a.begins.size() * sizeof(int));"
+            " cudaMalloc(&c, nnz * sizeof(int)); cudaMalloc(&v, nnz * sizeof(float));",
+        ),
+        {"begins": ["rows + 1"], "columns": ["nnz"], "values": ["nnz"], "sizes": {"rows": 20000, "nnz": 160000}},
+    ),
+    "a list that grows up to where the kernel goes": (
+        SCALE + "int main() { int n = 5000, m = 3; std::vector<float> h; for (int i = 0; i < n; i++) h.push_back(i);"
+        " cudaMalloc(&to, n * sizeof(float)); cudaMalloc(&from, h.size() * sizeof(float));"
+        " k<<<(n + 255) / 256, 256>>>(to, from, n); }",
+        {"sizes": {"n": 5000}, "from": ["n"], "to": ["n"]},
     ),
     "offsets with names for the two, where the host says nothing of them": (
         "__global__ void k(float *to, const int *rows, const float *values, const float *near, int n) {"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from tui_tuner.problem.draft.arithmetic.worked_out import words_in
 from tui_tuner.problem.languages import Value
 
 Keys = Mapping[str, list[str] | str]
@@ -132,7 +133,11 @@ class DraftedLaunch:
     def without_supposed(self, arrays: Collection[str]) -> DraftedLaunch:
         """The same without the shapes of these arrays that the host does not say."""
         said = {name: text for name, text in self.shapes.items() if name not in self.supposed or name not in arrays}
-        return replace(self, shapes=said)
+        keys = [part for key in self.keys.values() for part in ([key] if isinstance(key, str) else key)]
+        drawn = [str(end) for ends in self.drawn.values() for end in ends]
+        others = [*said.values(), *keys, *map(str, self.values.values()), *drawn, *self.local.values()]
+        lost = words_in(*self.shapes.values()) - words_in(*others, *self.multiples.values())
+        return replace(self, shapes=said, sizes={name: one for name, one in self.sizes.items() if name not in lost})
 
     def in_elements(self, threads: str) -> str:
         """A count of threads as one of elements: for the host's own block, and without a thread more than there are."""

@@ -14,7 +14,7 @@ from tui_tuner.problem.syntax import parse_code
 
 _NAMED = ("identifier", "field_expression", "subscript_expression", "qualified_identifier")
 _NAME = re.compile(r"\w+(?:(?:\.|->|::)\w+|\[\w+(?:[+-]\w+)?\])*")
-_GETTER = re.compile(r"\w+(?:\.|->)\w+")
+_GETTER = re.compile(r"\w+(?:(?:\.|->)\w+)+")
 _CONVERSION = re.compile(
     r"unsigned|int|float|double|size_t|uint|dim3|long|(?:static|reinterpret|const)_cast"
     r"|(?:__)?half|(?:__)?nv_bfloat16|__nv_fp8_e[45]m[32]|__(?:float|double)2(?:half|bfloat16)(?:_r[nz])?"

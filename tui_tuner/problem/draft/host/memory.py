@@ -222,6 +222,9 @@ class HostMemory:
 
     def _vector(self, name: str, place: int, steps: int = 3) -> tuple[Taken, str] | None:
         """The elements of a vector, and their type: as many as it is made with, or as another has."""
+        if (member := re.fullmatch(r"\w+(?:\.\w+)*\.(\w+)", name)) is not None:
+            one = re.search(rf"{_VECTOR}[^;(){{}}]*\b{member[1]}\s*[,;]", self._code)
+            return (Taken(f"{name}.size()", place), one["type"]) if one else None
         others = r"[^;()]*(?:\((?:[^;()]|\([^;()]*\))*\)[^;()]*)*?"
         declared = re.compile(rf"{_VECTOR}{others}(?<![\w.])\b{re.escape(name)}\b")
         for found in self._found(declared, name, place):

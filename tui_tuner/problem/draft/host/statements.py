@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from tui_tuner.problem.draft.arithmetic.worked_out import as_size
 from tui_tuner.problem.syntax import closing, split_list
 
 Meaning = Callable[[str, int], tuple[str, int] | None]
@@ -16,6 +17,11 @@ CONSTANT = re.compile(
 """A constant outside of functions, with its value."""
 NOTHING_YET = re.compile(r"\s*(?:-\s*1|0(?:\.0*)?f?)\s*")
 """What a variable is declared with that is set to something from outside later, as by an option."""
+_GROWN = re.compile(r"\b(\w+)\s*\.\s*(?:push_back|emplace_back|insert|resize|assign)\s*\(")
+_LENGTH = re.compile(
+    r"\b(?P<name>\w+)\s*=(?!=)\s*(?:\([\w\s]+\)\s*|static_cast\s*<[\w\s:]+>\s*\(\s*)?"
+    r"(?P<asked>[\w.]+\.size\s*\(\s*\))"
+)
 _LOOK_BACK = 80
 _HALVED = r"\s*(?:>>=\s*1|/=\s*2|=\s*{0}\s*(?:>>\s*1|/\s*2))\s*"
 _RAISED = r"(?:\+\+\s*{0}|{0}\s*(?:\+\+|\+=\s*1))\s*"
@@ -116,6 +122,16 @@ def appended(code: str, name: str, start: int, end: int) -> int | None:
         code, start, end
     )
     return found if found and not changed else None
+
+
+def lists_grown(code: str) -> list[str]:
+    """The lists that the host makes longer than they are declared."""
+    return _GROWN.findall(code)
+
+
+def length_named(code: str, size: str) -> str | None:
+    """What the host calls the length of a list that is a size of this name, as n of `n = a.rows.size();`."""
+    return next((one["name"] for one in _LENGTH.finditer(code) if as_size(one["asked"]) == size), None)
 
 
 def is_summed(code: str, text: str, start: int, end: int) -> bool:

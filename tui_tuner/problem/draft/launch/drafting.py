@@ -215,7 +215,8 @@ class _Drafting:
         """The arrays whose memory the host does not say, but that of another of their kind."""
         for given, parameter in self._reading.arguments:
             arrays = self._reading.memory.arrays(given, self.launch.place, parameter)
-            yield from (name for name, taken, _ in arrays if isinstance(taken, Supposed))
+            is_grown = parameter.name in self._reading.grown
+            yield from (name for name, taken, _ in arrays if is_grown or isinstance(taken, Supposed))
 
     def _grid_keys(self) -> Keys:
         is_fixed = bool(self._drafted_block.made)

@@ -25,10 +25,11 @@ from tui_tuner.problem.draft.drafted_launch import MOST_THREADS
 from tui_tuner.problem.draft.host.dimensions import axes
 from tui_tuner.problem.draft.host.launches import HostLaunch
 from tui_tuner.problem.draft.host.ranges import HostRanges
-from tui_tuner.problem.draft.host.statements import halfway
+from tui_tuner.problem.draft.host.statements import halfway, length_named, lists_grown
 from tui_tuner.problem.draft.kernel.block_rows import rows_of_block
 from tui_tuner.problem.draft.kernel.device_words import is_warp
 from tui_tuner.problem.draft.kernel.guesses import AXES, is_counted_to, is_numbered_through, marks_of, usual_block
+from tui_tuner.problem.draft.kernel.offsets import arrays_of_offsets, divided_by
 from tui_tuner.problem.draft.kernel.usual_numbers import numbers_of_cases
 from tui_tuner.problem.draft.launch.names import HostedKernel, LaunchNames
 
@@ -54,6 +55,7 @@ class LaunchReading(LaunchNames):
         passed: what the scalars are, as far as that can be read.
         is_a_row: whether the case that chooses the launch is the block's extent and an array's, as the length of a row.
         of_cases: scalars from outside that are the number of a case that the kernel has.
+        grown: arrays that are as long as a list of the host's that grows, of which nothing else says the length.
         bounds: roots that the kernel counts to, with the host's number where that is large; None from outside.
     """
 
@@ -73,6 +75,7 @@ class LaunchReading(LaunchNames):
         self._is_of_grid = False
         self.passed = self._values()
         self._part_sizes()
+        self._join_parts()
         self.bounds = {name: self.roots[name] for name in self._counted_to()}
         self._suppose_block()
         self._suppose_elements()
@@ -259,6 +262,31 @@ class LaunchReading(LaunchNames):
         self.shapes = {one: put(node) for one, node in self.shapes.items()}
         self.passed = {one: put(node) for one, node in self.passed.items()}
         self.grid = [axis and (put(axis[0]), axis[1] and put(axis[1])) for axis in self.grid]
+
+    def _join_parts(self) -> None:
+        """Let arrays that the same offsets divide be as long as one of them, where the host's lists grow to be them."""
+        self.grown = frozenset(one for one in self.shapes if self._is_grown(one))
+        for name in arrays_of_offsets(self.signature):
+            parts = [one for one in divided_by(name, self.signature) if one in self.shapes]
+            first = next((one for one in parts if one not in self.grown), next(iter(parts), ""))
+            if first in self.grown:
+                self.shapes[first] = self._under_own_name(ast.unparse(self.shapes[first]))
+            self.shapes |= {one: self.shapes[first] for one in parts if one in self.grown}
+            if name in self.grown:
+                del self.shapes[name]
+
+    def _is_grown(self, array: str) -> bool:
+        match self.shapes.get(array):
+            case ast.Name(id=size) if self.roots.get(size) is None:
+                is_passed = any(size in names(node) for node in self.passed.values())
+                lists = lists_grown(self.program.code)
+                return not is_passed and any(f"_{size}".endswith(f"_{one}_size") for one in lists)
+        return False
+
+    def _under_own_name(self, size: str) -> ast.expr:
+        """The length of a list by the name that the host has for it, as far as no other size has that."""
+        name = length_named(self.program.code, size)
+        return self.root(size if name is None or name in self.roots else name, None)
 
     def _counted_to(self) -> Iterator[str]:
         """The sizes of scalars that the kernel counts to, where they are large, or come from outside."""

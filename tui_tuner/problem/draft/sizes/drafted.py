@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from tui_tuner.problem.draft.amendments import APART, Amendments, Tested
+from tui_tuner.problem.draft.arithmetic.worked_out import words_in
 from tui_tuner.problem.draft.drafted_launch import DraftedLaunch
 from tui_tuner.problem.draft.kernel.extents import elements_along, scaled
 from tui_tuner.problem.draft.kernel.guesses import AXES, SMALL, is_guarded, size_names
@@ -149,7 +150,7 @@ def _emulated(
     for rows, elements in _divided(launch, guessed, signature).items():
         emulated[rows] = max(1, min(emulated[rows], emulated[elements] // OF_EACH))
         emulated[elements] = min(emulated[elements], OF_EACH * emulated[rows])
-    return emulated
+    return emulated | _among_known(launch, guessed, emulated, signature)
 
 
 def _of_fixed_grid(launch: DraftedLaunch, signature: KernelSignature) -> dict[str, str]:
@@ -207,7 +208,7 @@ def _usual(launch: DraftedLaunch, signature: KernelSignature, toys: Collection[s
             launch, timed, kept | launch.stated.keys()
         ):
             pass
-    return timed, guessed
+    return timed | _among_known(launch, guessed, timed, signature), guessed
 
 
 def _each_of_fixed(launch: DraftedLaunch, signature: KernelSignature) -> Iterator[tuple[str, int]]:
@@ -240,14 +241,28 @@ def _rows_within(launch: DraftedLaunch, guessed: Collection[str], signature: Ker
 
 def _divided(launch: DraftedLaunch, guessed: Collection[str], signature: KernelSignature) -> dict[str, str]:
     """How many parts there are, and the elements that offsets or the host divide into them, where both are guesses."""
-    found: dict[str, str] = {}
-    for name in arrays_of_offsets(signature):
-        rows = launch.shapes.get(name, "").removesuffix(" + 1")
-        for elements in (launch.shapes.get(one, "") for one in divided_by(name, signature)):
-            if {rows, elements} <= {*guessed} and rows != elements:
-                found[rows] = elements
+    found = {rows: one for rows, one in _among(launch, signature) if {rows, one} <= {*guessed} and rows != one}
     parts = (re.fullmatch(r"(\w+) // (\w+)", str(text)) for text in launch.values.values())
     return found | {one[2]: one[1] for one in parts if one and {*one.groups()} <= {*guessed}}
+
+
+def _among_known(
+    launch: DraftedLaunch, guessed: Collection[str], sizes: Mapping[str, int], signature: KernelSignature
+) -> dict[str, int]:
+    """Of the guesses those that offsets divide into so many parts as are known: some elements for each."""
+    return {
+        elements: OF_EACH * int(value_of(parts, sizes))
+        for parts, elements in _among(launch, signature)
+        if elements in guessed and words_in(parts) and words_in(parts) <= sizes.keys() - {*guessed}
+    }
+
+
+def _among(launch: DraftedLaunch, signature: KernelSignature) -> Iterator[tuple[str, str]]:
+    """How many parts offsets make, else how many there are for the threads alone, and the elements they divide."""
+    threads = launch.problem_size[0] if len(launch.problem_size) == 1 else ""
+    for name in arrays_of_offsets(signature):
+        parts = launch.shapes.get(name, threads).removesuffix(" + 1")
+        yield from ((parts, launch.shapes.get(one, "")) for one in divided_by(name, signature))
 
 
 def _tested(launch: DraftedLaunch, sizes: Mapping[str, int], how: Tested) -> dict[str, int]:
