@@ -120,15 +120,29 @@ def test_what_a_kernel_writes_is_not_what_the_host_begins_with() -> None:
         ("few(gen) + 3", (5, "n // 2 + 4")),
         ("std::uniform_int_distribution<int>(2, n / 2)(gen)", (2, "n // 2 + 1")),
         ("std::clamp(rand() % 9000, 3, n)", ("min(3, n)", "min(8999, n) + 1")),
+        ("rand() & (n - 1)", (0, "n")),
+        ("pick()", (1, "n + 1")),
+        ("few(gen)", (2, "n // 2 + 1")),
         ("i", None),
         ("loaded(i) + n", None),
         ("-(rand() % n)", None),
     ],
 )
 def test_whole_numbers_are_bounded_over_sizes(written: str, bounds: tuple[int | str, str] | None) -> None:
-    few = "std::uniform_int_distribution<int> few(2, n / 2);"
+    few = "std::uniform_int_distribution<int> few(2, n / 2); auto pick = [&]() { return 1 + rand() % n; };"
     found = launch_of(f"{few} for (int i = 0; i < n; i++) r[i] = {written};").drawn
     assert found == ({} if bounds is None else {"rows": bounds})
+
+
+@pytest.mark.parametrize(
+    "filled",
+    [
+        "for (int i = 0; i < n; i++) { int one = 3 + rand() % (n / 2); r[i] = one; }",
+        "std::generate(r, r + n, [&] { return 3 + rand() % (n / 2); });",
+    ],
+)
+def test_what_is_drawn_for_each_is_no_number_for_all(filled: str) -> None:
+    assert launch_of(filled).drawn == {"rows": (3, "n // 2 + 3")}
 
 
 def test_an_array_of_the_host_is_known_behind_a_function_that_copies_it() -> None:

@@ -36,6 +36,11 @@ class Interval(NamedTuple):
         return ast.Constant(int(self.low)), ast.Constant(int(self.high))
 
     @property
+    def is_one(self) -> bool:
+        """Whether it is a single number, also one of a size from outside."""
+        return self.low == self.high or (self.said is not None and ast.dump(self.said[0]) == ast.dump(self.said[1]))
+
+    @property
     def is_finite(self) -> bool:
         """Whether numbers are known for both; of a size from outside none is."""
         return math.isfinite(self.low) and math.isfinite(self.high)
@@ -65,6 +70,12 @@ def remainder(by: Interval) -> Interval:
     """What is left of a division, whatever is divided, as that is not below zero."""
     said = None if by.said is None else (ast.Constant(0), _combined(by.said[1], ast.Sub(), ast.Constant(1)))
     return Interval(0, by.high - 1, is_whole=True, said=said)
+
+
+def masked(by: Interval) -> Interval:
+    """What is left of the bits of a number where they are taken by those of another."""
+    said = None if by.said is None else (ast.Constant(0), by.said[1])
+    return Interval(0, by.high, is_whole=True, said=said)
 
 
 def negated(inner: Interval) -> Interval:

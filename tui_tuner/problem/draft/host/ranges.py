@@ -17,6 +17,7 @@ from tui_tuner.problem.draft.host.intervals import (
     NotRanged,
     applied,
     cast_to,
+    masked,
     negated,
     of_function,
     remainder,
@@ -45,6 +46,7 @@ _MADE_AT_ONCE = re.compile(
     r"(?:std\s*::\s*)?uniform_(?P<kind>real|int)_distribution\s*(?:<[^<>]*>)?\s*\((?P<given>.*)\)"
 )
 _SIZE_ASKED = re.compile(r"^\w+\s*\.\s*size\s*\(\s*\)$")
+_LAMBDA = r"\b{}\s*=\s*\[[^\]]*\]\s*(?:\(\s*\)\s*)?\{{\s*return\b(?P<text>[^;{{}}]*);\s*\}}"
 _OF_FRACTIONS = r"\b(?:float|double)\s+(?:const\s+)?{}\b"
 _COUNTED_TO = r"\s*=(?P<first>[^;=]*);\s*{0}\s*(?P<mark><=?)\s*(?P<last>[^;]*);\s*(?:\+\+\s*{0}|{0}\s*\+[+=])"
 _DISTRIBUTION = r"\buniform_(?P<kind>real|int)_distribution\s*(?:<[^<>]*>)?\s*{}\s*(?:[({{](?P<given>[^;]*?)[)}}])?\s*;"
@@ -73,6 +75,9 @@ class HostRanges:
     def one_for_all(self, pointer: str, place: int) -> Drawn | None:
         """From 1 on up to the one number that the host has for all elements, as of rows that are full."""
         texts = self._all_written(pointer, place)
+        found = self.range(pointer, place)
+        if found is not None and not found.is_one:
+            return None
         if len({text.strip() for text, _ in texts}) == 1 and self._is_set_once(*texts[0]):
             return Drawn(1, *texts[0])
         return None
@@ -128,7 +133,8 @@ class HostRanges:
             raise NotRanged(name)
         element = rf"(?<![\w.>]){plain}\s*(?:\[[^;=]*\]\s*=(?!=)|\.\s*push_back\s*\()"
         loop = rf"\bfor\s*\(\s*[\w:]+\s*&+\s*(?P<one>\w+)\s*:\s*{plain}\s*\)\s*\{{?\s*(?P=one)\s*=(?!=)"
-        for one in re.compile(rf"(?:{element}|{loop})(?P<text>[^;]*);").finditer(self._code, start, end):
+        generated = rf"\bgenerate\w*\s*\([^;{{]*\b{plain}\b[^;{{]*\{{\s*return\b"
+        for one in re.compile(rf"(?:{element}|{loop}|{generated})(?P<text>[^;]*);").finditer(self._code, start, end):
             text = one["text"].rstrip()
             yield text.removesuffix(")") if text.count(")") > text.count("(") else text, one.start()
         for other in self._program.functions if steps else ():
@@ -240,7 +246,7 @@ class HostRanges:
         if mark == "%":
             return remainder(self._of_node(right, place, steps))
         if mark == "&":
-            return Interval(0, self._of_node(right, place, steps).high, is_whole=True)
+            return masked(self._of_node(right, place, steps))
         return applied(mark, self._of_node(left, place, steps), self._of_node(right, place, steps))
 
     def _called(self, function: Node, given: Sequence[Node], place: int, steps: int) -> Interval:
@@ -255,13 +261,20 @@ class HostRanges:
             return Interval(0.0, 1.0)
         if (drawn := self._distributed(name, place, steps)) is not None:
             return drawn
-        own = next((one for one in self._program.functions if one.name == name and not one.parameters), None)
-        if own is not None and (text := returned(self._code, own)) is not None:
-            return self._of_text(text, own.body, steps - 1)
+        if (own := self._returned_by(name)) is not None:
+            return self._of_text(*own, steps - 1)
         plain = name.removesuffix("f")
         if plain in _WAVES and given:
             return Interval(-1.0, 1.0)
         return of_function(plain, [self._of_node(one, place, steps) for one in given])
+
+    def _returned_by(self, name: str) -> tuple[str, int] | None:
+        """What a function or lambda of the host returns that takes nothing and is one expression, and its place."""
+        for one in (one for one in self._program.functions if one.name == name and not one.parameters):
+            if (text := returned(self._code, one)) is not None:
+                return text, one.body
+        found = re.search(_LAMBDA.format(re.escape(name)), self._code)
+        return None if found is None else (found["text"], found.start("text"))
 
     def _distributed(self, name: str, place: int, steps: int) -> Interval | None:
         """What a distribution of the standard library gives."""

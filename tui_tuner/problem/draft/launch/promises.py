@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from tui_tuner.problem.draft.arithmetic.c_expressions import NotArithmetic
-from tui_tuner.problem.draft.arithmetic.folding import folded, is_quotient, whole_number
+from tui_tuner.problem.draft.arithmetic.folding import gathered, is_quotient, whole_number
 from tui_tuner.problem.draft.arithmetic.worked_out import evaluated, finished, is_of_block, names
 from tui_tuner.problem.draft.drafted_launch import MOST_THREADS
 from tui_tuner.problem.draft.host.dimensions import axes
@@ -67,7 +67,7 @@ def _bounds_of_host(reading: LaunchReading, given: str, parameter: KernelParamet
         found = reading.ranges.one_for_all(given, place)
     if found is not None:
         low = ast.Constant(found.low)
-        return low, folded(ast.BinOp(reading.expression(found.number, found.place), ast.Add(), low))
+        return low, gathered(ast.BinOp(reading.expression(found.number, found.place), ast.Add(), low))
     if is_written_too:
         return None
     are_apart = parameter.name in said_where(reading.signature)
