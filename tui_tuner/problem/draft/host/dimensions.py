@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from tui_tuner.problem.draft.host.makers import named
 from tui_tuner.problem.draft.host.members import listed
-from tui_tuner.problem.draft.host.memory import named
 from tui_tuner.problem.draft.host.program import HostProgram
 from tui_tuner.problem.draft.host.statements import NOTHING_YET, begins_loop, is_summed
 from tui_tuner.problem.syntax import enclosed, split_list

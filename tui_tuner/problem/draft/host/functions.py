@@ -25,6 +25,9 @@ _OWN = re.compile(
     r"|(?:struct\s+)?(?:cuda|hip)DeviceProp(?:_t)?\s+\w+|(?:\w+\s*\(\s*)?(?:cuda|hip)GetDevice(?:Properties)?\s*\([^;]*);"
 )
 """A variable of a function's own with what it is set to; or a question for the device's properties, which set none."""
+_LAMBDA = re.compile(
+    r"\b(?P<name>\w+)\s*=\s*\[[^][;]*\]\s*\((?P<parameters>[^;{}]*?)\)\s*(?:mutable\s*)?(?:->[^;{}]*)?\{"
+)
 _CONTROL = frozenset({"if", "for", "while", "switch", "catch", "return", "sizeof"})
 
 
@@ -49,6 +52,16 @@ def functions_in(code: str) -> list[HostFunction]:
             names, defaults = tuple(map(_name_of, parts)), tuple(part.partition("=")[2].strip() for part in parts)
             end = closing(code, one.end() - 1)
             found.append(HostFunction(one["name"], names, defaults, one.start(), one.end(), end))
+    return found
+
+
+def lambdas_in(code: str) -> list[HostFunction]:
+    """The lambdas of the code that have a name, in its order."""
+    found: list[HostFunction] = []
+    for one in _LAMBDA.finditer(code):
+        names = tuple(map(name_in, split_list(one["parameters"])))
+        end = closing(code, one.end() - 1)
+        found.append(HostFunction(one["name"], names, ("",) * len(names), one.start(), one.end(), end))
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tui_tuner.problem.signature import KernelParameter
 from tui_tuner.problem.structures import structures
@@ -11,6 +11,7 @@ from tui_tuner.problem.syntax import enclosed, name_in, split_list, unwrapped
 
 _VECTOR = r"[a-z]+[1-4]|cu\w*Complex"
 _LISTED = re.compile(rf"(?:[\w:]+\s*(?:<[^<>{{}}]*>)?\s*)?\{{(.*)\}}|make_(?:{_VECTOR})\s*\((.*)\)", re.DOTALL)
+_DESIGNATED = re.compile(r"\.\s*([A-Za-z_]\w*)\s*(?:=\s*|(?=\{))(.+)", re.DOTALL)
 
 
 class HostMembers:
@@ -88,7 +89,8 @@ class HostMembers:
         """What stands for a member, or one of a structure within it, among the values listed for a type."""
         text: str | None = None
         for position, name in enumerate(path):
-            types, given = self._types(kind), split_list(values)
+            types = self._types(kind)
+            given = _in_order(split_list(values), types)
             if name not in types and "" in types and given:  # of what it is derived of, which comes first
                 return self.picked(types[""], listed(given[0]) or "", path[position:])
             place = [*types].index(name) if name in types else len(given)
@@ -141,6 +143,12 @@ class HostMembers:
             return dict.fromkeys("xyzw"[: int(vector[1])], "")
         known = next((one for code in self._codes if (one := structures(code).get(structure))), None)
         return {one.name: re.findall(r"\w+", one.type_text.partition("<")[0])[-1] for one in known or ()}
+
+
+def _in_order(given: list[str], names: Iterable[str]) -> list[str]:
+    """Values as they stand for members; of those that say their member, as `.n = 4`, 0 for any that is not said."""
+    said = {one[1]: one[2] for text in given if (one := _DESIGNATED.fullmatch(text))}
+    return [said.get(name, "0") for name in names] if said else given
 
 
 def put_in(text: str, meant: Mapping[str, str]) -> str:

@@ -7,20 +7,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from tui_tuner.problem.draft.host.members import put_in
-from tui_tuner.problem.draft.host.objects import ELEMENT, HostObjects, Supposed, Taken, allocated
+from tui_tuner.problem.draft.host.functions import HostFunction
+from tui_tuner.problem.draft.host.makers import CAST, Call, HostMakers, allocated, named
+from tui_tuner.problem.draft.host.objects import ELEMENT, HostObjects, Supposed, Taken
 from tui_tuner.problem.draft.host.program import HostProgram
-from tui_tuner.problem.draft.host.statements import appended
+from tui_tuner.problem.draft.host.vectors import VECTOR, HostVectors
 from tui_tuner.problem.signature import KernelParameter
-from tui_tuner.problem.syntax import enclosed, list_at, split_list, unwrapped
+from tui_tuner.problem.syntax import list_at, split_list, unwrapped
 
 LIST = "{}[]"
 """How many addresses a list holds, by the name of what it leads to."""
 _MOST_STEPS = 12
-_CAST = re.compile(r"^\(\s*(?:const\s+)?[\w\s:]+[*\s]*\)\s*(?=\S)|^(?:reinterpret|static|const)_cast\s*<[^<>]*>\s*")
-_BEGINS = re.compile(r"\.(?:begin|cbegin)\s*\(\s*\)$")
-_COPIED = re.compile(r"\bcudaMemcpy(?:Async)?\s*\([^;,]*,\s*(?P<host>[^;,]*),[^;]*HostToDevice")
-_VECTOR = r"\b(?:\w+\s*::\s*)?(?:device_vector|host_vector|universal_vector|vector|valarray)\s*<(?P<type>[^<>;]*)>"
+_OF_VECTOR = re.compile(
+    r"\(*(?P<first>\w+(?:\.\w+)*)(?:\.|->)size\(\)\)*\s*\*\s*sizeof\s*\(.*|"
+    r"\(?sizeof\s*\([^*]*\)\s*\*\s*\(*(?P<last>\w+(?:\.\w+)*)(?:\.|->)size\(\)\)*"
+)
+"""The bytes of all elements of a vector."""
 _WHOLE_NUMBERS = r"\buniform_int_distribution\s*(?:<[^<>]*>)?\s*"
 _RANDOM = (
     r"(?:\([\w\s]+\)|\w+\()?\s*(?:(?P<low>'[^'\\]'|\d+)\s*\+\s*)?\(?\s*(?:std::)?"
@@ -44,14 +46,18 @@ class HostMemory:
         self._program = program
         self._code = program.code
         self._objects = HostObjects(program)
+        self._makers = HostMakers(program)
+        self._vectors = HostVectors(program, self._makers)
 
     def taken(self, pointer: str, place: int) -> Taken | None:
         """The bytes that memory of this name is taken with; followed to the callers of a function."""
         for name, where in self.followed(pointer, place):
-            ways = (self._allocated, self._buffer, self._bytes_of_vector, self._by_function, self._objects.memory)
+            ways = (self._allocated, self._buffer, self._vectors.bytes_of, self._by_function, self._objects.memory)
             found = next((one for way in ways if (one := way(name, where)) is not None), None)
             if found is not None:
                 return found
+        if (call := self._called(pointer, place)) is not None:
+            return self._taken_by(call)
         moved = (self._moved(name, where) for name, where in self.followed(pointer, place))
         return next(filter(None, moved), None)
 
@@ -62,7 +68,7 @@ class HostMemory:
             rf"\bcudaMemset(?:Async)?\s*\(\s*{plain}\s*,[^;,]*,(?P<set>[^;]*)|\bcudaMemcpy(?:Async)?\s*\(\s*"
             rf"(?:{plain}\s*,[^;,]*|[^;,]*,\s*{plain}\s*),(?P<copied>[^;]*)"
         )
-        found = next(self._found(moved, name, place), None)
+        found = next(self._makers.made_at(moved, name, place), None)
         given = split_list((found["set"] or found["copied"]).rpartition(")")[0]) if found else []
         return Supposed(given[0], found.start()) if found and given else None
 
@@ -108,7 +114,9 @@ class HostMemory:
 
     def _is_divided(self, pointer: str, place: int) -> bool:
         """Whether the host makes several arrays of the memory that a pointer is taken from, as by `all + n`."""
-        name, place = list(self.followed(pointer, place))[-1]
+        if not (names := list(self.followed(pointer, place))):
+            return False
+        name, place = names[-1]
         function = self._program.function_at(place)
         start, end = (0, len(self._code)) if function is None else (function.start, function.end)
         divided = re.compile(rf"(?<![\w.]){re.escape(name)}\b[\s)]*\+\s*\w")
@@ -117,7 +125,7 @@ class HostMemory:
     def elements(self, name: str, place: int) -> Taken | None:
         """What `x.size()` is of a vector, `x.size(0)` of a tensor, or a member of an object; None for any other."""
         asked = re.fullmatch(r"(\w+)(?:\.|->)size\(\)", name)
-        vectors = (self._vector(*one) for one in self.followed(asked[1], place)) if asked else ()
+        vectors = (self._vectors.of(*one) for one in self.followed(asked[1], place)) if asked else ()
         of_vector = next((found[0] for found in vectors if found is not None), None)
         return of_vector or self._objects.member(name, place)
 
@@ -131,24 +139,29 @@ class HostMemory:
             found = next((self._random(one["host"]) for one in firsts if one), None) or self._random(name)
             if found is not None:
                 return found
-        return None
+        return next((self._random(array) for array, _ in self.uploaded(pointer, place)), None)
 
     def copies_to(self, name: str) -> Iterator[Iterator[re.Match[str]]]:
         """Where memory becomes what an array of the host (`host`) holds: by copies, and as a vector made of it."""
         plain = re.escape(name)
         yield re.finditer(rf"\bcudaMemcpy(?:Async|ToSymbol)?\s*\(\s*{plain}\s*,\s*&?(?P<host>\w+)", self._code)
-        yield re.finditer(rf"{_VECTOR}[^;]*?\b{plain}\s*(?:=|\(|\{{)\s*(?P<host>[A-Za-z_]\w*)\b", self._code)
-        yield self._copied_by_function(name)
+        yield re.finditer(rf"{VECTOR}[^;]*?\b{plain}\s*(?:=|\(|\{{)\s*(?P<host>[A-Za-z_]\w*)\b", self._code)
 
-    def _copied_by_function(self, name: str) -> Iterator[re.Match[str]]:
-        """Where memory is what a function returns that copies an array of the host, which it is given, there."""
-        made = rf"(?<![\w.>]){re.escape(name)}\s*=(?!=)\s*(?:\([^()]*\)\s*)?"
-        for by in dict.fromkeys(re.findall(rf"{made}(\w+)\s*(?:<[^<>;]*>)?\s*\(", self._code)):
-            for function in (one for one in self._program.functions if one.name == by):
-                copied = _COPIED.search(self._code, function.body, function.end)
-                if copied is not None and (source := named(copied["host"])) in function.parameters:
-                    others = rf"(?:[^,;()]*,){{{function.parameters.index(source)}}}\s*&?\s*(?P<host>[A-Za-z_]\w*)"
-                    yield from re.finditer(rf"{made}{by}\s*(?:<[^<>;]*>)?\s*\({others}", self._code)
+    def uploaded(self, pointer: str, place: int) -> Iterator[tuple[str, int]]:
+        """The arrays of the host that functions copy to the memory which they return, each with where it is given."""
+        of_names = (call for one in self.followed(pointer, place) for call in self._makers.calls_for(*one))
+        for call in (*of_names, self._called(pointer, place)):
+            if call is not None and (host := self._makers.copied(call)) is not None:
+                yield named(host), call.place
+
+    def returned(self, name: str, place: int) -> tuple[str, int] | None:
+        """The variable that a function returns to which a name is set, and where."""
+        made = (self._makers.variable(call) for call in self._makers.calls_for(name, place))
+        return next(filter(None, made), None)
+
+    def around(self, place: int) -> list[HostFunction]:
+        """The lambda that a place of the code is in, and the function."""
+        return self._makers.around(place)
 
     def followed(self, pointer: str, place: int) -> Iterator[tuple[str, int]]:
         """A pointer's name, and what it stands for in callers."""
@@ -162,17 +175,9 @@ class HostMemory:
                 return
             pointer, place = meaning
 
-    def _found(self, made: re.Pattern[str], name: str, place: int) -> Iterator[re.Match[str]]:
-        """Where a name is made, the last first: in the function of a place, then anywhere, unless it is an argument."""
-        function = self._program.function_at(place)
-        spans = [] if function is None else [(function.start, function.end)]
-        spans += [] if function is not None and name in function.parameters else [(0, len(self._code))]
-        for start, end in spans:
-            yield from reversed(list(made.finditer(self._code, start, end)))
-
     def _allocated(self, name: str, place: int) -> Taken | None:
         taken = re.compile(rf"\bcudaMalloc(?P<how>\w*)\s*(?:<[^<>]*>)?\s*\((?=[^;]*?&\s*{re.escape(name)}\b)")
-        if (found := next(self._found(taken, name, place), None)) is None:
+        if (found := next(self._makers.made_at(taken, name, place), None)) is None:
             return None
         _, nbytes = allocated(found)
         return Taken(nbytes, found.start()) if nbytes else None
@@ -184,80 +189,34 @@ class HostMemory:
         made = re.compile(
             rf"\b{plain}(?:\[\w+\])?\s*=(?!=)\s*(?:\([^()]*\)\s*)?{by}|\bBuffer\s+(?:[^;]*\s)?{plain}\s*(?=[({{])"
         )
-        if (found := next(self._found(made, name, place), None)) is None:
+        if (found := next(self._makers.made_at(made, name, place), None)) is None:
             return None
         given = list_at(self._code, found.end())
         ends = [re.search(r"\bend\b", one) is not None for one in given[:3]]
         if len(given) > 2 and any(ends):  # from the first element of a vector to its last
             vector = re.sub(r"^.*\(\s*(\w+)\s*\)$|^(\w+)\s*\..*$", r"\1\2", given[ends.index(True)].strip())
-            return self._bytes_of_vector(vector, found.start())
+            return self._vectors.bytes_of(vector, found.start())
         return Taken(given[2], found.start()) if len(given) > 2 else None
 
     def _by_function(self, name: str, place: int) -> Taken | None:
-        """The bytes that a function takes which returns the memory, in the words of its call."""
-        by = r"(?:\([^()]*\)\s*)?(?P<by>\w+)\s*(?:<(?P<types>[^<>;]*)>)?\s*\("
-        made, taken = re.compile(rf"\b{re.escape(name)}\s*=(?!=)\s*{by}"), re.compile(r"\bcudaMalloc\w*\s*\(")
-        for call in self._found(made, name, place):
-            function = next((one for one in self._program.functions if one.name == call["by"]), None)
-            inside = function and taken.search(self._code, function.body, function.end)
-            if function is None or not inside:
-                continue
-            given = list_at(self._code, call.end() - 1)
-            asked = list_at(self._code, inside.end() - 1)
-            types = zip(self._program.templates.names_of(function), split_list(call["types"] or ""), strict=False)
-            meant = {**dict(zip(function.parameters, given, strict=False)), **dict(types)}
-            if len(asked) < 2 or len(given) != len(function.parameters):
-                continue
-            of_vector = re.match(r"(\w+)\s*(?:\.|->)\s*size\s*\(\s*\)\s*\*\s*sizeof\b", asked[1])
-            if of_vector and (vector := meant.get(of_vector[1])) is not None:
-                return self._bytes_of_vector(named(vector), call.start())
-            return Taken(put_in(asked[1], meant), call.start())
-        return None
+        """The bytes that a function takes which returns the memory that a name is set to."""
+        taken = (self._taken_by(call) for call in self._makers.calls_for(name, place))
+        return next(filter(None, taken), None)
 
-    def _bytes_of_vector(self, name: str, place: int) -> Taken | None:
-        if (found := self._vector(name, place)) is None:
+    def _taken_by(self, call: Call) -> Taken | None:
+        if (nbytes := self._makers.bytes_taken(call)) is None:
             return None
-        (elements, where), kind = found
-        return Taken(f"({elements}) * sizeof({kind})", where)
+        if (of_vector := _OF_VECTOR.fullmatch(re.sub(r"\s", "", nbytes))) is None:
+            return Taken(nbytes, call.place)
+        name = of_vector["first"] or of_vector["last"]
+        vectors = (self._vectors.bytes_of(*one) for one in self.followed(name, call.place))
+        return next(filter(None, vectors), None)
 
-    def _vector(self, name: str, place: int, steps: int = 3) -> tuple[Taken, str] | None:
-        """The elements of a vector, and their type: as many as it is made with, or as another has."""
-        if (member := re.fullmatch(r"\w+(?:\.\w+)*\.(\w+)", name)) is not None:
-            one = re.search(rf"{_VECTOR}[^;(){{}}]*\b{member[1]}\s*[,;]", self._code)
-            return (Taken(f"{name}.size()", place), one["type"]) if one else None
-        others = r"[^;()]*(?:\((?:[^;()]|\([^;()]*\))*\)[^;()]*)*?"
-        declared = re.compile(rf"{_VECTOR}{others}(?<![\w.])\b{re.escape(name)}\b")
-        for found in self._found(declared, name, place):
-            behind = re.match(r"\s*([=({;])\s*", self._code[found.end() :])
-            if behind is None:
-                continue
-            if behind[1] == ";":
-                if (count := appended(self._code, name, found.end(), found.endpos)) is not None:
-                    return Taken(str(count), found.start()), found["type"]
-                continue
-            opening = found.end() + behind.end(1) - 1
-            inside = (
-                self._code[opening + 1 : self._code.find(";", opening)].partition(",")[0]
-                if behind[1] == "="
-                else enclosed(self._code, opening)
-            )
-            first, behind_first = [*split_list(inside), "", ""][:2]
-            part = re.fullmatch(rf"{re.escape(first)}\s*\+(.+)", behind_first) if _BEGINS.search(first) else None
-            if part is not None:  # from another's beginning on
-                return Taken(part[1].strip(), found.start()), found["type"]
-            other = named(_BEGINS.sub("", first))
-            copied = self._vector(other, found.start(), steps - 1) if steps and other != name else None
-            elements = self._elements_given(other, found.start()) or first
-            return copied or (Taken(elements, found.start()), found["type"])
-        return None
-
-    def _elements_given(self, name: str, place: int) -> str:
-        """What a function calls the elements of a vector that it is given; empty for what is none."""
-        function = self._program.function_at(place)
-        text = "" if function is None else self._code[function.start : function.end]
-        given = rf"^[^{{}};]*{_VECTOR}\s*(?:const\s*)?[&*]?\s*{re.escape(name)}\s*[,)]"
-        called = re.search(rf"\b(\w+)\s*=\s*(?:\(\w+\)\s*)?{re.escape(name)}\s*\.\s*size\s*\(\s*\)\s*[;,]", text)
-        return (called[1] if called else f"{name}.size()") if re.search(given, text) else ""
+    def _called(self, pointer: str, place: int) -> Call | None:
+        """The call of a function of the file that a pointer, or a member, stands for in the end."""
+        for name, where in self.followed(pointer, place):
+            pointer, place = self._program.meaning(name, where) or ("", where)
+        return self._makers.called(named(pointer), place)
 
     def _random(self, array: str) -> Drawn | None:
         others = r"(?:\s*\w+\s*\[[^;=]*\]\s*=(?!=))*"  # that are set to the same
@@ -306,7 +265,7 @@ class HostMemory:
     def _counted(self, array: str) -> Drawn | None:
         """The numbers from 0 on of a vector that counts."""
         found = re.search(rf"\biota\s*\(\s*{array}\s*\.\s*begin\s*\(\s*\)\s*,[^;]*,\s*0\s*\)\s*;", self._code)
-        held = self._vector(array, found.start()) if found else None
+        held = self._vectors.of(array, found.start()) if found else None
         return Drawn(0, held[0].text, held[0].place) if held else None
 
     def _numbers(self, found: re.Match[str]) -> Drawn:
@@ -319,19 +278,8 @@ class HostMemory:
 def _remainders(text: str) -> str:
     """How many numbers there are, from 0 on, that text may come to: what remains of a division."""
     text = text.strip()
-    while (plain := unwrapped(_CAST.sub("", text))) != text:
+    while (plain := unwrapped(CAST.sub("", text))) != text:
         text = plain
     outside = re.sub(r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)", lambda held: "_" * len(held[0]), text)
     remainder = re.fullmatch(r"[\w\s.*/]*%\s*(\w+)\s*", outside)
     return text[remainder.start(1) : remainder.end(1)] if remainder else ""
-
-
-def named(pointer: str) -> str:
-    """The name of the memory that is passed, without conversions and what asks a vector for it."""
-    text = pointer.strip()
-    while (plain := _CAST.sub("", text)) != text:
-        text = plain.strip()
-    if (inner := re.fullmatch(r"(?:thrust\s*::\s*)?raw_pointer_cast\s*\(\s*(.*?)\s*\)|\((.*)\)", text)) is not None:
-        return named(inner[1] or inner[2])
-    text = re.sub(r"^&\s*", "", text)
-    return re.sub(r"\s*\[.*\]$|\s*(?:\.|->)\s*\w+\s*(?:<[^<>]*>)?\s*\(\s*\)$", "", text)

@@ -8,13 +8,13 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from tui_tuner.problem.draft.host.functions import HostFunction
+from tui_tuner.problem.draft.host.makers import TAKES, allocated
 from tui_tuner.problem.draft.host.members import listed, put_in
 from tui_tuner.problem.draft.host.program import HostProgram
 from tui_tuner.problem.structures import template_of
 from tui_tuner.problem.syntax import closing, list_at, name_in, split_list, unwrapped
 
 _MOST_STEPS = 6
-_TAKES = re.compile(r"\bcudaMalloc(?P<how>\w*)\s*(?:<[^<>]*>)?\s*\(")
 _LISTED = r"(?:[^{};]|(?<=\w)\{[^{}]*\}(?=\s*[,{]))*"
 """What a constructor sets members to before its body."""
 _PATH = r"(?<![\w.>])\w+(?:\.\w+)*"
@@ -36,14 +36,6 @@ class Taken(NamedTuple):
 
 class Supposed(Taken):
     """Memory of which the host does not say how much it is: as much as the one other of its kind, or as it copies."""
-
-
-def allocated(call: re.Match[str]) -> tuple[str, str]:
-    """What a call of `cudaMalloc`, or of another of its kind, is given for a pointer and for its bytes."""
-    given = list_at(call.string, call.end() - 1)
-    if call["how"] == "Pitch" and len(given) == 4:  # rows without what a device puts between them
-        return given[0], f"({given[2]}) * ({given[3]})"
-    return (given[0], given[1]) if len(given) > 1 else ("", "")
 
 
 class _Made(NamedTuple):
@@ -92,7 +84,7 @@ class HostObjects:
         if made is None:
             return self._of_tensor(name, place)
         own = re.compile(rf"&[\s(]*(?:this\s*->\s*)?{member}" if member else "&")
-        for call in _TAKES.finditer(made.body):
+        for call in TAKES.finditer(made.body):
             pointer, nbytes = allocated(call)
             if nbytes and own.search(pointer):
                 return Taken(put_in(nbytes, made.meant), made.place)

@@ -31,7 +31,17 @@ from tui_tuner.problem.draft.host.functions import (
     variable_returned,
 )
 from tui_tuner.problem.draft.host.members import HostMembers
-from tui_tuner.problem.draft.host.statements import CONSTANT, NOTHING_YET, assignments, first_item, halfway, raised
+from tui_tuner.problem.draft.host.statements import (
+    CONSTANT,
+    NOTHING_YET,
+    assignments,
+    changed,
+    copied,
+    first_item,
+    halfway,
+    is_limit,
+    raised,
+)
 from tui_tuner.problem.draft.host.templates import HostTemplates
 from tui_tuner.problem.host_code import DIRECTIVE, without_bodies
 from tui_tuner.problem.structures import enumerated
@@ -168,9 +178,10 @@ class HostProgram:
                     kind, values, where = made
                     picked = self.members.picked(kind, values, path[depth:])
                     return None if picked is None else (picked, where)
-            whole = self._set_between(variable, start, place)
-            if whole is not None and (other := whole[0].lstrip("* ")).isidentifier():  # a copy of another structure
-                return ".".join((other, *path)), whole[1]
+                name = ".".join((variable, *path[:depth]))
+                whole = self._set_between(name, start, place) or copied(self.code, name, start, place)
+                if whole is not None and (other := whole[0].lstrip("* ")).isidentifier():  # a copy of another structure
+                    return ".".join((other, *path[depth:])), whole[1]
             if whole is not None and (at := variable_returned(self.code, self.functions, whole[0])) is not None:
                 variable, place = at
                 continue
@@ -209,32 +220,18 @@ class HostProgram:
         found = [
             one
             for one in assignments(name).finditer(self.code, start, end)
-            if not re.match(r"\s*[{[]", one["text"]) and not self._is_limit(name, one)
+            if not re.match(r"\s*[{[]", one["text"]) and not is_limit(self.code, name, one)
         ]
         if found and (count := raised(self.code, name, found[-1].end(), end)) is not None:
             return count, found[-1].start()
         for one in reversed(found):  # what comes from outside, as by atoi(), is said only where no number is
             text = first_item(one["text"])
             if self.is_arithmetic(text) and (one is found[-1] or not NOTHING_YET.fullmatch(text)):
-                return self._changed(name, text, one.end(), end) or (text, one.start())
+                become = changed(self.code, name, text, one.end(), end) if self.is_plain(text) else None
+                return become or (text, one.start())
             if re.search(rf"\b{re.escape(name)}\b", text):
                 return text, one.start()
         return (first_item(found[-1]["text"]), found[-1].start()) if found else None
-
-    def _changed(self, name: str, text: str, start: int, end: int) -> tuple[str, int] | None:
-        """What a number has become by `+=` and the like behind it, each once, as it is in the first turn of a loop."""
-        by = re.compile(rf"(?<![\w.>]){re.escape(name)}\s*(?P<by>[-+*/])=(?!=)(?P<text>[^;{{}}]*);")
-        found = list(by.finditer(self.code, start, end)) if self.is_plain(text) else []
-        steps = [one for one in found if one["text"].count("(") == one["text"].count(")")]  # others are heads of loops
-        for one in steps:
-            text = f"({text}) {one['by']} ({one['text']})"
-        return (text, steps[-1].start()) if steps else None
-
-    def _is_limit(self, name: str, assigned: re.Match[str]) -> bool:
-        """Whether a name is only kept to a limit, as in `if (blocks > most) blocks = most;`."""
-        before = self.code[self.code.rfind(";", 0, assigned.start()) + 1 : assigned.start()]
-        limit = re.escape(assigned["text"].strip())
-        return re.search(rf"\bif\s*\(\s*{re.escape(name)}\s*[<>]=?\s*{limit}\s*\)\s*\{{?\s*$", before) is not None
 
     def is_arithmetic(self, text: str) -> bool:
         """Whether text can be read as arithmetic at all."""

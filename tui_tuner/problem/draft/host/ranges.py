@@ -23,7 +23,8 @@ from tui_tuner.problem.draft.host.intervals import (
     remainder,
     union,
 )
-from tui_tuner.problem.draft.host.memory import Drawn, HostMemory, named
+from tui_tuner.problem.draft.host.makers import named
+from tui_tuner.problem.draft.host.memory import Drawn, HostMemory
 from tui_tuner.problem.draft.host.program import HostProgram
 from tui_tuner.problem.draft.host.statements import begins_loop
 from tui_tuner.problem.syntax import list_at, split_list
@@ -116,9 +117,16 @@ class HostRanges:
 
     def _written_as(self, pointer: str, place: int) -> Iterator[tuple[str, int]]:
         """The arrays of the host that memory is filled from, and itself, each with a place of its function."""
+        for name, where in self._copied_from(pointer, place):
+            yield name, where
+            if (returned := self._memory.returned(name, where)) is not None:
+                yield returned
+
+    def _copied_from(self, pointer: str, place: int) -> Iterator[tuple[str, int]]:
         for name, where in self._memory.followed(pointer, place):
             yield from ((one["host"], one.start()) for way in self._memory.copies_to(name) for one in way)
             yield name, where
+        yield from self._memory.uploaded(pointer, place)
 
     def _written(self, name: str, place: int, steps: int = 3) -> Iterator[tuple[str, int]]:
         """What the elements of an array are set to in the function of a place, and in those that it gives it to.
@@ -126,8 +134,12 @@ class HostRanges:
         Raises:
             NotRanged: they are changed by what they were.
         """
-        function = self._program.function_at(place)
-        start, end = (0, len(self._code)) if function is None else (function.body, function.end)
+        functions = self._memory.around(place)
+        spans = [(one.body, one.end) for one in functions] or [(0, len(self._code))]
+        found = (list(self._written_between(name, *span, steps)) for span in spans)
+        yield from next(filter(None, found), [])
+
+    def _written_between(self, name: str, start: int, end: int, steps: int) -> Iterator[tuple[str, int]]:
         plain = re.escape(name)
         if re.search(rf"\b{plain}\s*\[[^;=]*\]\s*[-+*/%&|^]=", self._code[start:end]):
             raise NotRanged(name)

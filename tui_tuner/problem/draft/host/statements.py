@@ -36,6 +36,29 @@ def assignments(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w.>]){plain}\s*=(?!=|\s*{plain}\s*[-+*/]\s*\w+\s*\))(?P<text>[^;]*)")
 
 
+def copied(code: str, name: str, start: int, end: int) -> tuple[str, int] | None:
+    """The variable whose bytes another becomes between two places, as by `memcpy(&to, &from, sizeof(to))`."""
+    found = list(re.compile(rf"\bmemcpy\s*\(\s*&\s*{re.escape(name)}\s*,\s*&\s*(\w+)\s*,").finditer(code, start, end))
+    return (found[-1][1], found[-1].start()) if found else None
+
+
+def is_limit(code: str, name: str, assigned: re.Match[str]) -> bool:
+    """Whether a name is only kept to a limit, as in `if (blocks > most) blocks = most;`."""
+    before = code[code.rfind(";", 0, assigned.start()) + 1 : assigned.start()]
+    limit = re.escape(assigned["text"].strip())
+    return re.search(rf"\bif\s*\(\s*{re.escape(name)}\s*[<>]=?\s*{limit}\s*\)\s*\{{?\s*$", before) is not None
+
+
+def changed(code: str, name: str, text: str, start: int, end: int) -> tuple[str, int] | None:
+    """What a number has become by `+=` and the like behind it, each once, as it is in the first turn of a loop."""
+    by = re.compile(rf"(?<![\w.>]){re.escape(name)}\s*(?P<by>[-+*/])=(?!=)(?P<text>[^;{{}}]*);")
+    found = by.finditer(code, start, end)
+    steps = [one for one in found if one["text"].count("(") == one["text"].count(")")]  # others are heads of loops
+    for one in steps:
+        text = f"({text}) {one['by']} ({one['text']})"
+    return (text, steps[-1].start()) if steps else None
+
+
 def begins_loop(code: str, place: int) -> bool:
     """Whether what is set at a place is set in the head of a `for`, as what it begins with."""
     return re.search(r"\bfor\s*\([^;()]*$", code[max(0, place - _LOOK_BACK) : place]) is not None

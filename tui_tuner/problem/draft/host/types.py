@@ -12,7 +12,7 @@ from tui_tuner.problem.draft.arithmetic.c_expressions import SIZEOF
 from tui_tuner.problem.draft.arithmetic.worked_out import names, with_numbers
 from tui_tuner.problem.draft.host.functions import function_at, functions_in
 from tui_tuner.problem.draft.host.launches import HostLaunch
-from tui_tuner.problem.draft.host.memory import named
+from tui_tuner.problem.draft.host.makers import named
 from tui_tuner.problem.draft.host.program import HostProgram
 from tui_tuner.problem.dtypes import dtype_named
 from tui_tuner.problem.signature import KernelSignature, find_kernel

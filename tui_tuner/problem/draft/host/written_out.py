@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tui_tuner.problem.draft.host.functions import functions_called, functions_in
+from tui_tuner.problem.draft.host.functions import functions_called, functions_in, lambdas_in
 from tui_tuner.problem.draft.host.launches import in_cuda
 from tui_tuner.problem.draft.host.program import HostProgram
 from tui_tuner.problem.draft.host.types import with_bytes_of_arrays, with_products_of_extents
 from tui_tuner.problem.host_code import DIRECTIVE
-from tui_tuner.problem.syntax import closing, code_only, list_at, name_in, spaces, split_list
+from tui_tuner.problem.syntax import closing, code_only, list_at, spaces
 
 _DEFINE = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+(?P<name>\w+)\((?P<parameters>(?:\\\r?\n|[^()\n])*)\)"
@@ -23,7 +23,6 @@ _WORD = re.compile(r"(?P<hash>(?<!#)#\s*)?\b(?P<word>[A-Za-z_]\w*)")
 _STATEMENTS = re.compile(r"\{|;\s*\S")
 """What is more than one statement: a single launch is read where its macro is used."""
 _MOST_STEPS = 12
-_LAMBDA = re.compile(r"\b(?P<name>\w+)\s*=\s*\[[^][;]*\]\s*\((?P<parameters>[^;{}]*?)\)\s*(?:mutable\s*)?\{")
 _TEMPLATE = r"(?:<(?:[^<>]|<[^<>]*>)*>\s*)?"
 _LAUNCH = rf"\s*{_TEMPLATE}(?=<\s?<\s?<)"
 
@@ -160,15 +159,12 @@ def _launching(body: str, launcher: _Launcher, given: list[str]) -> str:
 
 def _launchers(code: str) -> Iterator[_Launcher]:
     """The functions and lambdas that launch a parameter, in the order in which they begin."""
-    found = [(one.name, one.parameters, one.start, one.body, one.end, False) for one in functions_in(code)]
-    for one in _LAMBDA.finditer(code):
-        parameters = tuple(map(name_in, split_list(one["parameters"])))
-        found.append((one["name"], parameters, one.start(), one.end(), closing(code, one.end() - 1), True))
-    for name, parameters, start, body, end, is_lambda in sorted(found, key=lambda one: one[2]):
-        for place, parameter in enumerate(parameters):
+    found = [(one, False) for one in functions_in(code)] + [(one, True) for one in lambdas_in(code)]
+    for one, is_lambda in sorted(found, key=lambda each: each[0].start):
+        for place, parameter in enumerate(one.parameters):
             launch = re.compile(rf"(?<![\w.>]){parameter}\s*\)?{_LAUNCH}")
-            if parameter and launch.search(code, body, end):
-                yield _Launcher(name, parameters, place, start, body, end, is_lambda)
+            if parameter and launch.search(code, one.body, one.end):
+                yield _Launcher(one.name, one.parameters, place, one.start, one.body, one.end, is_lambda)
                 break
 
 
