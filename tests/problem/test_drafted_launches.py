@@ -190,6 +190,18 @@ def test_a_size_that_is_made_of_others_is_that_where_they_stand_by_themselves_to
     assert [one.shape or one.value for one in problem.arguments] == [["w * h"], "w * h"]
 
 
+def test_a_size_of_a_size_that_is_made_of_others_is_that_where_they_stand_by_themselves_too(tmp_path):
+    text = (
+        "__global__ void k(const float *x, float *y) { int i = blockIdx.x * 256 + threadIdx.x; y[i] = x[i]; }\n"
+        "int main(int argc, char **argv) { int w = width(argv[1]), h = height(argv[1]), area = w * h, all = 2 * area;"
+        " float *x, *y; cudaMalloc(&x, all * sizeof(float)); cudaMalloc(&y, w * h * sizeof(float));"
+        " k<<<(w * h + 255) / 256, 256>>>(x, y); }"
+    )
+    problem, _ = drafted(tmp_path, text)
+    assert problem.sizes.keys() == {"w", "h"}
+    assert [one.shape for one in problem.arguments] == [["2 * w * h"], ["w * h"]]
+
+
 def test_a_size_that_is_made_of_others_which_stand_nowhere_else_is_one(tmp_path):
     text = (
         "__global__ void k(unsigned char *x, int n) { int i = blockIdx.x * 256 + threadIdx.x; if (i < n) x[i]++; }\n"

@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import partial
 
 from tui_tuner.problem.draft.arithmetic.c_expressions import NotArithmetic, arithmetic
-from tui_tuner.problem.draft.arithmetic.folding import folded, whole_number
+from tui_tuner.problem.draft.arithmetic.folding import factors, folded, product, whole_number
 from tui_tuner.problem.draft.arithmetic.worked_out import (
     evaluated,
     exponents_of,
@@ -41,6 +41,8 @@ _FIRST_MARK = 1
 """Of marks that a loop counts up, as the levels of a graph, the one that elements are given some of."""
 _MOST_BLOCKS = 65535
 """Blocks that a grid may have on every device: a number from here on is a limit, and says nothing of the data."""
+_MOST_STEPS = 3
+"""Sizes that are made of each other."""
 _MANY = 4096
 """What a kernel counts to that the emulator is better given less of."""
 
@@ -255,9 +257,10 @@ class LaunchReading(LaunchNames):
         of_grid = [one for axis in self.grid if axis is not None for one in axis if one is not None]
         made = {name: value for name, (value, _) in self._made.items()}
         others = _made_of_others(made, [*self.shapes.values(), *self.passed.values(), *of_grid])
+        numbers = {one: number for _, parts in self._made.values() for one, number in parts.items() if number}
         for name, value in others.items():
             self.roots.pop(name, None)
-            self.roots |= {one: self._made[name][1].get(one) for one in names(value) - self.roots.keys()}
+            self.roots |= {one: numbers.get(one) for one in names(value) - self.roots.keys()}
         put = partial(replaced, others=others)
         self.shapes = {one: put(node) for one, node in self.shapes.items()}
         self.passed = {one: put(node) for one, node in self.passed.items()}
@@ -338,7 +341,16 @@ def _made_of_others(made: Mapping[str, ast.expr], nodes: Iterable[ast.expr]) -> 
     found: dict[str, ast.expr] = {}
     used = {one for node in nodes for one in names(node)}
     for name, value in made.items():
-        if name in used and names(value) & used - {name}:
-            found = {one: replaced(node, {name: value}) for one, node in found.items()} | {name: value}
-            used = (used - {name}) | names(value)
+        ways = (value, _in_parts(value, {one: node for one, node in made.items() if one != name}))
+        parts = next((one for one in ways if names(one) & used - {name}), None)
+        if name in used and parts is not None:
+            found = {one: replaced(node, {name: parts}) for one, node in found.items()} | {name: parts}
+            used = (used - {name}) | names(parts)
     return found
+
+
+def _in_parts(value: ast.expr, made: Mapping[str, ast.expr]) -> ast.expr:
+    """What a size was set to with what the sizes in it were set to, too."""
+    for _ in range(_MOST_STEPS):
+        value = replaced(value, made)
+    return product(factors(folded(value)))
