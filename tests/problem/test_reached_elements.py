@@ -211,3 +211,55 @@ def test_an_array_that_is_read_at_fixed_places_is_as_long_as_these(tmp_path):
         " to[i] = fabsf(x[i] - centres[0]) < fabsf(x[i] - centres[1]) ? 0 : 1; }",
     )
     assert [one.shape for one in problem.arguments if one.shape] == [["2"], ["n"], ["n"]]
+
+
+MEMBERS = """
+struct Args { const float *x, *w; float *y; int rows, cols; };
+__global__ void k(Args a)
+{
+    int r = blockIdx.x;
+    BODY
+}
+void run(const float *x, const float *w, float *y, int rows, int cols)
+{
+    Args a{x, w, y, rows, cols};
+    k<<<rows, 128>>>(a);
+}
+"""
+MEMBERS_USED = {
+    "by the structure": "for (int c = threadIdx.x; c < a.cols; c += blockDim.x) a.y[r * a.cols + c] = WX * a.w[c];",
+    "by names of its own": "const int cols = a.cols, n = a.rows; if (r >= n) return;"
+    " const float *w = a.w, *x = a.x; auto y = a.y;"
+    " for (int c = threadIdx.x; c < cols; c += blockDim.x) y[r * cols + c] = x[r * cols + c] * w[c];",
+    "by other names": "const float *xr = a.x + (size_t)r * a.cols; int width = a.cols;"
+    " for (int c = threadIdx.x; c < width; c += blockDim.x) a.y[r * width + c] = xr[c] * a.w[c];",
+}
+
+
+@pytest.mark.parametrize("body", MEMBERS_USED.values(), ids=MEMBERS_USED)
+def test_arrays_of_a_structure_go_as_far_as_its_sizes_let_the_kernel_reach(tmp_path, body):
+    problem, _ = drafted(tmp_path, MEMBERS.replace("BODY", body.replace("WX", "a.x[r * a.cols + c]")))
+    shapes = {one.name: one.shape for one in problem.arguments if one.shape}
+    assert shapes == {"a_x": ["cols * rows"], "a_w": ["cols"], "a_y": ["cols * rows"]}
+
+
+def test_a_name_of_the_kernels_own_is_no_size_of_a_structure_that_is_called_so(tmp_path):
+    body = "int cols = a.cols / 2; for (int c = threadIdx.x; c < cols; c++) a.y[r * a.cols + c] = a.x[c] * a.w[cols];"
+    problem, _ = drafted(tmp_path, MEMBERS.replace("BODY", body))
+    assert {one.name: one.shape for one in problem.arguments}["a_x"] != ["cols"]
+
+
+@pytest.mark.parametrize("given", ["float *x, const float *w", "Pair p"])
+def test_an_array_of_an_element_for_each_thread_of_a_block_that_is_fixed_is_as_long_as_the_block(tmp_path, given):
+    source = (
+        "struct Pair { float *x; const float *w; };\\n"
+        "__global__ void k(GIVEN, int n) { __shared__ float s[64]; int t = threadIdx.x; s[t] = P.w[t]; __syncthreads();"
+        " for (int j = 0; j < 64; j++) s[t] += P.w[j * 64 + t]; P.x[blockIdx.x * 64 + t] = s[t]; }\\n"
+        "void run(GIVEN, int n) { k<<<n, 64>>>(PASSED, n); }"
+    ).replace("\\n", "\n")
+    is_pair = given == "Pair p"
+    source = source.replace("P.", "p." if is_pair else "").replace("PASSED", "p" if is_pair else "x, w")
+    problem, _ = drafted(tmp_path, source.replace("GIVEN", given))
+    shapes = [one.shape for one in problem.arguments if one.shape]
+    assert problem.launch.block_size == ["64"]
+    assert shapes == [["64 * n"], ["4096"]]

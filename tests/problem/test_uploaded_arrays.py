@@ -120,6 +120,52 @@ def test_what_is_uploaded_is_as_long_as_its_vector_by_whatever_function(tmp_path
     assert_as_uploaded(*arguments_of(tmp_path, source_of(way, helper)))
 
 
+HANDED = {
+    "to a pointer": (
+        "template <class T> void up(T **to, const std::vector<T> &v) { CHECK(cudaMalloc(to, v.size() * sizeof(T)));"
+        " cudaMemcpy(*to, v.data(), v.size() * sizeof(T), cudaMemcpyHostToDevice); }",
+        "up(&{}, {});",
+    ),
+    "to any pointer": (
+        "bool up(void **to, const void *from, size_t bytes) { if (cudaMalloc((void **)to, bytes)) return false;"
+        " return cudaMemcpy(*to, from, bytes, cudaMemcpyHostToDevice) == cudaSuccess; }",
+        "if (!up((void **)&{0}, {1}.data(), {1}.size() * sizeof({1}[0]))) return 1;",
+    ),
+    "to a reference": (
+        "template <class T> void up(const std::vector<T> &v, T *&to) { const size_t bytes = v.size() * sizeof(T);"
+        " cudaMalloc(&to, bytes); cudaMemcpy(to, v.data(), bytes, cudaMemcpyHostToDevice); }",
+        "up({1}, {0});",
+    ),
+}
+
+
+@pytest.mark.parametrize("way", ["by themselves", "in braces", "by assignments"])
+@pytest.mark.parametrize("helper", HANDED)
+def test_memory_that_a_function_hands_back_is_as_long_as_its_vector(tmp_path, helper, way):
+    function, call = HANDED[helper]
+    parameters, made, given = {
+        "by themselves": (ALONE, "float *x; int *at; {x} {at}", "x, at, y, n"),
+        "in braces": ("Args a", "float *x; int *at; {x} {at} Args a{{x, at, y, n}};", "a"),
+        "by assignments": ("Args a", "Args a; {a.x} {a.at} a.y = y; a.n = n;", "a"),
+    }[way]
+    for name, vector in (("x", "hx"), ("at", "hat"), ("a.x", "hx"), ("a.at", "hat")):
+        made = made.replace(f"{{{name}}}", call.format(name, vector))
+    source = HOST.replace("PARAMETERS", parameters).replace("HELPER", function).replace("GIVEN", given)
+    source = source.replace("MADE", made.replace("{{", "{").replace("}}", "}"))
+    assert_as_uploaded(*arguments_of(tmp_path, source.replace("A.", "" if parameters == ALONE else "a.")))
+
+
+def test_a_function_that_takes_memory_twice_hands_back_that_of_its_parameter(tmp_path):
+    function = (
+        "void up(float **x, int **at, int m, int n) { cudaMalloc(x, 3 * m * sizeof(float));"
+        " cudaMalloc(at, n * sizeof(int)); }"
+    )
+    source = HOST.replace("PARAMETERS", "Args a").replace("HELPER", function).replace("GIVEN", "a")
+    source = source.replace("MADE", "Args a; up(&a.x, &a.at, m, n); a.y = y; a.n = n;").replace("A.", "a.")
+    x, at = arguments_of(tmp_path, source)
+    assert (x.shape, at.shape) == (["3 * m"], ["n"])
+
+
 VECTORS = {
     "by a lambda": (
         "",

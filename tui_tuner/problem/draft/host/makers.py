@@ -17,15 +17,20 @@ _MOST_STEPS = 3
 """Functions that are called by each other, and names that stand for names in one."""
 CAST = re.compile(r"^\(\s*(?:const\s+)?[\w\s:]+[*\s]*\)\s*(?=\S)|^(?:reinterpret|static|const)_cast\s*<[^<>]*>\s*")
 _CALL = re.compile(r"(?:\w+\s*(?:::|\.|->)\s*)*(?P<by>\w+)\s*(?:<(?P<types>[^<>;]*)>)?\s*(?=\()")
-_COPIED = re.compile(r"\bcudaMemcpy(?:Async)?\s*\([^;,]*,\s*(?P<host>[^;,]*),")
+_COPIED = re.compile(r"\bcudaMemcpy(?:Async)?\s*\((?P<to>[^;,]*),\s*(?P<host>[^;,]*),")
 
 
 class Call(NamedTuple):
-    """A call of a function of the file, and what its parameters, and those of its template, stand for."""
+    """A call of a function of the file, and what its parameters, and those of its template, stand for.
+
+    Attributes:
+        handed: the parameter by which it hands memory back; empty where it returns that.
+    """
 
     function: HostFunction
     meant: Mapping[str, str]
     place: int
+    handed: str = ""
 
 
 def allocated(call: re.Match[str]) -> tuple[str, str]:
@@ -78,20 +83,41 @@ class HostMakers:
         return Call(function, {**dict(zip(function.parameters, [*given, *left], strict=True)), **dict(types)}, place)
 
     def calls_for(self, name: str, place: int) -> Iterator[Call]:
-        """The calls of functions of the file that a name is set to, the last one first."""
+        """The calls of functions of the file that a name is set to, or handed memory by, the last one first."""
         set_to = re.compile(rf"(?<![\w.>]){re.escape(name)}\s*=(?!=)\s*(?:\([^()]*\)\s*)?(?=[A-Za-z_])")
         for found in self.made_at(set_to, name, place):
-            text = self._code[found.end() : self._code.find(";", found.end())]
-            if (call := self.called(text, found.start())) is not None:
+            if (call := self.called(self._statement(found.end()), found.start())) is not None:
                 yield call
+        for function, parameter in self._handing:
+            calls = re.compile(rf"\b{function.name}\s*(?:<[^<>;]*>)?\s*\((?=[^;]*(?<![\w.>]){re.escape(name)}\s*[,)])")
+            for found in self.made_at(calls, name, place):
+                call = self.called(self._statement(found.start()), found.start())
+                if call is not None and named(call.meant[parameter]) == name:
+                    yield call._replace(handed=parameter)
+
+    def _statement(self, place: int) -> str:
+        return self._code[place : self._code.find(";", place)]
+
+    @cached_property
+    def _handing(self) -> list[tuple[HostFunction, str]]:
+        """The functions that take memory for a pointer of who calls them, with the parameter that leads to that."""
+        found = list[tuple[HostFunction, str]]()
+        for function in self._functions.values():
+            head = self._code[function.start : function.body]
+            taken = [allocated(one)[0] for one in TAKES.finditer(self._code, function.body, function.end)]
+            for one in function.parameters:
+                is_handed = re.search(rf"\*\s*[*&]\s*{one}\b", head) if one else None
+                if is_handed and any(re.search(rf"\b{one}\b", pointer) for pointer in taken):
+                    found.append((function, one))
+        return found
 
     def bytes_taken(self, call: Call, steps: int = _MOST_STEPS) -> str | None:
-        """The bytes of the memory that a function takes, itself or by another, and returns."""
-        function, returned = call.function, self._returned(call.function)
+        """The bytes of the memory that a function takes, itself or by another, and returns or hands back."""
+        function, returned = call.function, call.handed or self._returned(call.function)
         taken = [(allocated(one), one.start()) for one in TAKES.finditer(self._code, function.body, function.end)]
         taken = [(one, place) for one, place in taken if one[1]]
         own = [one for one in taken if returned and re.search(rf"\b{returned}\b", one[0][0])]
-        for (_, nbytes), place in [*own, *taken]:
+        for (_, nbytes), place in own or taken:
             return self.in_words_of(call, nbytes, place)
         for other in self._calls_in(function) if steps else ():
             if (inner := self.bytes_taken(other, steps - 1)) is not None:
@@ -99,9 +125,11 @@ class HostMakers:
         return None
 
     def copied(self, call: Call) -> str | None:
-        """What a function copies to the memory that it takes and returns, where it is given that."""
+        """What a function copies to the memory that it takes and returns or hands back, where it is given that."""
         function = call.function
-        found = _COPIED.search(self._code, function.body, function.end)
+        copies = [*_COPIED.finditer(self._code, function.body, function.end)]
+        own = [one for one in copies if call.handed and re.search(rf"\b{call.handed}\b", one["to"])]
+        found = next(iter(own if call.handed else copies), None)
         if found is None or self.bytes_taken(call) is None:
             return None
         words = re.match(r"\W*(\w+)", found["host"])
@@ -109,7 +137,8 @@ class HostMakers:
 
     def variable(self, call: Call) -> tuple[str, int] | None:
         """The variable that a function returns at its end, and that place."""
-        return variable_returned(self._code, [call.function], f"{call.function.name}(")
+        by_return = variable_returned(self._code, [call.function], f"{call.function.name}(")
+        return None if call.handed else by_return
 
     def in_words_of(self, call: Call, text: str, place: int) -> str:
         """Text in the function that is called, with what its parameters and its own names stand for."""
@@ -128,7 +157,7 @@ class HostMakers:
         """What a function calls of the file, in its order."""
         for found in _CALL.finditer(self._code, function.body, function.end):
             if found["by"] != function.name:
-                call = self.called(self._code[found.start() : self._code.find(";", found.start())], found.start())
+                call = self.called(self._statement(found.start()), found.start())
                 if call is not None:
                     yield call
 

@@ -48,9 +48,15 @@ class HostMemory:
         self._objects = HostObjects(program)
         self._makers = HostMakers(program)
         self._vectors = HostVectors(program, self._makers)
+        self._known: dict[tuple[str, int], Taken | None] = {}
 
     def taken(self, pointer: str, place: int) -> Taken | None:
         """The bytes that memory of this name is taken with; followed to the callers of a function."""
+        if (pointer, place) not in self._known:
+            self._known[pointer, place] = self._looked_for(pointer, place)
+        return self._known[pointer, place]
+
+    def _looked_for(self, pointer: str, place: int) -> Taken | None:
         for name, where in self.followed(pointer, place):
             ways = (self._allocated, self._buffer, self._vectors.bytes_of, self._by_function, self._objects.memory)
             found = next((one for way in ways if (one := way(name, where)) is not None), None)

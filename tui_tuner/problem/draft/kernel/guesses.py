@@ -219,7 +219,8 @@ def is_flag_alone(name: str, signature: KernelSignature) -> bool:
 
 def is_counted_to(name: str, body: str) -> bool:
     """Whether a kernel counts to a scalar, or by rows of it, unless its name says how far it goes at once."""
-    plain = re.escape(name)
+    own = re.findall(rf"\b(\w+)\s*=\s*{re.escape(name)}\s*[;,]", re.sub(r"\bfor\s*\([^;]*;", "", body))
+    plain = rf"(?:{'|'.join(map(re.escape, (name, *own)))})"
     counted = rf"\bfor\s*\([^;]*;[^;]*[<>][^;]*\b{plain}\b|\*\s*{plain}\b|\b{plain}\s*\*"
     is_step = re.search("stride|step|dilation|pad", name, re.IGNORECASE)
     return is_step is None and re.search(counted, body) is not None

@@ -9,9 +9,10 @@ from contextlib import suppress
 
 from tui_tuner.problem.draft.arithmetic.c_expressions import NotArithmetic, arithmetic
 from tui_tuner.problem.draft.arithmetic.worked_out import evaluated
-from tui_tuner.problem.draft.drafted_launch import DraftedLaunch, Keys
+from tui_tuner.problem.draft.drafted_launch import DraftedLaunch
 from tui_tuner.problem.draft.kernel.casts import without_number_casts
-from tui_tuner.problem.draft.kernel.guesses import AXES, size_names, where_used
+from tui_tuner.problem.draft.kernel.counted import NOTHING, counted_text, with_own_threads
+from tui_tuner.problem.draft.kernel.guesses import where_used
 from tui_tuner.problem.draft.kernel.moves import without_row_pointers
 from tui_tuner.problem.draft.kernel.own_numbers import with_own_numbers
 from tui_tuner.problem.draft.kernel.said_places import held_alone, place_in_row, set_once, ways_to_say
@@ -31,46 +32,20 @@ from tui_tuner.problem.signature import KernelSignature
 from tui_tuner.problem.syntax import split_list
 
 _MOST_STEPS = 8
-_NOTHING: Mapping[str, str] = {}
 
 
 def reached_by(signature: KernelSignature, launch: DraftedLaunch | None) -> dict[str, str]:
     """The elements of those arrays over several sizes that the kernel's own text says the extents of."""
-    sizes, counted = _sizes_and_counted(signature, launch)
+    signature, sizes, counted, is_exact = counted_text(signature, launch)
     others = () if launch is None else launch.sizes.keys() - {*sizes}
-    has_several = len(sizes) > 1 or (sizes and others) or (launch is not None and launch.comment_line)
+    has_several = len(sizes) > 1 or (sizes and others)
     arrays = [one.name for one in signature.parameters if one.is_array]
     pointers = [one.name for one in signature.parameters if one.is_array and "[" not in one.type_text]
     found = {name: elements_reached(signature, name, sizes, counted) for name in arrays}
-    found = {name: text for name, text in found.items() if has_several or (text.isdecimal() and name in pointers)}
+    is_said = has_several or (is_exact and all(found.values()))
+    found = {name: text for name, text in found.items() if is_said or (text.isdecimal() and name in pointers)}
     first = {name: "1" for name in pointers if _is_first_alone(name, signature)}
     return {name: text for name, text in found.items() if text} | first
-
-
-def _sizes_and_counted(signature: KernelSignature, launch: DraftedLaunch | None) -> tuple[list[str], Mapping[str, str]]:
-    """The scalars that are sizes of their names, and what the grid says of numbers in the text."""
-    names = size_names(signature)
-    if launch is None or not (launch.values or launch.sizes or launch.problem_size):
-        return names, _NOTHING  # it says the block alone
-    of_threads = dict(_threads_of(launch.keys)) if launch.comment_line else {}  # that says no shapes
-    sizes = [name for name in names if launch.values.get(name) == name]
-    return sizes, {**dict(_blocks_of(launch.keys)), **of_threads}
-
-
-def _blocks_of(keys: Keys) -> Iterator[tuple[str, str]]:
-    """What numbers the blocks along an axis, and how many the launch has, as far as that is known."""
-    for axis, elements in zip(AXES, keys.get("problem_size", ()), strict=False):
-        if keys.get(f"grid_div_{axis}") == ["1"]:
-            yield f"blockIdx.{axis}", elements
-
-
-def _threads_of(keys: Keys) -> Iterator[tuple[str, str]]:
-    """What numbers threads, or rows of a block, through all blocks, as C has it, and how many the launch has."""
-    for axis, elements in zip(AXES, keys.get("problem_size", ()), strict=False):
-        block, divisor = f"blockIdx.{axis}", "".join(keys.get(f"grid_div_{axis}", [f"blockDim.{axis}"]))
-        for begin in (f"{block} * {divisor}", f"{divisor} * {block}"):
-            for thread in (f"threadIdx.{one}" for one in AXES):
-                yield from ((text, elements) for text in (f"{begin} + {thread}", f"{thread} + {begin}"))
 
 
 def _is_first_alone(name: str, signature: KernelSignature) -> bool:
@@ -108,7 +83,7 @@ def rows_apart(signature: KernelSignature, launch: DraftedLaunch | None) -> Iter
 
     As in `x[row * ld + column]` with columns up to n: with a smaller ld they would lie upon each other.
     """
-    sizes, counted = _sizes_and_counted(signature, launch)
+    signature, sizes, counted, _ = counted_text(signature, launch)
     for array in (one.name for one in signature.parameters if one.is_array):
         with suppress(Unbounded, NotArithmetic, RecursionError):
             ends = _ends_reached(signature, array, sizes, counted)
@@ -133,7 +108,7 @@ def _ends_reached(
     for one in signature.parameters:
         if one.is_array and one.name not in ("", array) and "int" in (one.dtype or ""):
             body = _with_ends_of_rows(one.name, body)
-    body = _with_own_threads(with_own_numbers(without_number_casts(body)))
+    body = with_own_threads(with_own_numbers(without_number_casts(body)))
     reading = _Reading(body, frozenset(sizes), counted, rows)
     yield from (plus(reading.most(index), 1) for index in reading.indices(array))
 
@@ -156,14 +131,6 @@ def _rows_said(
             yield from ((name, rows) for name in names if rows in sizes)
 
 
-def _with_own_threads(body: str) -> str:
-    """The text with a thread's number for a name that is set to it alone, as of `int i = threadIdx.x;`."""
-    for name, text in set_once(body).items():
-        if re.fullmatch(r"threadIdx\s*\.\s*[xyz]", text):
-            body = re.sub(rf"(?<![\w.>]){name}\b(?!\s*=(?!=))", text, body)
-    return body
-
-
 def _with_ends_of_rows(name: str, body: str) -> str:
     """The text with the last place of a row for one that an element says, also where it alone is an index."""
     place = place_in_row(name, body)
@@ -178,7 +145,7 @@ class _Reading:
     """Reads one kernel's text."""
 
     def __init__(
-        self, body: str, sizes: frozenset[str], counted: Mapping[str, str], rows: Mapping[str, str] = _NOTHING
+        self, body: str, sizes: frozenset[str], counted: Mapping[str, str], rows: Mapping[str, str] = NOTHING
     ) -> None:
         self._body, self._sizes, self._counted, self._rows = body, sizes, counted, rows
 
@@ -193,14 +160,15 @@ class _Reading:
             Unbounded: it is used in another way too.
         """
         plain, inside = re.escape(array), r"\s*\[((?:[^][;]|\[[^][;]*\])*)\]"
-        moved = re.findall(rf"\*\s*(?:const\s+|__restrict__\s+)*(\w+)\s*=\s*{plain}\s*\+\s*([^;,]+);", self._body)
+        held = rf"(?:\*|\bauto\b)\s*(?:const\s+|__restrict__\s+)*(\w+)\s*=\s*{plain}\s*(?:\+\s*([^;,]+))?[;,]"
+        moved = re.findall(held, self._body)
         own = re.findall(rf"\b{plain}{inside}", self._body)
         named = len(re.findall(rf"(?<!\.)\b{plain}\b", self._body))
         if len(own) + len(moved) + declared != named or not (own or moved):
             raise Unbounded(array)
         yield from map(arithmetic, own)
         for name, text in moved:
-            yield from (ast.BinOp(arithmetic(text), ast.Add(), one) for one in self.indices(name, 1))
+            yield from (ast.BinOp(arithmetic(text or "0"), ast.Add(), one) for one in self.indices(name, 1))
 
     def most(self, node: ast.expr, steps: int = _MOST_STEPS) -> Sum:
         """The largest number that it comes to, of indices that are never below zero."""
@@ -208,7 +176,7 @@ class _Reading:
             raise Unbounded(ast.unparse(node))
         if (count := self._counted.get(ast.unparse(node))) is not None:
             names = frozenset(re.findall(r"[A-Za-z_]\w*", count))  # as the host has it, whatever the kernel calls so
-            return plus(_Reading("", names, _NOTHING).most(arithmetic(count)), -1)
+            return plus(_Reading("", names, NOTHING).most(arithmetic(count)), -1)
         match node:
             case ast.Constant(value=int() as number):
                 return Sum({(): number})
