@@ -189,3 +189,34 @@ def test_a_vector_that_is_made_by_a_function_is_as_long_and_filled_as_there(tmp_
     source = source.replace("std::vector<float> hx(3 * m);", f"{inside} {type_text} hx = made(3 * m);")
     x, _ = arguments_of(tmp_path, source)
     assert (x.shape, x.fill, x.low, x.high) == (["3 * m"], "uniform", -2.0, 3.0)
+
+
+FILLED = {
+    "by reference": (
+        "void fill(Args &p, const std::vector<float> &x, const std::vector<int> &at, float *to) { p.n = at.size();"
+        " CHECK(cudaMalloc(&p.x, x.size() * sizeof(float))); p.at = up(at); p.y = to; }",
+        "Args a; fill(a, hx, hat, y);",
+    ),
+    "by pointer": (
+        "void fill(Args *p, const std::vector<float> &x, const std::vector<int> &at, float *to) { p->n = at.size();"
+        " CHECK(cudaMalloc((void **)&p->x, x.size() * sizeof(float))); p->at = up(at); p->y = to; }",
+        "Args a; fill(&a, hx, hat, y);",
+    ),
+    "by return": (
+        "Args filled(const std::vector<float> &x, const std::vector<int> &at, float *to) { Args p; p.n = at.size();"
+        " CHECK(cudaMalloc(&p.x, x.size() * sizeof(float))); p.at = up(at); p.y = to; return p; }",
+        "const Args a = filled(hx, hat, y);",
+    ),
+}
+
+
+@pytest.mark.parametrize("way", FILLED)
+def test_a_structure_that_a_function_fills_has_what_that_sets(tmp_path, way):
+    function, made = FILLED[way]
+    source = HOST.replace("PARAMETERS", "Args a").replace("HELPER", f"{UPLOAD}\n{function}").replace("GIVEN", "a")
+    problem, _ = drafted(tmp_path, source.replace("MADE", made).replace("A.", "a."))
+    arguments = {one.name: one for one in problem.arguments}
+    assert (arguments["a_x"].shape, arguments["a_at"].shape, arguments["a_y"].shape) == (["3 * m"], ["n"], ["n"])
+    assert (arguments["a_at"].fill, arguments["a_at"].high) == ("integers", "m")
+    assert [one.value for one in arguments["a"].members or () if one.name == "n"] == ["n"]
+    assert problem.sizes == {"n": 70000, "m": 3000}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tui_tuner.problem.draft.host.members import put_in
-from tui_tuner.problem.draft.host.statements import raised
+from tui_tuner.problem.draft.host.statements import raised, spelled
 from tui_tuner.problem.host_code import DIRECTIVE
 from tui_tuner.problem.syntax import closing, list_at, name_in, spaces, split_list
 
@@ -124,6 +124,23 @@ def handed_back(code: str, functions: Sequence[HostFunction]) -> dict[str, list[
                     (one, function.parameters[place], function.end - 1) for one in written
                 )
     return found
+
+
+def member_filled(
+    code: str, functions: Sequence[HostFunction], variable: str, path: Sequence[str], start: int, end: int
+) -> tuple[str, int] | None:
+    """A member by its name in the last function that is handed its variable between two places and sets it."""
+    given = rf"\b(?P<by>\w+)\s*(?:<[^<>;]*>)?\s*\((?=(?:[^;]*,)?\s*&?\s*{re.escape(variable)}\s*[,)])"
+    known = {one.name: one for one in functions}
+    for call in reversed(list(re.compile(given).finditer(code, start, end))):
+        if (function := known.get(call["by"])) is None:
+            continue
+        for parameter, text in zip(function.parameters, list_at(code, call.end() - 1), strict=False):
+            name = ".".join((parameter, *path))
+            is_set = re.compile(rf"(?<![\w.>]){spelled(name)}\s*=(?!=)|&\s*{spelled(name)}\b")
+            if text.lstrip("& ") == variable and is_set.search(code, function.body, function.end):
+                return name, function.end - 1
+    return None
 
 
 def returned(code: str, function: HostFunction) -> str | None:

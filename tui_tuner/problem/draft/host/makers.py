@@ -10,6 +10,7 @@ from typing import NamedTuple
 from tui_tuner.problem.draft.host.functions import HostFunction, function_at, lambdas_in, variable_returned
 from tui_tuner.problem.draft.host.members import put_in
 from tui_tuner.problem.draft.host.program import HostProgram
+from tui_tuner.problem.draft.host.statements import spelled
 from tui_tuner.problem.syntax import list_at, split_list
 
 TAKES = re.compile(r"\bcudaMalloc(?P<how>\w*)\s*(?:<[^<>]*>)?\s*\(")
@@ -84,7 +85,7 @@ class HostMakers:
 
     def calls_for(self, name: str, place: int) -> Iterator[Call]:
         """The calls of functions of the file that a name is set to, or handed memory by, the last one first."""
-        set_to = re.compile(rf"(?<![\w.>]){re.escape(name)}\s*=(?!=)\s*(?:\([^()]*\)\s*)?(?=[A-Za-z_])")
+        set_to = re.compile(rf"(?<![\w.>]){spelled(name)}\s*=(?!=)\s*(?:\([^()]*\)\s*)?(?=[A-Za-z_])")
         for found in self.made_at(set_to, name, place):
             if (call := self.called(self._statement(found.end()), found.start())) is not None:
                 yield call

@@ -11,6 +11,7 @@ from tui_tuner.problem.draft.host.functions import HostFunction
 from tui_tuner.problem.draft.host.makers import CAST, Call, HostMakers, allocated, named
 from tui_tuner.problem.draft.host.objects import ELEMENT, HostObjects, Supposed, Taken
 from tui_tuner.problem.draft.host.program import HostProgram
+from tui_tuner.problem.draft.host.statements import spelled
 from tui_tuner.problem.draft.host.vectors import VECTOR, HostVectors
 from tui_tuner.problem.signature import KernelParameter
 from tui_tuner.problem.syntax import list_at, split_list, unwrapped
@@ -145,7 +146,7 @@ class HostMemory:
             found = next((self._random(one["host"]) for one in firsts if one), None) or self._random(name)
             if found is not None:
                 return found
-        return next((self._random(array) for array, _ in self.uploaded(pointer, place)), None)
+        return next(filter(None, (self._random(array) for array, _ in self.uploaded(pointer, place))), None)
 
     def copies_to(self, name: str) -> Iterator[Iterator[re.Match[str]]]:
         """Where memory becomes what an array of the host (`host`) holds: by copies, and as a vector made of it."""
@@ -158,7 +159,7 @@ class HostMemory:
         of_names = (call for one in self.followed(pointer, place) for call in self._makers.calls_for(*one))
         for call in (*of_names, self._called(pointer, place)):
             if call is not None and (host := self._makers.copied(call)) is not None:
-                yield named(host), call.place
+                yield from self.followed(host, call.place)
 
     def returned(self, name: str, place: int) -> tuple[str, int] | None:
         """The variable that a function returns to which a name is set, and where."""
@@ -182,7 +183,7 @@ class HostMemory:
             pointer, place = meaning
 
     def _allocated(self, name: str, place: int) -> Taken | None:
-        taken = re.compile(rf"\bcudaMalloc(?P<how>\w*)\s*(?:<[^<>]*>)?\s*\((?=[^;]*?&\s*{re.escape(name)}\b)")
+        taken = re.compile(rf"\bcudaMalloc(?P<how>\w*)\s*(?:<[^<>]*>)?\s*\((?=[^;]*?&\s*{spelled(name)}\b)")
         if (found := next(self._makers.made_at(taken, name, place), None)) is None:
             return None
         _, nbytes = allocated(found)

@@ -26,6 +26,7 @@ from tui_tuner.problem.draft.host.functions import (
     function_at,
     functions_in,
     handed_back,
+    member_filled,
     outside_of,
     returned,
     variable_returned,
@@ -38,7 +39,6 @@ from tui_tuner.problem.draft.host.statements import (
     changed,
     copied,
     first_item,
-    halfway,
     is_limit,
     raised,
 )
@@ -148,17 +148,6 @@ class HostProgram:
             text, place = meaning
         return text, place
 
-    def halfway(self, name: str, place: int) -> tuple[str, int] | None:
-        """The number halfway through the loop that a name, or what it is set to or given for, goes through."""
-        for _ in range(_MOST_STEPS):
-            if (text := halfway(self.code, name, place)) is not None:
-                return text, place
-            function, meaning = self.function_at(place), self.meaning(name, place)
-            if function is None or meaning is None or not (name in function.parameters or meaning[0].isidentifier()):
-                break
-            name, place = meaning
-        return None
-
     def _member(self, name: str, place: int) -> tuple[str, int] | None:
         """What a member of a variable was set to, by itself or in the braces that it, or what it is in, was made of."""
         variable, *path = re.split(r"\.|->", name)
@@ -172,19 +161,10 @@ class HostProgram:
                 return default, place
             if own is not None or told is not None:
                 return own or told
-            for depth in reversed(range(len(path))):
-                made = self.members.made_of(variable, path[:depth], start, place)
-                if made is not None:
-                    kind, values, where = made
-                    picked = self.members.picked(kind, values, path[depth:])
-                    return None if picked is None else (picked, where)
-                name = ".".join((variable, *path[:depth]))
-                whole = self._set_between(name, start, place) or copied(self.code, name, start, place)
-                if whole is not None and (other := whole[0].lstrip("* ")).isidentifier():  # a copy of another structure
-                    return ".".join((other, *path[depth:])), whole[1]
-            if whole is not None and (at := variable_returned(self.code, self.functions, whole[0])) is not None:
-                variable, place = at
-                continue
+            if (filled := member_filled(self.code, self.functions, variable, path, start, place)) is not None:
+                return filled
+            for found in self._of_whole(variable, path, start, place):
+                return found
             bare, bracket, index = variable.partition("[")
             if function is None or bare not in function.parameters:
                 return self._outside.declared(variable, path) if default is None else (default, place)
@@ -195,6 +175,21 @@ class HostProgram:
                 return None
             variable, place = passed[0].lstrip("& ") + bracket + index, passed[1]
         return None
+
+    def _of_whole(self, variable: str, path: Sequence[str], start: int, place: int) -> Iterator[tuple[str, int] | None]:
+        """What a member of a variable is by what that, or what it is in, was made of; None where that leaves it out."""
+        for depth in reversed(range(len(path))):
+            made = self.members.made_of(variable, path[:depth], start, place)
+            if made is not None:
+                kind, values, where = made
+                picked = self.members.picked(kind, values, path[depth:])
+                yield None if picked is None else (picked, where)
+            name = ".".join((variable, *path[:depth]))
+            whole = self._set_between(name, start, place) or copied(self.code, name, start, place)
+            if whole is not None and (other := whole[0].lstrip("* ")).isidentifier():  # a copy of another structure
+                yield ".".join((other, *path[depth:])), whole[1]
+            if whole is not None and (at := variable_returned(self.code, self.functions, whole[0])) is not None:
+                yield ".".join((at[0], *path[depth:])), at[1]
 
     @cached_property
     def _outside(self) -> HostMembers:

@@ -27,12 +27,17 @@ _HALVED = r"\s*(?:>>=\s*1|/=\s*2|=\s*{0}\s*(?:>>\s*1|/\s*2))\s*"
 _RAISED = r"(?:\+\+\s*{0}|{0}\s*(?:\+\+|\+=\s*1))\s*"
 
 
+def spelled(name: str) -> str:
+    """A pattern for a name, in which a member may be one of what a pointer leads to."""
+    return re.escape(name).replace(r"\.", r"(?:\.|->)")
+
+
 def assignments(name: str) -> re.Pattern[str]:
     """Where a name is set, with what stands behind it up to the end of the statement.
 
     Not what the head of a loop sets it to for the next turn, as in `for (int k = 1; k < 9; k = k + 2)`.
     """
-    plain = re.escape(name)
+    plain = spelled(name)
     return re.compile(rf"(?<![\w.>]){plain}\s*=(?!=|\s*{plain}\s*[-+*/]\s*\w+\s*\))(?P<text>[^;]*)")
 
 

@@ -24,6 +24,7 @@ from tui_tuner.problem.draft.arithmetic.worked_out import (
 from tui_tuner.problem.draft.drafted_launch import MOST_THREADS
 from tui_tuner.problem.draft.host.dimensions import axes
 from tui_tuner.problem.draft.host.launches import HostLaunch
+from tui_tuner.problem.draft.host.loops import halfway_of
 from tui_tuner.problem.draft.host.ranges import HostRanges
 from tui_tuner.problem.draft.host.statements import halfway, length_named, lists_grown
 from tui_tuner.problem.draft.kernel.block_rows import rows_of_block
@@ -108,7 +109,7 @@ class LaunchReading(LaunchNames):
 
     def _turn(self, name: str, place: int) -> tuple[str, int] | None:
         """The number halfway through the loop that counts with a name, where the kernel is passed it."""
-        return self.program.halfway(name, place) if any(given == name for _, _, given in self.scalars()) else None
+        return halfway_of(self.program, name, place) if any(given == name for _, _, given in self.scalars()) else None
 
     def _shares_of_blocks(self) -> Iterator[tuple[str, int]]:
         """Macros and constants that the kernel reads, and that neither the block nor an array is made of."""
@@ -223,7 +224,7 @@ class LaunchReading(LaunchNames):
                 found[name] = ast.Constant(1)
                 continue
             is_shift = re.search(rf"<<\s*{re.escape(name)}\b", self.signature.body)  # no more than its sizes allow
-            of_loop = None if is_shift else self.program.halfway(given, self.launch.place)
+            of_loop = None if is_shift else halfway_of(self.program, given, self.launch.place)
             if of_loop and name in marked:
                 found[name] = ast.Constant(_FIRST_MARK)
                 continue
