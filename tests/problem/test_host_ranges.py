@@ -79,6 +79,7 @@ def test_arithmetic_over_random_numbers_has_bounds(written: str, bounds: tuple[f
         ("for (int i = 0; i < n; i++) r[i] = 1;", {}, {}),
         ("for (int i = 0; i < n; i++) r[i] = NOT_SEEN;", {}, {}),
         ("for (int i = 0; i < n; i++) r[i] = i;", {}, {}),
+        ("std::vector<int> all(n); int i = 0; for (auto &c : all) c = loaded(); for (int c : all) r[i++] = c;", {}, {}),
         ("for (int i = 0; i < n; i++) r[i] = 2 * (rand() / 1000000000);", {}, {"rows": (0, "5")}),
         ("for (int i = 0; i < n; i++) { float u = unit(); h[i] = 2 * u + 1; }", {"x": (1.0, 3.0)}, {}),
         ("for (int i = 0; i < n; i++) { other[i] = unit() - 1; h[i] = other[i] / 2; }", {"x": (-0.5, 0.0)}, {}),

@@ -220,3 +220,10 @@ def test_a_structure_that_a_function_fills_has_what_that_sets(tmp_path, way):
     assert (arguments["a_at"].fill, arguments["a_at"].high) == ("integers", "m")
     assert [one.value for one in arguments["a"].members or () if one.name == "n"] == ["n"]
     assert problem.sizes == {"n": 70000, "m": 3000}
+
+
+def test_a_vector_that_grows_has_a_size_of_its_own_where_a_function_takes_memory_for_its_elements(tmp_path):
+    source = source_of("by themselves", "by another function")
+    source = source.replace("hx(3 * m);", "hx = {1, 2, 3}; while (more()) hx.push_back(0);").replace("up(hx)", "X")
+    problem, _ = drafted(tmp_path, source.replace("X", "taken<float>(hx.size())"))
+    assert {one.name: one.shape for one in problem.arguments}["x"] == ["hx_size"]

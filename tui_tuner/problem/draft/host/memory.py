@@ -217,7 +217,9 @@ class HostMemory:
             return Taken(nbytes, call.place)
         name = of_vector["first"] or of_vector["last"]
         vectors = (self._vectors.bytes_of(*one) for one in self.followed(name, call.place))
-        return next(filter(None, vectors), None)
+        found = next(filter(None, vectors), None)
+        is_unread = found is not None and not self._program.is_arithmetic(found.text)
+        return Taken(nbytes, call.place) if is_unread else found
 
     def _called(self, pointer: str, place: int) -> Call | None:
         """The call of a function of the file that a pointer, or a member, stands for in the end."""

@@ -41,6 +41,7 @@ from tui_tuner.problem.draft.host.statements import (
     first_item,
     is_limit,
     raised,
+    spelled,
 )
 from tui_tuner.problem.draft.host.templates import HostTemplates
 from tui_tuner.problem.host_code import DIRECTIVE, without_bodies
@@ -165,6 +166,10 @@ class HostProgram:
                 return filled
             for found in self._of_whole(variable, path, start, place):
                 return found
+            whole = self._set_between(variable, start, place)
+            if whole is not None and (at := variable_returned(self.code, self.functions, whole[0])) is not None:
+                variable, place = at
+                continue
             bare, bracket, index = variable.partition("[")
             if function is None or bare not in function.parameters:
                 return self._outside.declared(variable, path) if default is None else (default, place)
@@ -188,8 +193,10 @@ class HostProgram:
             whole = self._set_between(name, start, place) or copied(self.code, name, start, place)
             if whole is not None and (other := whole[0].lstrip("* ")).isidentifier():  # a copy of another structure
                 yield ".".join((other, *path[depth:])), whole[1]
-            if whole is not None and (at := variable_returned(self.code, self.functions, whole[0])) is not None:
-                yield ".".join((at[0], *path[depth:])), at[1]
+            at = None if whole is None else variable_returned(self.code, self.functions, whole[0])
+            own = ".".join((at[0], *path[depth:])) if at else ""
+            if at and re.compile(rf"&\s*{spelled(own)}\b").search(self.code, self.begin_of(at[1]), at[1]):
+                yield own, at[1]  # memory that is taken for it there
 
     @cached_property
     def _outside(self) -> HostMembers:

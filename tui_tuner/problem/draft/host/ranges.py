@@ -244,12 +244,12 @@ class HostRanges:
         return meaning is not None and is_large and not self._is_counted(name.strip(), meaning[1])
 
     def _is_counted(self, name: str, place: int) -> bool:
-        """Whether what a name is set to is only where it begins: in the head of a loop, or to be raised."""
+        """Whether what a name is set to is not all that it is: in the head of a loop, or to be raised."""
         if begins_loop(self._code, place):
             return True
         function = self._program.function_at(place)
         plain = re.escape(name)
-        changed = rf"\b{plain}\s*(?:\+\+|--|[-+*/]=)|(?:\+\+|--)\s*{plain}\b"
+        changed = rf"\b{plain}\s*(?:\+\+|--|[-+*/]=)|(?:\+\+|--)\s*{plain}\b|\bfor\s*\([^;()]*\b{plain}\s*:"
         return function is not None and re.compile(changed).search(self._code, function.body, function.end) is not None
 
     def _combined(self, node: Node, place: int, steps: int) -> Interval:
