@@ -6,12 +6,15 @@ import ast
 import copy
 import keyword
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from tui_tuner.problem.draft.arithmetic.c_expressions import SIZEOF, UNREAD, NotArithmetic, bytes_of
 from tui_tuner.problem.draft.arithmetic.folding import factors, folded, is_quotient, product
 from tui_tuner.problem.expressions import ExpressionError, check_expression, evaluate
 from tui_tuner.problem.languages import Value
+
+_MOST_STEPS = 3
+"""Sizes that are made of each other."""
 
 
 def finished(node: ast.expr) -> ast.expr:
@@ -220,3 +223,28 @@ def used_in(roots: Mapping[str, int | None], texts: Sequence[str]) -> dict[str, 
     """Those of the names that stand in texts."""
     words = frozenset(re.findall(r"[A-Za-z_]\w*", " ".join(texts)))
     return {name: number for name, number in roots.items() if name in words}
+
+
+def made_of_others(made: Mapping[str, ast.expr], nodes: Iterable[ast.expr]) -> dict[str, ast.expr]:
+    """The sizes of which a part stands by itself too, as w beside `size = w * h`, with what they are made of.
+
+    Args:
+        made: what sizes were set to.
+        nodes: what grid, arrays and scalars come to.
+    """
+    found: dict[str, ast.expr] = {}
+    used = {one for node in nodes for one in names(node)}
+    for name, value in made.items():
+        ways = (value, _in_parts(value, {one: node for one, node in made.items() if one != name}))
+        parts = next((one for one in ways if names(one) & used - {name}), None)
+        if name in used and parts is not None:
+            found = {one: replaced(node, {name: parts}) for one, node in found.items()} | {name: parts}
+            used = (used - {name}) | names(parts)
+    return found
+
+
+def _in_parts(value: ast.expr, made: Mapping[str, ast.expr]) -> ast.expr:
+    """What a size was set to with what the sizes in it were set to, too."""
+    for _ in range(_MOST_STEPS):
+        value = replaced(value, made)
+    return product(factors(folded(value)))

@@ -20,8 +20,8 @@ LIST = "{}[]"
 """How many addresses a list holds, by the name of what it leads to."""
 _MOST_STEPS = 12
 _OF_VECTOR = re.compile(
-    r"\(*(?P<first>\w+(?:\.\w+)*)(?:\.|->)size\(\)\)*\s*\*\s*sizeof\s*\(.*|"
-    r"\(?sizeof\s*\([^*]*\)\s*\*\s*\(*(?P<last>\w+(?:\.\w+)*)(?:\.|->)size\(\)\)*"
+    r"\(*(?P<first>\w+(?:\.\w+)*)\)*(?:\.|->)size\(\)\)*\s*\*\s*sizeof\s*\(.*|"
+    r"\(?sizeof\s*\([^*]*\)\s*\*\s*\(*(?P<last>\w+(?:\.\w+)*)\)*(?:\.|->)size\(\)\)*"
 )
 """The bytes of all elements of a vector."""
 _WHOLE_NUMBERS = r"\buniform_int_distribution\s*(?:<[^<>]*>)?\s*"

@@ -33,7 +33,7 @@ class HostVectors:
     def of(self, name: str, place: int, steps: int = 3) -> tuple[Taken, str] | None:
         """The elements of a vector, and their type: as many as it is made with, or as another has."""
         if (member := re.fullmatch(r"\w+(?:\.\w+)*\.(\w+)", name)) is not None:
-            one = re.search(rf"{VECTOR}[^;(){{}}]*\b{member[1]}\s*[,;]", self._code)
+            one = re.search(rf"{VECTOR}[^;(){{}}&]*\b{member[1]}\s*(?:,[^;(){{}}]*)?;", self._code)
             return (Taken(f"{name}.size()", place), one["type"]) if one else None
         others = r"[^;()]*(?:\((?:[^;()]|\([^;()]*\))*\)[^;()]*)*?"
         declared = re.compile(rf"{VECTOR}{others}(?<![\w.])\b{re.escape(name)}\b")

@@ -214,9 +214,9 @@ class _Drafting:
     def _supposed(self) -> Iterator[str]:
         """The arrays whose memory the host does not say, but that of another of their kind."""
         for given, parameter in self._reading.arguments:
-            arrays = self._reading.memory.arrays(given, self.launch.place, parameter)
-            is_grown = parameter.name in self._reading.grown
-            yield from (name for name, taken, _ in arrays if is_grown or isinstance(taken, Supposed))
+            for name, taken, _ in self._reading.memory.arrays(given, self.launch.place, parameter):
+                if parameter.name in self._reading.grown or isinstance(taken, Supposed):
+                    yield name
 
     def _grid_keys(self) -> Keys:
         is_fixed = bool(self._drafted_block.made)
@@ -231,9 +231,8 @@ class _Drafting:
             in_numbers = self._drafted_block.tiles or (is_block and not self._drafted_block.macros)
             said = self._in_numbers if in_numbers else self._in_block_names
             elements.append(said(size if divisor is not None else self._counted(size)))
-            if (not is_block or is_fixed) and not (
-                divisor is None and ast.unparse(size) == "1" and index and not is_fixed
-            ):
+            is_one = divisor is None and ast.unparse(size) == "1"
+            if is_fixed or not (is_block or (is_one and index)):
                 divisors[f"grid_div_{axis}"] = ["1" if divisor is None else self._in_block_names(divisor)]
         while len(elements) > dimensions(self._signature) and elements[-1] == "1":
             divisors.pop(f"grid_div_{AXES[len(elements) - 1]}", None)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 
 from tui_tuner.problem.draft.arithmetic.c_expressions import NotArithmetic, arithmetic
-from tui_tuner.problem.draft.arithmetic.folding import factors, folded, product, whole_number
+from tui_tuner.problem.draft.arithmetic.folding import folded, whole_number
 from tui_tuner.problem.draft.arithmetic.worked_out import (
     evaluated,
     exponents_of,
     is_of_block,
+    made_of_others,
     names,
     quotient,
     replaced,
@@ -42,8 +43,6 @@ _FIRST_MARK = 1
 """Of marks that a loop counts up, as the levels of a graph, the one that elements are given some of."""
 _MOST_BLOCKS = 65535
 """Blocks that a grid may have on every device: a number from here on is a limit, and says nothing of the data."""
-_MOST_STEPS = 3
-"""Sizes that are made of each other."""
 _MANY = 4096
 """What a kernel counts to that the emulator is better given less of."""
 
@@ -257,7 +256,7 @@ class LaunchReading(LaunchNames):
         """Let a size be what it is made of, where a part of that stands by itself too."""
         of_grid = [one for axis in self.grid if axis is not None for one in axis if one is not None]
         made = {name: value for name, (value, _) in self._made.items()}
-        others = _made_of_others(made, [*self.shapes.values(), *self.passed.values(), *of_grid])
+        others = made_of_others(made, [*self.shapes.values(), *self.passed.values(), *of_grid])
         numbers = {one: number for _, parts in self._made.values() for one, number in parts.items() if number}
         for name, value in others.items():
             self.roots.pop(name, None)
@@ -330,28 +329,3 @@ class LaunchReading(LaunchNames):
 
     def _is_numbered(self, axis: str, extent: str) -> bool:
         return is_numbered_through(axis, [*self._chain(extent)], self.signature.body)
-
-
-def _made_of_others(made: Mapping[str, ast.expr], nodes: Iterable[ast.expr]) -> dict[str, ast.expr]:
-    """The sizes of which a part stands by itself too, as w beside `size = w * h`, with what they are made of.
-
-    Args:
-        made: what sizes were set to.
-        nodes: what grid, arrays and scalars come to.
-    """
-    found: dict[str, ast.expr] = {}
-    used = {one for node in nodes for one in names(node)}
-    for name, value in made.items():
-        ways = (value, _in_parts(value, {one: node for one, node in made.items() if one != name}))
-        parts = next((one for one in ways if names(one) & used - {name}), None)
-        if name in used and parts is not None:
-            found = {one: replaced(node, {name: parts}) for one, node in found.items()} | {name: parts}
-            used = (used - {name}) | names(parts)
-    return found
-
-
-def _in_parts(value: ast.expr, made: Mapping[str, ast.expr]) -> ast.expr:
-    """What a size was set to with what the sizes in it were set to, too."""
-    for _ in range(_MOST_STEPS):
-        value = replaced(value, made)
-    return product(factors(folded(value)))
