@@ -40,10 +40,15 @@ class DeviceFault(Exception):
         self.message = message
         self.fatal = fatal
         self.stray = stray
+        self._is_placed = False
 
     def at(self, label: str) -> DeviceFault:
-        """The same with the launch named at which it came about."""
-        return DeviceFault(self.kind, f"at {label}: {self.message}", fatal=self.fatal, stray=self.stray)
+        """The same with the launch named at which it came about, where none is named yet."""
+        if self._is_placed:
+            return self
+        placed = DeviceFault(self.kind, f"at {label}: {self.message}", fatal=self.fatal, stray=self.stray)
+        placed._is_placed = True
+        return placed
 
 
 def illegal(message: str, stray: Stray | None = None) -> DeviceFault:
@@ -57,7 +62,7 @@ def named_at(label: str) -> Iterator[None]:
     try:
         yield
     except DeviceFault as fault:
-        raise fault.at(label) from fault
+        raise fault.at(label) from None
 
 
 @contextmanager
