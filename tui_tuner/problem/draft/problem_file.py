@@ -28,8 +28,7 @@ from tui_tuner.problem.draft.kernel.understood import template_arguments, unders
 from tui_tuner.problem.draft.launch.drafting import drafted_launch
 from tui_tuner.problem.draft.launch.in_comments import commented_launch
 from tui_tuner.problem.draft.launch.named_numbers import with_named_numbers
-from tui_tuner.problem.draft.launch.own_launch import own_block, shapes_of_rows, with_blocks_of_rows
-from tui_tuner.problem.draft.launch.own_template import block_of_template
+from tui_tuner.problem.draft.launch.own_launch import block_of_template, own_block, shapes_of_rows, with_blocks_of_rows
 from tui_tuner.problem.draft.proposed_facts import ProposedFacts, completed
 from tui_tuner.problem.draft.sizes.counts import is_toy, sizes_of_toys
 from tui_tuner.problem.draft.sizes.drafted import drafted_sizes

@@ -16,7 +16,6 @@ from tui_tuner.problem.draft.host.program import HostProgram
 from tui_tuner.problem.draft.host.templates import OPEN_TYPE
 from tui_tuner.problem.draft.kernel.casts import without_brackets
 from tui_tuner.problem.draft.kernel.guesses import is_counted_by, is_whole, outputs, with_held_sizes
-from tui_tuner.problem.draft.kernel.instances import instantiated
 from tui_tuner.problem.draft.kernel.moves import with_moves
 from tui_tuner.problem.languages import COMPILED_LANGUAGES
 from tui_tuner.problem.model import Language
@@ -31,6 +30,7 @@ _IN_CONSTANTS = re.compile(
     r"(?<!extern )\b__constant__\s+(?:(?:static|const)\s+)*(?P<type>[\w\s]+?)\s+(?P<names>\w+(?:\s*,\s*\w+)*)\s*;"
 )
 _POINTED = r"(?:const\s+)?([A-Za-z_](?:[\w ]*\w)?)\s*\*\s*(?:__restrict(?:__)?\s*)?"
+_RESTRICT = re.compile(r"\b__restrict(?:__)?\b|\brestrict\b")
 
 
 def understood(
@@ -213,10 +213,42 @@ def _with_bits(signature: KernelSignature, code: str) -> KernelSignature:
 def template_arguments(signature: KernelSignature, source: str) -> str:
     """Arguments for the parameters of a template, as in "<float, 16>": what the file instantiates, else usual ones."""
     code = code_only(source)
-    arguments = instantiated(signature, code) if signature.template else []
+    arguments = _instantiated(signature, code) if signature.template else []
     left = signature.template[len(arguments) :]
     arguments += [_template_argument(text, code) for text in left if "=" not in text]
     return f"<{', '.join(arguments)}>" if signature.template else ""
+
+
+def _instantiated(signature: KernelSignature, code: str) -> list[str]:
+    """The arguments of the first instance that code asks for, in the order of the template; empty where it asks none.
+
+    Types that it leaves out are those of the arguments that it lists; from one that nothing says on there are none.
+    """
+    program = HostProgram(code)
+    listed = r"\(([^;{}]*)\)\s*;"
+    asked = rf"\btemplate\s+(?!<)[^;{{}}]*?\b{re.escape(signature.name)}\s*(?:<((?:[^<>]|<[^<>]*>)*)>\s*)?{listed}"
+    found = re.search(asked, program.code)
+    if found is None:
+        return []
+    given = split_list(found[1] or "")
+    for parameter in signature.template[len(given) :]:
+        kind = _deduced(name_in(parameter), signature, split_list(found[2]))
+        if not kind:
+            break
+        given.append(kind)
+    return [program.templates.argument(one, found.start()) or one for one in given]
+
+
+def _deduced(name: str, signature: KernelSignature, listed: Sequence[str]) -> str:
+    """The type that stands for a parameter of the template where arguments are listed; empty where none says it."""
+    for parameter, text in zip(signature.parameters, listed, strict=False):
+        parts = re.findall(r"\w+|[*&]", _RESTRICT.sub("", parameter.type_text))
+        if parts.count(name) == 1:
+            words = (r"([\w:]+(?:\s+[\w:]+)*?)" if one == name else re.escape(one) for one in parts)
+            said = re.fullmatch(r"\s*".join(words) + r"\s*\w*", _RESTRICT.sub("", text).strip())
+            if said is not None:
+                return said[1]
+    return ""
 
 
 def _template_argument(text: str, code: str) -> str:

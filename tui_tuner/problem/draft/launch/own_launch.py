@@ -1,10 +1,10 @@
-"""The launch of a kernel that nobody launches, as its own text has it: a block for each row, threads by macros."""
+"""The launch of a kernel that nobody launches, by its own text: rows of blocks, threads by macros or a template."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from tui_tuner.problem.draft.drafted_launch import MOST_THREADS, DraftedLaunch
@@ -21,7 +21,9 @@ from tui_tuner.problem.draft.kernel.guesses import (
     extents_around,
     size_names,
 )
+from tui_tuner.problem.draft.kernel.shared_arrays import threads_held
 from tui_tuner.problem.signature import KernelSignature
+from tui_tuner.problem.syntax import name_in, split_list
 
 _ASKS_ALL = re.compile(r"\bget_global_id\b|\bthis_grid\b")
 """What a kernel says that numbers its threads through all blocks."""
@@ -31,8 +33,9 @@ _OF_BLOCKS = re.compile(
 """What a kernel says in whose blocks different things are done; all would do the same where it says none of it."""
 _OF_BLOCK = re.compile(r"block|tile|threads|group", re.IGNORECASE)
 """In names of sizes that may be the block's extent."""
-ASKS = re.compile(r"\bblockDim\b|\bget_local_size\b")
+_ASKS = re.compile(r"\bblockDim\b|\bget_local_size\b")
 """What a kernel says that other blocks suit, whatever its macros are."""
+_WARP, _USUAL = 32, 256
 
 
 def own_block(signature: KernelSignature, program: HostProgram) -> DraftedLaunch | None:
@@ -45,9 +48,9 @@ def own_block(signature: KernelSignature, program: HostProgram) -> DraftedLaunch
         program: the kernel's file.
     """
     body = without_number_casts(signature.body)
-    if ASKS.search(program.without_macros(body)) or signature.work_group is not None:
+    if _ASKS.search(program.without_macros(body)) or signature.work_group is not None:
         return None
-    made = [numbered_by(axis, body) for axis in range(block_dimensions(signature))]
+    made = [_numbered_by(axis, body) for axis in range(block_dimensions(signature))]
     place, words = len(program.code), frozenset(re.findall(r"\w+", body))
     numbers = {name: program.number(name, place) or 0 for name in made if name in program.own_numbers}
     numbers |= {text: int(text) for text in made if text.isdecimal()}
@@ -58,11 +61,67 @@ def own_block(signature: KernelSignature, program: HostProgram) -> DraftedLaunch
         return None
     defaults = {name: number for name, number in numbers.items() if not name.isdecimal()}
     tunables = {name: extents_around(number) for name, number in defaults.items()}
-    rows = dict(rows_of_blocks(made, body, dimensions(signature)))
+    rows = dict(_rows_of_blocks(made, body, dimensions(signature)))
     return DraftedLaunch(line=0, keys={"block_size": [*made], **rows}, tunables=tunables, defaults=defaults)
 
 
-def rows_of_blocks(extents: Sequence[str], body: str, axes: int) -> Iterator[tuple[str, list[str]]]:
+def block_of_template(signature: KernelSignature, program: HostProgram, template: str) -> DraftedLaunch | None:
+    """A launch whose block is numbers of the template, each a tunable then; None where none of these is its extent.
+
+    As in `template <int N> ... { __shared__ float s[N]; s[threadIdx.x] = ...; for (int i = threadIdx.x; ...; i += N)`.
+
+    Args:
+        program: the kernel's file.
+        template: the arguments of the template, as in "<float,256>".
+    """
+    given = dict(zip(map(name_in, signature.template), split_list(template[1:-1]), strict=False))
+    numbers = {name: int(text) for name, text in given.items() if text.isdecimal()}
+    made = list(_extents(signature, program, numbers)) if numbers and signature.work_group is None else []
+    if not made or any(one not in numbers for one in made) or "block_size_x" in signature.body:
+        return None
+    if len(made) == 1 and numbers[made[0]] < _WARP:
+        numbers[made[0]] = _USUAL  # the guess at a number of which nothing is known
+    words = frozenset(re.findall(r"\w+", signature.body))
+    if any(is_warp(one, numbers[one], words) for one in made) or math.prod(numbers[one] for one in made) > MOST_THREADS:
+        return None
+    tiles = {name: f"block_size_{axis}" for axis, name in reversed([*zip(AXES, made, strict=False)])}
+    rows = _rows_of_blocks(made, without_number_casts(signature.body), dimensions(signature))
+    divisors = {key: [tiles[one] for one in names] for key, names in rows}
+    return DraftedLaunch(
+        line=0,
+        template=f"<{','.join(tiles.get(name, text) for name, text in given.items())}>",
+        keys={"block_size": [tiles[one] for one in made], **divisors},
+        tunables={tile: extents_around(numbers[name]) for name, tile in tiles.items()},
+        defaults={tile: numbers[name] for name, tile in tiles.items()},
+    )
+
+
+def _extents(signature: KernelSignature, program: HostProgram, names: Collection[str]) -> Iterator[str]:
+    """The number of the template that is the block's extent along each axis; empty for an axis of which none is."""
+    body, known = without_number_casts(signature.body), [*names]
+    asks = _ASKS.search(program.without_macros(body)) is not None
+    held = threads_held(body, lambda extent: known.index(extent.strip()) + 1 if extent.strip() in known else None)
+    axes = block_dimensions(signature)
+    for axis in range(axes):
+        alone = _gone_on_by(body, known) or _bound(signature) if axes == 1 else ""
+        own = "" if asks else _numbered_by(axis, body)
+        yield own or (known[held[AXES[axis]] - 1] if AXES[axis] in held else alone)
+
+
+def _gone_on_by(body: str, names: Collection[str]) -> str:
+    """The only one of the names by which loops go on that begin at a thread's number in the block."""
+    thread = or_named(r"\bthreadIdx\s*\.\s*x\b", body)
+    steps = rf"\bfor\s*\([^;]*=\s*{thread}\s*;[^;]*;[^;)]*\+=\s*(\w+)\s*\)"
+    found = {*re.findall(steps, body)}
+    return found.pop() if len(found) == 1 and found <= {*names} else ""
+
+
+def _bound(signature: KernelSignature) -> str:
+    """What `__launch_bounds__` says of the threads."""
+    return (signature.launch_bounds or "").split(",")[0].strip()
+
+
+def _rows_of_blocks(extents: Sequence[str], body: str, axes: int) -> Iterator[tuple[str, list[str]]]:
     """What blocks cover along axes that they have no threads along: as much as they are long, as `64 * blockIdx.y`."""
     for index in range(len(extents), axes):
         blocks = or_named(_number_of_block(index), body)
@@ -76,7 +135,7 @@ def _number_of_block(axis: int) -> str:
     return rf"(?:\bblockIdx\s*\.\s*{AXES[axis]}\b|\bget_group_id\s*\(\s*{axis}\s*\))"
 
 
-def numbered_by(axis: int, body: str) -> str:
+def _numbered_by(axis: int, body: str) -> str:
     """The only factor, a name or a number, of the block's number along an axis, where that makes the thread's of all.
 
     A kernel that asks for that too, by `get_global_id`, has as many threads in a block.

@@ -25,7 +25,7 @@ from tui_tuner.problem.draft.arithmetic.worked_out import (
 from tui_tuner.problem.draft.drafted_launch import MOST_THREADS
 from tui_tuner.problem.draft.host.dimensions import axes
 from tui_tuner.problem.draft.host.launches import HostLaunch
-from tui_tuner.problem.draft.host.loops import halfway_of
+from tui_tuner.problem.draft.host.program import HostProgram
 from tui_tuner.problem.draft.host.ranges import HostRanges
 from tui_tuner.problem.draft.host.statements import halfway, length_named, lists_grown
 from tui_tuner.problem.draft.kernel.block_rows import rows_of_block
@@ -43,6 +43,7 @@ _FIRST_MARK = 1
 """Of marks that a loop counts up, as the levels of a graph, the one that elements are given some of."""
 _MOST_BLOCKS = 65535
 """Blocks that a grid may have on every device: a number from here on is a limit, and says nothing of the data."""
+_MOST_STEPS = 12
 _MANY = 4096
 """What a kernel counts to that the emulator is better given less of."""
 
@@ -108,7 +109,7 @@ class LaunchReading(LaunchNames):
 
     def _turn(self, name: str, place: int) -> tuple[str, int] | None:
         """The number halfway through the loop that counts with a name, where the kernel is passed it."""
-        return halfway_of(self.program, name, place) if any(given == name for _, _, given in self.scalars()) else None
+        return _halfway_of(self.program, name, place) if any(given == name for _, _, given in self.scalars()) else None
 
     def _shares_of_blocks(self) -> Iterator[tuple[str, int]]:
         """Macros and constants that the kernel reads, and that neither the block nor an array is made of."""
@@ -223,7 +224,7 @@ class LaunchReading(LaunchNames):
                 found[name] = ast.Constant(1)
                 continue
             is_shift = re.search(rf"<<\s*{re.escape(name)}\b", self.signature.body)  # no more than its sizes allow
-            of_loop = None if is_shift else halfway_of(self.program, given, self.launch.place)
+            of_loop = None if is_shift else _halfway_of(self.program, given, self.launch.place)
             if of_loop and name in marked:
                 found[name] = ast.Constant(_FIRST_MARK)
                 continue
@@ -329,3 +330,15 @@ class LaunchReading(LaunchNames):
 
     def _is_numbered(self, axis: str, extent: str) -> bool:
         return is_numbered_through(axis, [*self._chain(extent)], self.signature.body)
+
+
+def _halfway_of(program: HostProgram, name: str, place: int) -> tuple[str, int] | None:
+    """The number halfway through the loop that a name, or what it is set to or given for, goes through."""
+    for _ in range(_MOST_STEPS):
+        if (text := halfway(program.code, name, place)) is not None:
+            return text, place
+        function, meaning = program.function_at(place), program.meaning(name, place)
+        if function is None or meaning is None or not (name in function.parameters or meaning[0].isidentifier()):
+            break
+        name, place = meaning
+    return None
