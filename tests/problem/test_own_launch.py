@@ -172,6 +172,31 @@ def test_an_array_whose_extent_nobody_says_has_room_for_all_beside_a_launch_in_a
     assert [one.shape for one in problem.arguments if one.name == "bias"] == [["cols", "cols"]]
 
 
+IN_WORDS = """
+#define NX 512
+#define BX 16
+%s
+__global__ void shift(float *y, const float *x, int rows) {
+    int i = blockIdx.x * BX + threadIdx.x, j = blockIdx.y;
+    printf("grid (NX, NX), block (NX)");
+    if (i < NX && j < rows) y[j * NX + i] = x[j * NX + i];
+}
+"""
+
+
+@pytest.mark.parametrize("said", ["/* grid (NX / BX, rows), block (BX) */", "// grid: (NX / BX, rows); block = BX"])
+def test_grid_and_block_of_a_comment_may_be_said_in_words(tmp_path, said):
+    problem, text = drafted(tmp_path, IN_WORDS % said)
+    assert "[launch]  # as a comment launches it in line 4" in text
+    assert problem.launch.problem_size == ["512", "rows"]
+    assert problem.launch.block_size == ["BX"]
+
+
+@pytest.mark.parametrize("prose", ["// the grid covers block rows", "// grid (of cells), block (of many)", ""])
+def test_prose_and_texts_are_no_launch(tmp_path, prose):
+    assert "comment launches it" not in drafted(tmp_path, IN_WORDS % prose)[1]
+
+
 def test_the_host_comes_before_a_comment(tmp_path):
     host = "void host(float *y, float *x, float *b) { add_bias<<<512, dim3(32, WARPS)>>>(y, x, b, 768); }\n"
     problem, text = drafted(tmp_path, IN_A_COMMENT + host)

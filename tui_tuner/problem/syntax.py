@@ -154,6 +154,15 @@ def code_only(source: str) -> str:
     return _TOKENS.sub(_blank, source)
 
 
+def comments_only(source: str) -> str:
+    """The comments of the source, with all else blanked; every offset stays as it was."""
+    parts, end = [""], 0
+    for one in (found for found in _TOKENS.finditer(source) if found["comment"]):
+        parts += [spaces(source[end : one.start()]), one.group()]
+        end = one.end()
+    return "".join([*parts, spaces(source[end:])])
+
+
 def _blank(match: re.Match[str]) -> str:
     text = match.group()
     if match["comment"]:

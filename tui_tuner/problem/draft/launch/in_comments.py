@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,13 +11,13 @@ from tui_tuner.problem.draft.drafted_launch import DraftedLaunch
 from tui_tuner.problem.draft.launch.drafting import drafted_launch
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import KernelSignature
-from tui_tuner.problem.syntax import code_only, enclosed, unwrapped
+from tui_tuner.problem.syntax import code_only, comments_only, enclosed, unwrapped
 
 _MARGIN = re.compile(r"^[ \t]*(?://+|/?\*+)?(.*?)(?:\*/)?[ \t]*$", re.MULTILINE)
 _DIMENSIONS = re.compile(r"\bdim3\s+\w[^;]*;")
-_EXTENTS = r"(?:dim)?\s*(?:is\b|[=:])?\s*(?:dim3\s*)?(\((?:[^()]|\([^()]*\))*\)|[\w/+*-]+)"
+_EXTENTS = r"(?:dim)?\s*(?:[=:]\s*(?:dim3\s*)?|(?=\())(\((?:[^()]|\([^()]*\))*\)|[\w/+*-]+)"
 _IN_WORDS = re.compile(rf"\bgrid{_EXTENTS}[\s,;&]*(?:and\s+)?\bblock{_EXTENTS}", re.IGNORECASE)
-"""As `grid (NX / BX, NY / BY), block (BX, BY)`."""
+"""As `grid (NX / BX, NY / BY), block (BX, BY)`, and `grid: rows, block: 256`."""
 
 
 def commented_launch(source: str, signature: KernelSignature, file: Path, language: Language) -> DraftedLaunch | None:
@@ -25,8 +26,8 @@ def commented_launch(source: str, signature: KernelSignature, file: Path, langua
     The rest of the draft is read from the kernel's text, as what a comment passes is mostly prose. None where no
     comment has a launch of the kernel whose grid can be read.
     """
-    comments = _comments(source)
-    host, place = _launch(comments, signature)
+    comments = _MARGIN.sub(lambda line: line[1], comments_only(source))
+    host, place = _launch(comments, signature, {*re.findall(r"\w+", code_only(source))})
     found = drafted_launch(source, signature, file, language, f"void host() {{ {host}; }}") if host else None
     if found is None or "problem_size" not in found.keys:
         return None
@@ -43,21 +44,18 @@ def commented_launch(source: str, signature: KernelSignature, file: Path, langua
     )
 
 
-def _comments(source: str) -> str:
-    """The comments alone, without what marks them, each in its line."""
-    code = code_only(source)
-    text = "".join(one if one != other or one == "\n" else " " for one, other in zip(source, code, strict=True))
-    return _MARGIN.sub(lambda line: line[1], text)
+def _launch(comments: str, kernel: KernelSignature, known: Collection[str]) -> tuple[str, int]:
+    """The kernel's first launch as code, with where it begins; empty where there is none.
 
-
-def _launch(comments: str, kernel: KernelSignature) -> tuple[str, int]:
-    """The kernel's first launch as code, with where it begins; empty where there is none."""
+    Args:
+        known: words of the file's code: where no kernel is named, others are prose.
+    """
     start = re.search(rf"\b(?:\w+::)*{kernel.name}\s*(?:<[\w\s:,]*>\s*)?<<<[^;]*?>>>\s*(?=\()", comments)
     if start is not None:
         dimensions = " ".join(_DIMENSIONS.findall(comments))
         return f"{dimensions} {start[0]}({enclosed(comments, start.end())})", start.start()
     said = _IN_WORDS.search(comments)
-    if said is None:
+    if said is None or not {*re.findall(r"[A-Za-z_]\w*", " ".join(said.groups()))} <= {*known}:
         return "", 0
     grid, block = map(unwrapped, said.groups())
     passed = ", ".join(one.name for one in kernel.parameters)
