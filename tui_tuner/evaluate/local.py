@@ -192,7 +192,7 @@ class LocalEvaluator:
         tools = None if self._device is None or self._device.is_cpu else self._sanitizers  # builds disturb a CPU
         async with nullcontext() if tools is None else tools.building_for(challenger):
             comparison = await self._again(lambda: self._timed(incumbent, challenger, delta, thorough), _is_implausible)
-            if comparison.failure is not None or comparison.low <= 1 + delta:
+            if not comparison.is_faster(delta):
                 return comparison
             return comparison.model_copy(update={"failure": await self.accusation(*challenger)})
 

@@ -187,12 +187,10 @@ class DeviceInfo(ResultModel):
 
     Attributes:
         kind: cuda, opencl, c, emulator or recorded.
-        name: as the driver names it.
-        backend: which package drives it, as in "cuda-python 13.0".
+        name, backend: as the driver names it, and which package drives it, as in "cuda-python 13.0".
         architecture: what the compiler is told, as in "sm_90".
         toolchain: compiler and version; part of the key of every build.
-        shared_bytes: shared memory a block may use without opting in.
-        shared_bytes_optin: shared memory a block may use at most.
+        shared_bytes, shared_bytes_optin: shared memory a block may use without opting in, and at most.
         memory_gbs: measured bandwidth of a copy, GB/s.
         flops_gflops: measured peak of single precision multiply-add, GFLOP/s.
         bandwidths: by what is done: copy, read, fill (all of the memory behind the caches), L2 cache, shared memory.
@@ -301,9 +299,8 @@ class Determinism(ResultModel):
     """Whether a kernel computed the same bits each time that it was launched on the same inputs.
 
     Attributes:
-        launches: how many there were.
-        differing: most elements that had other bits than after the first of them.
-        elements: of all outputs.
+        launches, elements: how many there were, the latter of all outputs.
+        differing: most elements that had other bits than after the first launch.
     """
 
     launches: int
@@ -323,8 +320,7 @@ class Comparison(ResultModel):
 
     Attributes:
         ratio: median of incumbent time / challenger time over the pairs; above 1 is faster.
-        low: lower end of its 95 % interval.
-        high: upper end.
+        low, high: the ends of its 95 % interval.
         pairs: number of pairs.
         failure: why the challenger failed on the fresh data, or under a tool that watched it, if it did.
         determinism: whether the challenger computes the same bits each time; None where that was not looked at.
@@ -348,3 +344,7 @@ class Comparison(ResultModel):
     def factor(self) -> tuple[float, float, float]:
         """How much faster the challenger is, with the ends of the interval."""
         return self.ratio, self.low, self.high
+
+    def is_faster(self, delta: float) -> bool:
+        """Whether the challenger is right, and all of its interval lies above a gain of `delta`."""
+        return self.failure is None and self.low > 1 + delta

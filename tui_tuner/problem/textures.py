@@ -116,18 +116,19 @@ def exchanged(problem: Problem, noise: Sequence[Value], seed: int) -> list[Value
 
     Few large ones, as `Texture.CHANGED` has, may take a kernel longer: one that sorts, or searches near a place.
     """
-    values, is_changed = list(noise), False
+    values = list(noise)
     for index, array in enumerate(noise):
         argument = problem.arguments[index]
-        if not isinstance(array, np.ndarray) or argument.output or _domain(argument, problem.sizes) is None:
+        is_given = isinstance(array, np.ndarray) and array.size > 0 and not argument.output
+        if not is_given or _domain(argument, problem.sizes) is None:
             continue
         random = np.random.Generator(np.random.SFC64([seed, index]))
-        values[index] = new = array.copy()
-        flat = new.reshape(-1)
-        few = min(domains.SPIKES, flat.size // domains.SPIKES + 1) if flat.size else 0
-        flat[random.integers(0, flat.size, few)] = flat[random.integers(0, flat.size, few)]
-        is_changed |= not np.array_equal(new, array)
-    return values if is_changed else None
+        few = min(domains.SPIKES, array.size // domains.SPIKES + 1)
+        places, others = random.integers(0, array.size, (2, few))
+        if not np.array_equal(array.flat[places], array.flat[others]):
+            values[index] = new = array.copy()
+            new.flat[places] = array.flat[others]
+    return values if any(new is not old for new, old in zip(values, noise, strict=True)) else None
 
 
 def _written_over(argument: Argument, value: Value) -> Value:

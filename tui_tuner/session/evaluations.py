@@ -228,7 +228,7 @@ class KernelBench:
 
     def is_faster(self, comparison: Comparison) -> bool:
         """Whether the interval's lower end is above the least gain that counts."""
-        return comparison.failure is None and comparison.low > 1 + self._delta
+        return comparison.is_faster(self._delta)
 
     def speculate(self, candidate: Candidate, configuration: Configuration) -> None:
         """Begin to evaluate what will probably be asked for; nothing is recorded or booked before it is."""

@@ -79,7 +79,7 @@ class Contest:
             with self._launches.buffers(data) as buffers, self._spoilt_by_challenger(data, buffers):
                 pairs = self._pairs((old, new), data, buffers, patience, delta, alone_ms)
                 comparison, said, kept = pairs.comparison(cpu=cpu), None, None
-                is_faster = comparison.low > 1 + delta
+                is_faster = comparison.is_faster(delta)
                 if is_faster:
                     said = self._launches.determinism(new, buffers, self._challenger.shapes[-1])
                     timed = Beside(*(pairs.timing(which, cpu=cpu).median for which in (0, 1)))

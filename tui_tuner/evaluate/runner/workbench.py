@@ -215,7 +215,7 @@ class Workbench:
         try:
             tests = range(len(self._problem.tests))
             answer = self._contest(self._fresh_pair(len(tests)), old, new, delta)
-            if thorough or answer.comparison.low > 1 + delta:
+            if thorough or answer.comparison.is_faster(delta):
                 self._launches.verify_drawn(new, lambda: [data for i in tests for data in self._fresh_pair(i)])
             return answer
         except (DeviceFault, ResultMismatch) as fault:
