@@ -69,7 +69,11 @@ def measured(ms: float, registers: int = 32, spilled: int = 0, shared: int = 0) 
         (COPY, 256, "n * n", measured(0.036, spilled=64), "memory", "need 91% of the time"),
         (COPY, 256, "n * n", measured(0.36, spilled=8), "latency", "the declared bytes need 9% of the time"),
         (SMALL, 256, "n * n", measured(0.004), "launch", "A launch of 4.0 us"),
-        (SILENT, 256, "n * n", measured(0.36), "unknown", "without declared work"),
+        (SILENT, 256, "n * n", measured(0.36), "unknown", "its arrays alone, .* need 5% of the time"),
+        (SILENT, 256, "n * n", measured(0.018), "memory", "its arrays alone, .* need 91% of the time at .* writing"),
+        (SILENT, 256, "n * n", measured(0.018, spilled=96), "memory", "need 91%"),
+        (SILENT, 256, "n * n", measured(0.012), "unknown", "it needs a part of them"),
+        (SILENT, 256, "n", measured(0.018), "memory", "need 91%"),
         (SILENT, 256, "n", measured(0.36), "grid", "16 blocks for 132 multiprocessors"),
     ],
 )
@@ -101,6 +105,17 @@ def test_the_facts_say_how_the_device_is_filled_and_what_is_achieved() -> None:
 )
 def test_nothing_is_said_where_it_is_not_known(device: DeviceInfo, asked: Problem, evaluation: Evaluation) -> None:
     assert diagnosis(asked, device, kernel(256, "n * n"), evaluation) is None
+
+
+def test_without_declared_work_what_is_achieved_is_told_of_all_arrays() -> None:
+    found = diagnosis(SILENT, H200, kernel(256, "n * n"), measured(0.018))
+    assert found is not None
+    achieved = "achieved, if each array is read or written once: 3728 GB/s, 91% of the measured bandwidth of writing"
+    assert found.facts[-1] == achieved
+    unknown = diagnosis(SILENT, H200.model_copy(update={"memory_gbs": None}), kernel(256, "n * n"), measured(0.36))
+    assert unknown is not None
+    assert unknown.cause == "Not known: without declared work no ceiling can be held against it."
+    assert not any(fact.startswith("achieved") for fact in unknown.facts)
 
 
 def test_a_device_that_does_not_tell_its_multiprocessors_still_has_a_bottleneck() -> None:

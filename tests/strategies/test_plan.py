@@ -22,7 +22,7 @@ from tests.strategies.branch import (
 from tests.strategies.branches_explicit import TWO, explicit, step, unjudged
 from tests.strategies.branches_planning import ONCE, again
 from tests.strategies.world import FIXED, Script, Told, User, World, kernel, new_run, played, rewrite, tell_all, worth
-from tui_tuner.evaluate.profiling.roofline import Roofline
+from tui_tuner.evaluate.profiling.roofline import Moved, Roofline
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.prompts import WORDING
 from tui_tuner.session.events import Note, PlanOrdered, UserSaid
@@ -100,6 +100,28 @@ async def test_at_the_roofline_of_its_memory_no_step_of_a_list_is_judged_but_one
     near = "the best is at 98% of the roofline"
     assert told.step("two").reason == ("not worth doing here: done already" if asks else near)
     assert told.step("three").state is StepState.ACCEPTED
+    assert script.answers == []
+
+
+@pytest.mark.parametrize(
+    ("share", "wording", "ends"),
+    [(0.985, WORDING, True), (1.05, WORDING, True), (1.2, WORDING, False), (0.97, WORDING, False), (0.985, 21, False)],
+)
+async def test_where_no_work_is_declared_the_plan_ends_when_all_arrays_are_moved_as_fast_as_they_can_be(
+    tmp_path, monkeypatch, share, wording, ends
+):
+    ms = 100 / 2 / (1 + 32 / 2560)  # of what is twice as fast as the kernel as given
+    moved = Moved(1 << 20, share * ms, "the measured bandwidth of a copy")
+    monkeypatch.setattr("tui_tuner.strategies.single_step.moved_once", lambda *_: moved)
+    strategy = AutonomousStrategy(validate_steps=True)
+    run = replace(new_run(tmp_path, strategy, problem=FIXED), wording=wording)
+    further = [] if ends else [YES, apply(3), replanned()]
+    script = Script([planned("one", "two"), YES, apply(2), *further])
+    told = await tell_all(Session(run, strategy, World(run.problem), script), User())
+    near = f"the best is at {share:.0%} of what moving each array once takes, at the measured bandwidth of a copy"
+    assert told.step("one").state is StepState.ACCEPTED
+    assert told.step("two").state is (StepState.SKIPPED if ends else StepState.ACCEPTED)
+    assert (told.step("two").reason == near) == ends
     assert script.answers == []
 
 

@@ -25,7 +25,7 @@ from tui_tuner.problem.inputs import fill_in_words, fill_of, is_blank, label_of
 from tui_tuner.problem.model import Argument, Problem, Value
 from tui_tuner.problem.textures import occurring
 
-WORDING = 21
+WORDING = 22
 """Counts what sessions tell models and when they ask. One that is resumed or replayed finds the replies to prompts that
 are worded otherwise by now, and goes on as it began where what is asked, or when, is another: up to 3 `autonomous`
 asked on when the best was at the roofline; up to 5 what had arrived of a reply that broke off was lost where the call
@@ -33,7 +33,8 @@ before had failed as well; up to 6 a model began with half of each batch that it
 model was asked to mend what the user had edited and could not be built before the user was; up to 8 `autonomous` had
 each step judged before it was carried out, and a strategy of the user's own was given such an edit as it was; up to 10
 `explicit` asked of each step by itself, also when the best was at the roofline; up to 11 a round of configurations took
-all evaluations that were left."""
+all evaluations that were left; up to 21 `autonomous` and `explicit` asked on, however fast the best was, where no work
+is declared."""
 ROOM = "tui_tuner.prompts"
 """The package of the templates that ask about kernels."""
 
@@ -257,7 +258,7 @@ def _shown(evaluations: Sequence[Evaluation]) -> str:
 
 def traffic_facts(problem: Problem, device: DeviceInfo, best: Evaluation) -> str:
     """What moving all arrays once takes, where no work is declared that could be held against the ceilings; or ""."""
-    moved = moved_once(problem, device) if problem.work is None else None
+    moved = moved_once(problem, device)
     if moved is None:
         return ""
     takes = f"the arrays, each read or written once, take {time_words(moved.ms)} at {moved.bandwidth}"

@@ -65,7 +65,8 @@ class AutonomousStrategy(AdvisedStrategy):
         max_breakdowns: how often a step, and then its parts, may be broken down.
         max_replanning: further plans at most.
         keep_neutral: whether the kernel of an enabling step is kept for its successors though it is not faster.
-        stop_at: share of the roofline of memory at which the best is good enough: no step of the model's is begun.
+        stop_at: share of the roofline of memory, without `[work]` of moving each array once, at which the best is good
+            enough: no step of the model's is begun.
     """
 
     with_replanning: bool = True

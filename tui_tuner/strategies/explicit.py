@@ -81,7 +81,8 @@ class ExplicitStrategy(ModelStrategy):
     Attributes:
         steps: None for those of the problem file, or the default ones where it has none.
         keep_neutral: whether the kernel of a step that others depend on is kept though it is not faster.
-        stop_at: share of the roofline of memory at which the best is good enough: no step is judged any more.
+        stop_at: share of the roofline of memory, without `[work]` of moving each array once, at which the best is good
+            enough: no step is judged any more.
     """
 
     steps: list[TuningStep] | None = None

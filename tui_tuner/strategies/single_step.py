@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field, field_serializer, field_validator
 
-from tui_tuner.evaluate.profiling.roofline import roofline
+from tui_tuner.evaluate.profiling.roofline import ALL_MOVED, moved_once, roofline
 from tui_tuner.evaluate.results import Evaluation
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.space import SearchSpace
@@ -226,10 +226,26 @@ def nearness(session: Effects, enough: float) -> str:
         enough: share of the roofline from which on another kernel could gain next to nothing.
     """
     share = session.incumbent.evaluation.share
-    if share is None or share < enough:
+    if share is None:
+        return _nearness_undeclared(session, enough)
+    if share < enough:
         return ""
     limits = roofline(session.problem, session.bench.device)
     return f"the best is at {share:.0%} of the roofline" if limits and limits.limiter == "memory" else ""
+
+
+_NEAR_AS_DECLARED_UP_TO = 21
+"""Sessions that began with a wording up to this go on, however fast, where no work is declared."""
+
+
+def _nearness_undeclared(session: Effects, enough: float) -> str:
+    """The same where nothing says what a launch moves: by all of its arrays, unless it is faster than these can be."""
+    moved, timing = moved_once(session.problem, session.bench.device), session.incumbent.evaluation.timing
+    if moved is None or timing is None or session.wording <= _NEAR_AS_DECLARED_UP_TO:
+        return ""
+    share = moved.share(timing.median)
+    near = f"the best is at {share:.0%} of what moving each array once takes, at {moved.bandwidth}"
+    return near if enough <= share <= ALL_MOVED else ""
 
 
 class OnePromptStrategy(AdvisedStrategy):

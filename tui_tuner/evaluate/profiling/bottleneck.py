@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from tui_tuner.evaluate.profiling import NO_PROFILE, Diagnosis, Profile, profile_facts
 from tui_tuner.evaluate.profiling.counters import L2, MEMORY, QUEUED, Counters
 from tui_tuner.evaluate.profiling.occupancy import Occupancy, Waves, occupancy, waves
-from tui_tuner.evaluate.profiling.roofline import Roofline, roofline, traffic_ms
+from tui_tuner.evaluate.profiling.roofline import ALL_MOVED, Moved, Roofline, moved_once, roofline, traffic_ms
 from tui_tuner.evaluate.results import DeviceInfo, Evaluation
 from tui_tuner.format import counted
 from tui_tuner.problem.candidate import Candidate, Geometry, geometry
@@ -77,7 +77,8 @@ def diagnosis(
     held, filled = _filling(device, launch, evaluation)
     limits = roofline(problem, device)
     time = evaluation.timing.median
-    measured = _Measured(device, limits, evaluation, launch, held, filled, time, profile)
+    moved = moved_once(problem, device)
+    measured = _Measured(device, limits, moved, evaluation, launch, held, filled, time, profile)
     name, cause = next(measured.causes())
     facts = (*_facts(measured, problem), *profile_facts(profile, _declared_bytes(problem)))
     return Diagnosis(name, cause, facts, leaves_idle=any(measured.of_the_grid()))
@@ -98,6 +99,7 @@ class _Measured:
 
     device: DeviceInfo
     limits: Roofline | None
+    moved: Moved | None
     evaluation: Evaluation
     launch: Geometry
     held: Occupancy | None
@@ -126,6 +128,8 @@ class _Measured:
         if self.counters is not None:
             yield from self._of_sectors(self.counters)
             yield from self._of_a_unit(self.counters)
+        elif self.moved is not None:
+            yield from self._of_the_arrays(self.moved)
         if self.time <= _LAUNCH_MS:
             yield "launch", f"A launch of {1000 * self.time:.1f} us is mostly the cost of launching."
         yield from self.of_the_grid()
@@ -143,7 +147,7 @@ class _Measured:
             yield from self._of_waits(self.counters)
         if self.limits is not None:
             yield "latency", self._waiting(self.limits)
-        yield "unknown", "Not known: without declared work no ceiling can be held against it."
+        yield "unknown", self._undeclared()
 
     def of_the_grid(self) -> Iterator[tuple[Bottleneck, str]]:
         """That blocks leave much of the device idle, where they do."""
@@ -215,6 +219,24 @@ class _Measured:
                 f"{ways} much.",
             )
 
+    def _of_the_arrays(self, moved: Moved) -> Iterator[tuple[Bottleneck, str]]:
+        if NEAR <= (share := moved.share(self.time)) <= ALL_MOVED:
+            yield (
+                "memory",
+                f"Memory, as it seems: its arrays alone, each read or written once, need {share:.0%} of the time at "
+                f"{moved.bandwidth}. Only moving less helps much: narrower types, parts that nothing needs.",
+            )
+
+    def _undeclared(self) -> str:
+        if self.moved is None:
+            return "Not known: without declared work no ceiling can be held against it."
+        if (share := self.moved.share(self.time)) > ALL_MOVED:
+            return "Not known: it takes less than its arrays would, each read or written once: it needs a part of them."
+        return (
+            f"Not known: its arrays alone, each read or written once, need {share:.0%} of the time. Whether the rest "
+            "is arithmetic or waiting, the operations in `[work]` or a profile would tell."
+        )
+
     def _waiting(self, limits: Roofline) -> str:
         share = limits.share(self.time)
         if limits.limiter == "compute" and share > _BEYOND:
@@ -260,6 +282,11 @@ def _facts(measured: _Measured, problem: Problem) -> Iterator[str]:
             f"achieved, of what is declared: {moved / time / 1e6:.4g} GB/s, {limits.memory_ms / time:.0%} of "
             f"{limits.memory}; {operations / time / 1e9:.4g} TFLOP/s in {limits.dtype}, {limits.compute_ms / time:.0%} "
             f"of {limits.compute}"
+        )
+    if (arrays := measured.moved) is not None:
+        yield (
+            f"achieved, if each array is read or written once: {arrays.nbytes / time / 1e6:.4g} GB/s, "
+            f"{arrays.share(time):.0%} of {arrays.bandwidth}"
         )
     counted_bytes = None if measured.counters is None else measured.counters.moved
     if counted_bytes and measured.device.memory_gbs:

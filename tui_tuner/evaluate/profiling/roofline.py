@@ -22,6 +22,8 @@ from tui_tuner.problem.syntax import code_only
 
 IMPOSSIBLE_SHARE = 1.5
 """A launch this much faster than its bytes allow has not moved them."""
+ALL_MOVED = 1.1
+"""A launch faster than all of its arrays can be moved by more than this does with a part of them."""
 
 
 @dataclass(frozen=True)
@@ -88,11 +90,15 @@ class Moved:
     ms: float
     bandwidth: str
 
+    def share(self, milliseconds: float) -> float:
+        """How much of a time it is; above 1 where a kernel does with a part of the arrays, or finds them in caches."""
+        return self.ms / milliseconds
+
 
 def moved_once(problem: Problem, device: DeviceInfo) -> Moved | None:
-    """What is known of the traffic where no `[work]` declares it; None without arrays or a measured bandwidth."""
+    """What is known of the traffic where no `[work]` declares it; None without arrays or a measured bandwidth too."""
     nbytes = sum(_traffic(problem))
-    if device.memory_gbs is None or not nbytes:
+    if problem.work is not None or device.memory_gbs is None or not nbytes:
         return None
     return Moved(nbytes, *traffic_ms(problem, device, nbytes))
 

@@ -147,6 +147,7 @@ def known_situation(session: Effects, candidate: Candidate, history: str, profil
     fastest = next(iter(fastest_first(known)), None)
     held_by = None if fastest is None else held_back(session, candidate, fastest, profile)
     measured = measurement_facts(problem, device, session.bench.given, best, known, held_by, session.bench.library)
+    traffic = "" if held_by else traffic_facts(problem, device, best)
     more = () if device.memory_gbs is None else uncounted(problem, candidate.source)
     return render(
         "situation",
@@ -157,7 +158,7 @@ def known_situation(session: Effects, candidate: Candidate, history: str, profil
         launch="\n".join(filter(None, [launch_facts(problem, narrowed(session, candidate)), build_facts(problem)])),
         sizes=size_facts(problem),
         inputs=f"\n<inputs>\n{check_facts(problem, session.bench.allowed)}\n</inputs>\n",
-        measurements="\n".join(filter(None, [measured, traffic_facts(problem, device, best), *more])),
+        measurements="\n".join(filter(None, [measured, traffic, *more])),
         history=history,
     )
 
