@@ -151,7 +151,7 @@ class KernelRoom(NamedTuple):
     Attributes:
         language: of their problems.
         suffix: of their files, which may hold several kernels, named as in `kernel.py:NAME`.
-        problem: `(file, kernel or None, device) -> tui_tuner.problem.load.Written`.
+        problem: `(file, kernel or None, device, script that launches it or None) -> tui_tuner.problem.load.Written`.
         check_device: `(device)`; raises a DeviceError for one that they do not run on.
         evaluator: `(problem, log file, builds at once, device) -> tui_tuner.evaluate.results.Evaluator`.
     """

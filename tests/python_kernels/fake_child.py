@@ -93,8 +93,11 @@ def main() -> None:
             say(UserErrorAnswer(message="has no kernel 'missing'", hint="did you mean 'matmul'?", file=request.file))
         elif isinstance(request, DescriptionRequest):
             say(KernelPhase(text="loading", limit_s=100.0))
-            say(DescriptionAnswer(description=known))
+            notes = [] if request.host is None else [f"ran {request.host}"]
+            say(DescriptionAnswer(description=known.model_copy(update={"notes": notes})))
         elif isinstance(request, KernelOpenRequest):
+            with Path(mark).open("a", encoding="utf-8") as marks:
+                marks.write("" if request.host is None else f"opened with {request.host}\n")
             given = evaluated(KernelEvaluationRequest(id=0, configuration=request.default))
             say(KernelOpenAnswer(device=DEVICE, given=given))
         elif not isinstance(request, ForgetRequest):

@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from tests.python_kernels.fake_child import UNANSWERED, milliseconds
-from tests.python_kernels.fakes import fake_process, starts, written
+from tests.python_kernels.fakes import fake_process, marks, starts, written
 from tests.waiting import reached
+from tui_tuner.app.assumptions import assumptions
 from tui_tuner.errors import DeviceError, ProblemError, UserError
 from tui_tuner.evaluate.results import Evaluation, FailureKind
 from tui_tuner.problem.candidate import Candidate, baseline
+from tui_tuner.problem.load import parse_problem
 from tui_tuner.problem.model import Configuration
 from tui_tuner.processes import environment_without_keys
 from tui_tuner.python_kernels.client import ProcessOptions
@@ -53,6 +55,36 @@ async def machine(directory: Path) -> AsyncIterator[Machine]:
         yield Machine(evaluator, baseline(problem))
     finally:
         await evaluator.close()
+
+
+async def test_a_script_that_launches_the_kernel_is_told_to_its_process_and_kept_in_the_problem(tmp_path):
+    file, script = tmp_path / "kernels" / "matmul_helion.py", tmp_path / "bench.py"
+    file.parent.mkdir()
+    file.write_text("", "utf-8")
+    with pytest.raises(ProblemError, match="bench"):
+        python_problem(file, None, fake_process(tmp_path), script)
+    script.write_text("", "utf-8")
+    found = python_problem(file, None, fake_process(tmp_path), script)
+
+    assert [*assumptions(found)] == [f"ran {script}"]
+    assert found.problem.kernel.host == Path("../bench.py")
+    read = parse_problem(found.text, directory=file.parent, file=found.file, source_text="")
+    assert read == found.problem
+    log = tmp_path / "runner.log"
+    evaluator = PythonEvaluator(read, PythonOptions(log, jobs=2, process=fake_process(tmp_path)))
+    try:
+        assert (await evaluator.start()).given.ok
+    finally:
+        await evaluator.close()
+    assert f"opened with {file.parent}/../bench.py" in marks(tmp_path).read_text("utf-8")
+
+
+def test_no_other_language_has_a_script_that_is_run():
+    sample = Path(__file__).parents[2] / "sample_kernels/vector_add.toml"
+    text = sample.read_text("utf-8").replace("[kernel]\n", '[kernel]\nhost = "bench.py"\n')
+    with pytest.raises(ProblemError, match="a script is run for a kernel in Python alone") as refused:
+        parse_problem(text, directory=sample.parent, file=sample, source_text="")
+    assert refused.value.line == 1 + text.split("\n").index('host = "bench.py"')
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("torch", reason="torch is not installed")
+torch = pytest.importorskip("torch", reason="torch is not installed")
 helion = pytest.importorskip("helion", reason="Helion is not installed")
 
 from tests.python_kernels.fakes import description  # noqa: E402
@@ -27,6 +27,10 @@ def loaded(tmp_path: Path) -> KernelFromFile:
     return KernelFromFile(file, None)
 
 
+WITHOUT_GPU = pytest.mark.skipif(torch.cuda.is_available(), reason="it was recorded where there is no GPU")
+
+
+@WITHOUT_GPU
 def test_a_real_config_spec_is_described_as_it_was_recorded(loaded):
     recorded = description("matmul_helion")
 
@@ -54,6 +58,7 @@ def test_code_is_generated_without_a_gpu_and_what_helion_refuses_is_invalid(load
         loaded.kernel.ready({**default, "block_sizes_0": 7})
 
 
+@WITHOUT_GPU
 def test_the_plug_in_is_what_helion_finds_by_its_name(loaded):
     import tui_tuner.helion as plug_in
 

@@ -27,12 +27,13 @@ _NUMBER_OF_NAME = re.compile(r"(?<=_)\d+$")
 def assumptions(written: Written, another: str = "") -> Iterator[str]:
     """What a drafted problem takes for granted, how sure that is and from where, and how to correct it.
 
-    Nothing for a problem that somebody wrote.
+    Nothing for a problem that somebody wrote; of a kernel in Python what its process says.
 
     Args:
         another: the command that takes another kernel of the file; that of a session, if empty.
     """
     if not written.is_drafted:
+        yield from written.doubts
         return
     problem, kernel = written.problem, written.problem.kernel
     marks = _marks(written.text)

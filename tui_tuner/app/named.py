@@ -27,7 +27,8 @@ def problem_of(kernel: Path | None, device: str = "auto", host: Path | None = No
     """The problem of a kernel's file, of a problem file, or of a recording that is the device.
 
     Args:
-        host: the file with the host's code, for a draft, where it is another than the kernel's.
+        host: the file with the host's code, for a draft, where it is another than the kernel's; of a kernel in Python a
+            script that launches it.
 
     Raises:
         UserError: a file is missing, or what it says is not possible.
@@ -41,7 +42,7 @@ def problem_of(kernel: Path | None, device: str = "auto", host: Path | None = No
     file, name = split_name(kernel)
     room = room_for_file(file)
     if room is not None:
-        return loaded(room.problem)(file, name, device)  # type: ignore[no-any-return]
+        return loaded(room.problem)(file, name, device, host)  # type: ignore[no-any-return]
     if file.suffix != ".toml" and not file.with_suffix(".toml").exists():
         known_language(file)
         there = file_of_kernels(file, name)

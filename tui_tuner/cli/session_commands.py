@@ -50,7 +50,7 @@ def add_tune(parser: argparse.ArgumentParser) -> None:
     _add_choices(parser)
     of_several = "which kernel of the file, where it has several: the same as FILE:NAME"
     parser.add_argument("--kernel", metavar="NAME", dest="kernel_name", help=of_several)
-    host = "where the kernel is launched, if not in its file: read to draft a problem"
+    host = "where the kernel is launched, if not in its file: read to draft a problem; of a kernel in Python it is run"
     parser.add_argument("--host", type=Path, metavar="FILE", help=host)
     parser.add_argument("--run-dir", type=directory, metavar="DIR", help="where the run goes")
     add_front_end(parser)

@@ -284,6 +284,11 @@ def _checked(problem: Problem, source_text: str, place: KeyLocations) -> Problem
     options = [*with_whole_paths(problem.kernel.compiler_options, problem.directory)]
     kernel = problem.kernel.model_copy(update={"compiler_options": options})
     problem = problem.model_copy(update={"source_text": source_text, "kernel": kernel})
+    if kernel.host is not None and kernel.language != "python":
+        message = "a script is run for a kernel in Python alone"
+        raise place.error(
+            message, "kernel", "host", hint="leave it out: the problem file says how the kernel is launched"
+        )
     if not problem.is_compiled:
         check_space(problem, place)
         return problem

@@ -47,12 +47,19 @@ class Kernel(ProblemTable):
         name: the kernel function; may carry template arguments, as in `scale<float>`.
         language: what the kernel is written in; without it the file's ending tells.
         compiler_options: extra options for the compiler, the same for every candidate.
+        host: of a kernel in Python a script that is run to see how it is launched, relative to the problem file.
     """
 
     source: Path
     name: str
     language: Language | None = None
     compiler_options: list[str] = []
+    host: Path | None = None
+
+    @model_serializer(mode="wrap")
+    def _as_ever(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """What is not said is not written: keys in journals hash the kernel."""
+        return without_defaults(handler(self), host=None)
 
 
 class Launch(ProblemTable):

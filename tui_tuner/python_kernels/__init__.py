@@ -32,6 +32,7 @@ class KernelDescription(Frame):
         seeds: configurations that the file or the compiler lists besides the default one.
         restrictions: over tunables, all of which must hold.
         sizes: extents of the arguments, and those that are whole numbers.
+        notes: what is taken for granted, a line each.
     """
 
     framework: str
@@ -41,20 +42,28 @@ class KernelDescription(Frame):
     seeds: list[Configuration] = Field(default_factory=list)
     restrictions: list[str] = Field(default_factory=list)
     sizes: dict[str, int] = Field(default_factory=dict)
+    notes: list[str] = Field(default_factory=list)
 
 
 class DescriptionRequest(Frame):
-    """Load the file and tell about its kernel; `kernel` is needed where there are several."""
+    """Load the file and tell about its kernel.
+
+    Attributes:
+        kernel: needed where there are several.
+        host: a script that is run to see how the kernel is launched; None for the file itself.
+    """
 
     type: Literal["describe"] = "describe"
     file: str
     kernel: str | None = None
+    host: str | None = None
 
 
 class KernelOpenRequest(Frame):
     """Load the file, take the device, check and time the default configuration.
 
     Attributes:
+        host: a script that is run to see how the kernel is launched; None for the file itself.
         source: the text that the file must have.
         default: the configuration of the kernel as given.
         jobs: builds at once.
@@ -64,6 +73,7 @@ class KernelOpenRequest(Frame):
     type: Literal["open"] = "open"
     file: str
     kernel: str
+    host: str | None = None
     source: str
     default: Configuration
     tolerance: Tolerance = Tolerance()

@@ -7,7 +7,7 @@ import os
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -67,6 +67,7 @@ class PythonEvaluator:
         opening = KernelOpenRequest(
             file=str(problem.directory / problem.kernel.source),
             kernel=problem.kernel.name,
+            host=None if problem.kernel.host is None else str(problem.directory / problem.kernel.host),
             source=problem.source_text,
             default=problem.default_configuration,
             tolerance=problem.tolerance,
@@ -175,13 +176,13 @@ def visible_gpu(device: str) -> dict[str, str]:
 _SHOWN = 400  # characters
 
 
-def problem_in(file: Path, kernel: str | None, device: str) -> Written:
+def problem_in(file: Path, kernel: str | None, device: str, host: Path | None = None) -> Written:
     """The problem of a kernel in a Python file, for the device that the user named.
 
     Raises:
         UserError: as of `visible_gpu` and `python_problem`.
     """
-    return python_problem(file, kernel, ProcessOptions(visible_gpu(device)))
+    return python_problem(file, kernel, ProcessOptions(visible_gpu(device)), host)
 
 
 def evaluator_for(problem: Problem, log: Path, jobs: int, device: str) -> PythonEvaluator:
@@ -193,29 +194,38 @@ def evaluator_for(problem: Problem, log: Path, jobs: int, device: str) -> Python
     return PythonEvaluator(problem, PythonOptions(log, jobs, process=ProcessOptions(visible_gpu(device))))
 
 
-def python_problem(file: Path, kernel: str | None, options: ProcessOptions) -> Written:
+def python_problem(file: Path, kernel: str | None, options: ProcessOptions, host: Path | None = None) -> Written:
     """The problem of a kernel in a Python file, every field of its search space a tunable.
 
     Args:
         kernel: needed where the file has several.
         options: how the kernel's process is started.
+        host: a script that launches the kernel, and is run to see how.
 
     Raises:
         UserError: the file cannot be loaded, has no such kernel, or there is no GPU.
     """
     source = read_text(file)
-    description = describe(file, kernel, options)
-    return written_in_python(problem_of_description(description, file, source))
+    if host is not None:
+        read_text(host)
+    description = describe(file, kernel, options, host)
+    problem = problem_of_description(description, file, source)
+    if host is not None:
+        launched = problem.kernel.model_copy(update={"host": Path(os.path.relpath(host, problem.directory))})
+        problem = problem.model_copy(update={"kernel": launched})
+    return replace(written_in_python(problem), doubts=tuple(description.notes))
 
 
-def describe(file: Path, kernel: str | None, options: ProcessOptions = DEFAULT) -> KernelDescription:
+def describe(
+    file: Path, kernel: str | None, options: ProcessOptions = DEFAULT, host: Path | None = None
+) -> KernelDescription:
     """What the kernel's process tells about it; may be called where an event loop runs.
 
     Raises:
         UserError: as of `python_problem`.
     """
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(asyncio.run, _ask(file, kernel, options)).result()
+        return thread.submit(asyncio.run, _ask(file, kernel, options, host)).result()
 
 
 def problem_of_description(description: KernelDescription, file: Path, source: str) -> Problem:
@@ -233,10 +243,11 @@ def problem_of_description(description: KernelDescription, file: Path, source: s
     )
 
 
-async def _ask(file: Path, kernel: str | None, options: ProcessOptions) -> KernelDescription:
+async def _ask(file: Path, kernel: str | None, options: ProcessOptions, host: Path | None) -> KernelDescription:
     with tempfile.NamedTemporaryFile(suffix=".log") as log:
         process = await KernelProcess.start(Path(log.name), options)
-        process.send(DescriptionRequest(file=str(file.absolute()), kernel=kernel))
+        script = None if host is None else str(host.absolute())
+        process.send(DescriptionRequest(file=str(file.absolute()), kernel=kernel, host=script))
         try:
             answer = await process.receive()
         except KernelProcessDied as died:

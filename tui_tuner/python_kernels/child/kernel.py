@@ -1,6 +1,7 @@
 """What the kernel's process needs of a kernel in any framework; the user's file; exceptions as failures.
 
-    arguments()        the kernel's arguments, a tuple (or a dictionary by name, for Triton); or ARGUMENTS
+    arguments()        the kernel's arguments, a tuple (or a dictionary by name, for Triton); or ARGUMENTS. Without them
+                       the launches say them that the file makes when it is run (`seen`)
     reference(*args)   optional: what is right, a tensor or several
     grid(meta)         Triton only: the grid, as in `kernel[grid](...)`
     CONFIGS            Triton only: the list of configurations, where the kernel has no @triton.autotune
@@ -59,12 +60,12 @@ class UserFile:
 
     def error(self, error: Exception, what: str, *, hint: str | None = None) -> ProblemError:
         """An exception of the file's code, with the line it comes from."""
-        frames = traceback.extract_tb(error.__traceback__)
-        line = next((frame.lineno for frame in reversed(frames) if Path(frame.filename) == self.file), None)
-        if isinstance(error, SyntaxError):
-            line = error.lineno
-        reason = f"{type(error).__name__}: {error}".strip().partition("\n")[0]
-        return ProblemError(f"{what}: {reason}", hint=hint, file=self.file, line=line)
+        return error_of_file(self.file, error, what, hint=hint)
+
+    @property
+    def says_arguments(self) -> bool:
+        """Whether it has arguments, of one of its kernels at least."""
+        return any(name.partition("_")[0] in ("arguments", "ARGUMENTS") for name in vars(self.module))
 
     def member(self, name: str, kernel: str) -> object | None:
         """What the file calls `name_kernel`, else `name`; None where it has neither."""
@@ -80,8 +81,8 @@ class UserFile:
         if made is None:
             made = self.member("ARGUMENTS", kernel)
         if made is None:
-            hint = "write `def arguments():` that returns a tuple of the tensors and values to tune with"
-            raise ProblemError("says nothing about the kernel's arguments", hint=hint, file=self.file)
+            hint = f"write `def arguments_{kernel}():` that returns a tuple of the tensors and values to tune with"
+            raise ProblemError(f"says nothing about the arguments of '{kernel}'", hint=hint, file=self.file)
         if callable(made):
             torch.manual_seed(seed)
             made = self.call(made, "arguments() fails")
@@ -105,7 +106,7 @@ class UserFile:
         except Exception as error:
             raise self.error(error, failing) from None
 
-    def chosen(self, kernels: dict[str, object], wanted: str | None) -> str:
+    def chosen(self, kernels: Mapping[str, object], wanted: str | None) -> str:
         """The name of the kernel to tune.
 
         Raises:
@@ -122,6 +123,16 @@ class UserFile:
             raise ProblemError(f"has several kernels: {', '.join(kernels)}", hint=hint, file=self.file)
         hint = "decorate one with @helion.kernel, or with @triton.autotune over @triton.jit"
         raise ProblemError("has no kernel that can be tuned", hint=hint, file=self.file)
+
+
+def error_of_file(file: Path, error: Exception, what: str, *, hint: str | None = None) -> ProblemError:
+    """An exception of a file's code, with the line it comes from."""
+    frames = traceback.extract_tb(error.__traceback__)
+    line = next((frame.lineno for frame in reversed(frames) if Path(frame.filename) == file), None)
+    if isinstance(error, SyntaxError):
+        line = error.lineno
+    reason = f"{type(error).__name__}: {error}".strip().partition("\n")[0]
+    return ProblemError(f"{what}: {reason}", hint=hint, file=file, line=line)
 
 
 Arguments = tuple[object, ...]

@@ -2,50 +2,71 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import torch
 
 from tui_tuner.errors import DeviceError, ProblemError
 from tui_tuner.evaluate.results import DeviceInfo
+from tui_tuner.python_kernels import KernelDescription
 from tui_tuner.python_kernels.child.kernel import Arguments, TunableKernel, UserFile
-from tui_tuner.python_kernels.child.triton import TritonKernel, kernels_in
+from tui_tuner.python_kernels.child.seen import SeenLaunch, function_of, seen_launches
+from tui_tuner.python_kernels.child.triton import FIXED_GRID, TritonKernel, kernels_in
 from tui_tuner.resources import installed_version
 
 
 class KernelFromFile:
-    """A kernel with what its file says about it.
+    """A kernel with what its file says about it, or with what a launch of it was seen to be given.
 
     Args:
         wanted: its name; None where the file has one only.
+        host: a script that launches it, and is run to see that; None for the file itself, where that says no arguments.
 
     Raises:
         ProblemError: the file cannot be loaded, or says too little.
     """
 
-    def __init__(self, file: Path, wanted: str | None) -> None:
+    def __init__(self, file: Path, wanted: str | None, host: Path | None = None) -> None:
         self._file = UserFile(file)
         members = {name: member for name, member in vars(self._file.module).items() if not name.startswith("__")}
         helion_kernels = _helion_kernels(members)
-        self.name = self._file.chosen({**helion_kernels, **kernels_in(members)}, wanted)
-        made = self._file.arguments(self.name, seed=0)
+        self._launch: SeenLaunch | None = None
+        if host is None and self._file.says_arguments:
+            self.name = self._file.chosen({**helion_kernels, **kernels_in(members)}, wanted)
+            made: Arguments | Mapping[str, object] = self._file.arguments(self.name, seed=0)
+        else:
+            launched = _launched({**helion_kernels, **kernels_in(members, listed=False)}, file, host or file)
+            self.name = self._file.chosen(launched, wanted)
+            self._launch = launched[self.name]
+            made = self._launch.arguments
         if self.name in helion_kernels:
             self.kernel = self._helion_kernel(helion_kernels[self.name], made)
         else:
-            self.kernel = TritonKernel(self._file, self.name, made)
+            self.kernel = TritonKernel(self._file, self.name, made, self._launch)
+
+    @property
+    def description(self) -> KernelDescription:
+        """The kernel's search space, and where its arguments are from."""
+        described = self.kernel.describe()
+        if self._launch is None:
+            return described
+        fixed = isinstance(self.kernel, TritonKernel) and self.kernel.is_fixed_grid
+        notes = [f"arguments   as in the launch at {self._launch.in_words}", *([FIXED_GRID] if fixed else [])]
+        return described.model_copy(update={"notes": notes})
 
     def arguments(self, seed: int) -> Arguments:
         """The kernel's arguments, made afresh."""
-        made = self._file.arguments(self.name, seed)
+        made = self._file.arguments(self.name, seed) if self._launch is None else self._launch.afresh(seed)
         if isinstance(self.kernel, TritonKernel):
             return self.kernel.arguments_in_order(made)
         return _in_order(made, self._file)
 
     def reference(self, arguments: Arguments) -> object | None:
         """What is right for these arguments; None where the file does not say."""
-        return self._file.reference(self.name, arguments)
+        return self._file.reference(self.name, arguments) if self._launch is None else None
 
-    def _helion_kernel(self, member: object, made: Arguments | dict[str, object]) -> TunableKernel:
+    def _helion_kernel(self, member: object, made: Arguments | Mapping[str, object]) -> TunableKernel:
         from tui_tuner.python_kernels.child.helion import HelionKernel
 
         try:
@@ -98,7 +119,17 @@ def _helion_kernels(members: dict[str, object]) -> dict[str, object]:
     return kernels_in(members)
 
 
-def _in_order(made: Arguments | dict[str, object], file: UserFile) -> Arguments:
-    if isinstance(made, dict):
+def _launched(members: Mapping[str, object], file: Path, program: Path) -> dict[str, SeenLaunch]:
+    """The launches that a program makes of the kernels among a file's members, by the member's name."""
+    seen = seen_launches(file, program)
+    named = {
+        name: getattr(getattr(function_of(member) or member, "fn", None), "__name__", "")
+        for name, member in members.items()
+    }
+    return {name: seen[function] for name, function in named.items() if function in seen}
+
+
+def _in_order(made: Arguments | Mapping[str, object], file: UserFile) -> Arguments:
+    if isinstance(made, Mapping):
         raise ProblemError("arguments() of a Helion kernel must be a tuple, in its order", file=file.file)
     return made

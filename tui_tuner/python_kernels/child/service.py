@@ -75,7 +75,7 @@ class KernelService:
     def described(request: DescriptionRequest) -> KernelDescription:
         """The search space of a file's kernel."""
         check_device()
-        return KernelFromFile(Path(request.file), request.kernel).kernel.describe()
+        return KernelFromFile(Path(request.file), request.kernel, _host(request)).description
 
     @staticmethod
     def serve_kernel(requests: socket.socket, opening: KernelOpenRequest, say: SendFrame) -> None:
@@ -186,7 +186,11 @@ def _loaded(opening: KernelOpenRequest) -> KernelFromFile:
     if read_text(file) != opening.source:
         hint = "bring back the text that the run began with, or begin a new run"
         raise ProblemError("the kernel's file has changed since the run began", hint=hint, file=file)
-    return KernelFromFile(file, opening.kernel)
+    return KernelFromFile(file, opening.kernel, _host(opening))
+
+
+def _host(request: DescriptionRequest | KernelOpenRequest) -> Path | None:
+    return None if request.host is None else Path(request.host)
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,16 @@
-"""Triton's kernels with a list of configurations: `@triton.autotune` over `@triton.jit`, or `CONFIGS` beside one.
+"""Triton's kernels: with a list of configurations, `@triton.autotune` over `@triton.jit`, or `CONFIGS` beside one; or
+as a launch of one was seen.
 
-The search space is the values that occur in the list, each with each; the first configuration is the default one."""
+The search space is the values that occur in the list, each with each; the first configuration is the default one.
+Without a list it lies around what the launch has: warps, stages and the extents of blocks.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from importlib.metadata import version
+from typing import NamedTuple
 
 import torch
 import triton
@@ -27,12 +32,20 @@ from tui_tuner.python_kernels.child.kernel import (
     UserFile,
     sizes_of,
 )
+from tui_tuner.python_kernels.child.seen import Grid, SeenLaunch, function_of, tuned_by
 
-Grid = Callable[[dict[str, object]], Sequence[int]] | Sequence[int]
 Hook = Callable[[dict[str, object]], object]
 _OPTIONS = {"num_warps": 4, "num_stages": 3, "num_ctas": 1, "maxnreg": None}
 """What every launch takes; the last two are tunables only where the list says something about them."""
 _ALWAYS = ("num_warps", "num_stages")
+_AROUND: Mapping[str, Sequence[object]] = {"num_warps": (1, 2, 4, 8, 16), "num_stages": (1, 2, 3, 4, 5)}
+"""What is tried of them where there is no list."""
+_BLOCK = re.compile(r"(?i)^(?:block|tile|group)|(?:_block|_tile)(?:_size)?$|^b[a-z]$")
+"""Names of extents that a kernel works through whatever they are; of others those are tuned that the grid follows."""
+FIXED_GRID = (
+    "grid        stays as it is: extents of blocks that it was made from give wrong results; for it to follow give a "
+    "function of them, as in kernel[lambda meta: (triton.cdiv(n, meta['BLOCK']),)](...)"
+)
 
 
 class ReadyTritonKernel(ReadyKernel):
@@ -41,6 +54,7 @@ class ReadyTritonKernel(ReadyKernel):
     Args:
         names: of the arguments, in the order in which they come.
         hooks: called with all arguments and options before each launch.
+        fixed: options that all launches have.
     """
 
     def __init__(
@@ -50,12 +64,13 @@ class ReadyTritonKernel(ReadyKernel):
         options: dict[str, object],
         grid: Grid,
         hooks: Sequence[Hook],
+        fixed: Mapping[str, object],
     ) -> None:
         self.key = repr(sorted(options.items()))
         self.as_written = triton_line(options)
         self._kernel = kernel
         self._names = names
-        self._options = options
+        self._options = {**fixed, **options}
         self._grid = grid
         self._hooks = hooks
 
@@ -81,29 +96,49 @@ class ReadyTritonKernel(ReadyKernel):
 
 
 class TritonKernel(TunableKernel):
-    """A `@triton.jit` kernel of the user's file with its list of configurations."""
+    """A `@triton.jit` kernel of the user's file with its list of configurations, or with what surrounds a launch.
 
-    def __init__(self, file: UserFile, name: str, arguments: Arguments | dict[str, object]) -> None:
+    Args:
+        launch: that it was seen to have; None where the file says arguments and grid.
+
+    Attributes:
+        is_fixed_grid: whether the grid does not follow the extents of blocks that are tuned.
+    """
+
+    def __init__(
+        self,
+        file: UserFile,
+        name: str,
+        arguments: Arguments | Mapping[str, object],
+        launch: SeenLaunch | None = None,
+    ) -> None:
         self.framework = f"triton {version('triton')}"
         self.name = name
-        self._kernel, self._configs, hook = _parts(file, name)
-        self._tuned = list(self._options_of(self._configs[0]))
         self._file = file
+        self._launch = launch
+        self._kernel, configs, self._hooks = _parts(file, name)
+        if not configs and launch is None:
+            hint = "as in CONFIGS = [triton.Config({'BLOCK': 64}, num_warps=4), ...]"
+            raise ProblemError(f"'{name}' has no list of configurations", hint=hint, file=file.file)
+        self._space = _space_of(configs) if configs or launch is None else _space_around(launch, self._kernel)
+        self._kernel = _left(self._kernel, self._space.columns)
         self._named = self._by_name(arguments)
-        self._hooks: list[Hook] = [h for h in (hook, self._configs[0].pre_hook) if h is not None]
-        self._grid = _grid(file, name)
+        self._grid = _grid(file, name) if launch is None or launch.grid is None else launch.grid
+        self.is_fixed_grid = not configs and len(self._space.columns) > len(_ALWAYS) and not callable(self._grid)
+        options = {} if launch is None else launch.options
+        self._fixed = {name: value for name, value in options.items() if name not in self._space.columns}
 
-    def arguments_in_order(self, arguments: Arguments | dict[str, object]) -> Arguments:
+    def arguments_in_order(self, arguments: Arguments | Mapping[str, object]) -> Arguments:
         """The values of arguments that are given by name or in order."""
         return tuple(self._by_name(arguments).values())
 
     def describe(self) -> KernelDescription:
         """The values that occur in the list, in the order in which they do."""
-        options = [self._options_of(config) for config in self._configs]
-        columns = {name: list(dict.fromkeys(each.get(name) for each in options)) for name in self._tuned}
+        columns = self._space.columns
         plain: dict[str, list[Value]] = {name: plain_values(values) for name, values in columns.items()}
         listed: list[Configuration] = [
-            {name: plain[name][columns[name].index(each.get(name))] for name in self._tuned} for each in options
+            {name: plain[name][values.index(each.get(name))] for name, values in columns.items()}
+            for each in self._space.listed
         ]
         return KernelDescription(
             framework=self.framework,
@@ -117,22 +152,22 @@ class TritonKernel(TunableKernel):
     def ready(self, configuration: Configuration) -> ReadyKernel:
         """The kernel in a configuration."""
         options = {name: value_of(plain) for name, plain in configuration.items()}
-        unknown = options.keys() - set(self._tuned)
+        unknown = options.keys() - self._space.columns.keys()
         if unknown:
             raise KernelFault(FailureKind.INVALID, f"the kernel has no parameter '{min(unknown)}'")
         options = {name: value for name, value in options.items() if value is not None}
-        return ReadyTritonKernel(self._kernel, [*self._named], options, self._grid, self._hooks)
+        return ReadyTritonKernel(self._kernel, [*self._named], options, self._grid, self._hooks, self._fixed)
 
-    def _by_name(self, arguments: Arguments | dict[str, object]) -> dict[str, object]:
+    def _by_name(self, arguments: Arguments | Mapping[str, object]) -> dict[str, object]:
         """Arguments by name, in the kernel's order; those that are tuned are none.
 
         Raises:
             ProblemError: a name is no argument, or there are too many.
         """
-        free = [name for name in self._kernel.arg_names if name not in self._tuned]
-        if isinstance(arguments, dict):
+        free = [name for name in self._kernel.arg_names if name not in self._space.columns]
+        if isinstance(arguments, Mapping):
             unknown = arguments.keys() - set(free)
-            if unknown:
+            if unknown and self._launch is None:
                 message = f"arguments() gives '{min(unknown)}', which is no argument of '{self.name}'"
                 raise ProblemError(message, hint=f"it takes {', '.join(free)}", file=self._file.file)
             return {name: arguments[name] for name in free if name in arguments}
@@ -141,31 +176,110 @@ class TritonKernel(TunableKernel):
             raise ProblemError(message, file=self._file.file)
         return dict(zip(free, arguments, strict=False))
 
-    def _options_of(self, config: triton.Config) -> dict[str, object]:
-        told = config.all_kwargs()
-        unsaid = {name for name, usual in _OPTIONS.items() if name not in _ALWAYS and self._all_have(name, usual)}
-        return {name: value for name, value in told.items() if name not in unsaid}
 
-    def _all_have(self, name: str, usual: object) -> bool:
-        return all(getattr(config, name, usual) == usual for config in self._configs)
+def kernels_in(members: Mapping[str, object], *, listed: bool = True) -> dict[str, object]:
+    """The Triton kernels with a list among a module's members, and all if the module has the list itself.
+
+    Args:
+        listed: whether a list is needed; else all.
+    """
+    needs_list = listed and "CONFIGS" not in members
+    return {
+        name: member
+        for name, member in members.items()
+        if (isinstance(member, Autotuner) if needs_list else function_of(member) is not None)
+    }
 
 
-def kernels_in(members: Mapping[str, object]) -> dict[str, object]:
-    """The Triton kernels with a list among a module's members, and all if the module has the list itself."""
-    kinds = (Autotuner, JITFunction, Heuristics) if "CONFIGS" in members else (Autotuner,)
-    return {name: member for name, member in members.items() if isinstance(member, kinds)}
+class _Space(NamedTuple):
+    """What is tuned.
+
+    Attributes:
+        listed: options of launches, the default ones first.
+        columns: the values of each option.
+    """
+
+    listed: Sequence[Mapping[str, object]]
+    columns: Mapping[str, Sequence[object]]
 
 
-def _parts(file: UserFile, name: str) -> tuple[JITFunction | Heuristics, list[triton.Config], Hook | None]:
-    kernel = getattr(file.module, name)
-    configs = file.member("CONFIGS", name)
-    hook = kernel.pre_hook if isinstance(kernel, Autotuner) and kernel.user_defined_pre_hook else None
-    if isinstance(kernel, Autotuner):
-        configs, kernel = kernel.configs, kernel.fn
+def _space_of(configs: Sequence[triton.Config]) -> _Space:
+    """The values that occur in a list of configurations."""
+    unsaid = {
+        name
+        for name, usual in _OPTIONS.items()
+        if name not in _ALWAYS and all(getattr(config, name, usual) == usual for config in configs)
+    }
+    listed = [{name: value for name, value in one.all_kwargs().items() if name not in unsaid} for one in configs]
+    return _Space(listed, {name: list(dict.fromkeys(each.get(name) for each in listed)) for name in listed[0]})
+
+
+def _space_around(launch: SeenLaunch, kernel: JITFunction | Heuristics) -> _Space:
+    """What can be tuned of a launch: warps, stages, extents of blocks, as given or as heuristics choose them."""
+    given = {**_OPTIONS, **dict(launch.arguments), **launch.options}  # type: ignore[arg-type]
+    for chosen in _heuristics(kernel):
+        given |= {name: choose(given) for name, choose in chosen.values.items()}
+    default = {name: given[name] for name in _ALWAYS}
+    columns: dict[str, Sequence[object]] = {name: _with(value, _AROUND[name]) for name, value in default.items()}
+    function, asked = function_of(kernel), _Asked(given)
+    if callable(launch.grid):
+        launch.grid(asked)
+    names = [] if function is None else [function.arg_names[number] for number in function.constexprs]
+    for name in names:
+        extent = given.get(name)
+        is_block = name in asked.names or _BLOCK.search(name)
+        if is_block and type(extent) is int and extent > 1 and extent.bit_count() == 1:
+            default[name] = extent
+            columns[name] = [extent * 4 // part for part in (16, 8, 4, 2, 1) if extent * 4 >= part]
+    return _Space([default], columns)
+
+
+def _heuristics(kernel: object) -> Iterator[Heuristics]:
+    while isinstance(kernel, Heuristics):
+        yield kernel
+        kernel = kernel.fn
+
+
+def _left(kernel: JITFunction | Heuristics, tuned: Collection[str]) -> JITFunction | Heuristics:
+    """The kernel without heuristics for what is tuned."""
+    if not isinstance(kernel, Heuristics):
+        return kernel
+    values = {name: choose for name, choose in kernel.values.items() if name not in tuned}
+    return Heuristics(_left(kernel.fn, tuned), kernel.arg_names, values)
+
+
+class _Asked(dict[str, object]):
+    """Notes what it is asked for."""
+
+    def __init__(self, content: Mapping[str, object]) -> None:
+        super().__init__(content)
+        self.names = set[str]()
+
+    def __getitem__(self, name: str) -> object:
+        self.names.add(name)
+        return super().__getitem__(name)
+
+
+def _with(value: object, usual: Sequence[object]) -> list[object]:
+    return [*usual] if value in usual else [value, *usual]
+
+
+def _parts(file: UserFile, name: str) -> tuple[JITFunction | Heuristics, list[triton.Config], list[Hook]]:
+    """The kernel without what tunes it, its list of configurations, and what is called before each launch."""
+    kernel, configs = getattr(file.module, name), file.member("CONFIGS", name)
+    hooks: list[Hook | None] = []
+    if (tuner := tuned_by(kernel)) is not None:
+        configs, kernel = tuner.configs, _without(tuner, kernel)
+        hooks.append(tuner.pre_hook if tuner.user_defined_pre_hook else None)
     if not isinstance(configs, list | tuple) or not all(isinstance(c, triton.Config) for c in configs) or not configs:
-        hint = "as in CONFIGS = [triton.Config({'BLOCK': 64}, num_warps=4), ...]"
-        raise ProblemError(f"'{name}' has no list of configurations", hint=hint, file=file.file)
-    return kernel, list(configs), hook
+        return kernel, [], []
+    return kernel, list(configs), [hook for hook in (*hooks, configs[0].pre_hook) if hook is not None]
+
+
+def _without(tuner: Autotuner, kernel: object) -> JITFunction | Heuristics:
+    if isinstance(kernel, Heuristics) and kernel.fn is not tuner:
+        return Heuristics(_without(tuner, kernel.fn), kernel.arg_names, kernel.values)
+    return Heuristics(tuner.fn, kernel.arg_names, kernel.values) if isinstance(kernel, Heuristics) else tuner.fn
 
 
 def _grid(file: UserFile, name: str) -> Grid:
