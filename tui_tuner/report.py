@@ -225,6 +225,8 @@ def best_problem_text(
     kernel["name"] = candidate.kernel
     if "compiler_options" in kernel:
         kernel["compiler_options"] = problem.kernel.compiler_options  # their paths are whole
+    if problem.kernel.host is not None:
+        kernel["host"] = os.path.relpath(problem.directory / problem.kernel.host, directory)
     if problem.is_compiled:
         document["launch"] = launch_table(candidate.launch)
     tunables = tomlkit.table()

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+import tomli
 
 from tests.python_kernels.fake_child import UNANSWERED, milliseconds
 from tests.python_kernels.fakes import fake_process, marks, starts, written
@@ -19,6 +20,7 @@ from tui_tuner.problem.model import Configuration
 from tui_tuner.processes import environment_without_keys
 from tui_tuner.python_kernels.client import ProcessOptions
 from tui_tuner.python_kernels.evaluator import PythonEvaluator, PythonOptions, describe, python_problem
+from tui_tuner.report import best_problem_text
 
 
 class Machine:
@@ -70,6 +72,13 @@ async def test_a_script_that_launches_the_kernel_is_told_to_its_process_and_kept
     assert found.problem.kernel.host == Path("../bench.py")
     read = parse_problem(found.text, directory=file.parent, file=found.file, source_text="")
     assert read == found.problem
+    best = best_problem_text(tmp_path / "run", read, found.text, baseline(read), read.default_configuration)
+    assert tomli.loads(best)["kernel"] | {"name": ""} == {
+        "source": "best.py",
+        "name": "",
+        "language": "python",
+        "host": "../bench.py",
+    }
     log = tmp_path / "runner.log"
     evaluator = PythonEvaluator(read, PythonOptions(log, jobs=2, process=fake_process(tmp_path)))
     try:

@@ -99,13 +99,13 @@ def line_of(file: Path, text: str) -> int:
 def test_what_the_program_raises_or_exits_with_after_a_launch_costs_nothing(tmp_path):
     for ending in ("raise ValueError('x')", "import sys; sys.exit(3)"):
         file = program(tmp_path, "launch(double, 100, BLOCK=32)", ending)
-        assert [*seen_launches(file, file)] == ["double"]
+        assert [*seen_launches(file, file)] == ["double of JITFunction"]
 
 
 def test_a_program_that_goes_on_for_long_is_ended_and_an_alarm_of_its_own_is_none_of_ours(tmp_path, monkeypatch):
     monkeypatch.setattr("tui_tuner.python_kernels.child.seen.LOOKED_S", 0.2)
     file = program(tmp_path, "launch(double, 100, BLOCK=32)", "import time; time.sleep(60)")
-    assert [*seen_launches(file, file)] == ["double"]
+    assert [*seen_launches(file, file)] == ["double of JITFunction"]
 
 
 @pytest.mark.parametrize(
@@ -219,6 +219,14 @@ def test_a_kernel_that_is_not_launched_is_not_offered(tmp_path):
     assert KernelFromFile(file, "double").name == "double"
     with pytest.raises(ProblemError, match="has no kernel 'twice'"):
         KernelFromFile(file, "twice")
+
+
+def test_a_copy_of_the_file_that_the_script_knows_is_tuned_as_well(tmp_path):
+    for name in ("kernels.py", "best.py"):
+        (tmp_path / name).write_text(KERNELS, "utf-8")
+    script = tmp_path / "bench.py"
+    script.write_text("from kernels import double, launch\nlaunch(double, 64, BLOCK=16)\n", "utf-8")
+    assert KernelFromFile(tmp_path / "best.py", "double", script).description.sizes["n"] == 64
 
 
 @pytest.mark.gpu

@@ -11,7 +11,7 @@ from tui_tuner.errors import DeviceError, ProblemError
 from tui_tuner.evaluate.results import DeviceInfo
 from tui_tuner.python_kernels import KernelDescription
 from tui_tuner.python_kernels.child.kernel import Arguments, TunableKernel, UserFile
-from tui_tuner.python_kernels.child.seen import SeenLaunch, function_of, seen_launches
+from tui_tuner.python_kernels.child.seen import SeenLaunch, name_of, seen_launches
 from tui_tuner.python_kernels.child.triton import FIXED_GRID, TritonKernel, kernels_in
 from tui_tuner.resources import installed_version
 
@@ -122,11 +122,7 @@ def _helion_kernels(members: dict[str, object]) -> dict[str, object]:
 def _launched(members: Mapping[str, object], file: Path, program: Path) -> dict[str, SeenLaunch]:
     """The launches that a program makes of the kernels among a file's members, by the member's name."""
     seen = seen_launches(file, program)
-    named = {
-        name: getattr(getattr(function_of(member) or member, "fn", None), "__name__", "")
-        for name, member in members.items()
-    }
-    return {name: seen[function] for name, function in named.items() if function in seen}
+    return {name: seen[called] for name, member in members.items() if (called := name_of(member)) in seen}
 
 
 def _in_order(made: Arguments | Mapping[str, object], file: UserFile) -> Arguments:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -64,7 +64,7 @@ class SeenLaunch:
     def in_words(self) -> str:
         """Where it is, and which of how many."""
         where = f"{self.file.name}, line {self.line}" if self.line else self.file.name
-        largest = "" if self.count == 1 else f", the largest of {counted_in_lines(self.count, "launch", "launches")}"
+        largest = "" if self.count == 1 else f", the largest of {counted_in_lines(self.count, 'launch', 'launches')}"
         return f"{where}{largest} ({self.nbytes / 1e6:.4g} MB)"
 
     def afresh(self, seed: int) -> Mapping[str, object] | Arguments:
@@ -108,6 +108,7 @@ class Watch:
     program: Path
     seen: dict[str, SeenLaunch] = field(default_factory=dict)
     _is_inside: bool = False
+    _are_of_file: dict[Path, bool] = field(default_factory=dict)
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -129,13 +130,13 @@ class Watch:
         grid = bound.pop("grid")
         bound.pop("warmup", None)
         options = {name: bound.pop(name) for name in [*bound] if name not in function.arg_names}
-        self._saw(function.fn.__code__, function.fn.__name__, bound, options, grid)
+        self._saw(kernel, bound, options, grid)
         return self._inside(lambda: real(kernel, *given, **named), tuned_by(kernel))
 
     def _call(self, real: Callable[..., object], kernel: Any, *given: object, **named: object) -> object:  # noqa: ANN401
         if self._is_inside:
             return real(kernel, *given, **named)
-        self._saw(kernel.fn.__code__, kernel.fn.__name__, tuple(kernel.normalize_args(*given, **named)), {}, None)
+        self._saw(kernel, tuple(kernel.normalize_args(*given, **named)), {}, None)
         return self._inside(lambda: real(kernel, *given, **named), None)
 
     def _inside(self, launch: Callable[[], object], tuned: Autotuner | None) -> object:
@@ -152,13 +153,13 @@ class Watch:
 
     def _saw(
         self,
-        code: CodeType,
-        name: str,
+        kernel: object,
         arguments: Mapping[str, object] | Arguments,
         options: Mapping[str, object],
         grid: Grid | None,
     ) -> None:
-        if Path(code.co_filename).resolve() != self.kernels.resolve():
+        name, code = name_of(kernel), getattr(_innermost(kernel).fn, "__code__", None)
+        if code is None or not self._is_of_file(Path(code.co_filename)):
             return
         nbytes = sum(tensor.numel() * tensor.element_size() for tensor in tensors_of(arguments))
         before = self.seen.get(name)
@@ -171,6 +172,13 @@ class Watch:
             kept = tree_map(copied, arguments)
             count = 1 if before is None else before.count
             self.seen[name] = SeenLaunch(kept, options, grid, nbytes, file, line, count)
+
+    def _is_of_file(self, file: Path) -> bool:
+        """Whether it is the kernels' file, or the one that this is a copy of, as a run keeps one."""
+        if file not in self._are_of_file:
+            same = file.resolve() == self.kernels.resolve()
+            self._are_of_file[file] = same or (file.is_file() and file.read_bytes() == self.kernels.read_bytes())
+        return self._are_of_file[file]
 
     def _place(self) -> tuple[Path, int]:
         """File and line of the innermost frame of the user's code."""
@@ -185,9 +193,24 @@ class Watch:
 
 def function_of(kernel: object) -> JITFunction | None:
     """What is behind the decorators of a Triton kernel; None of anything else."""
+    innermost = _innermost(kernel)
+    return innermost if isinstance(innermost, JITFunction) else None
+
+
+def name_of(kernel: object) -> str:
+    """What a kernel is called in whatever copy of its file: its function and the decorators around it."""
+    function = getattr(_innermost(kernel), "fn", None)
+    decorators = [type(kernel).__name__]
     while isinstance(kernel, Autotuner | Heuristics):
         kernel = kernel.fn
-    return kernel if isinstance(kernel, JITFunction) else None
+        decorators.append(type(kernel).__name__)
+    return f"{getattr(function, '__name__', '')} of {', '.join(decorators)}"
+
+
+def _innermost(kernel: Any) -> Any:  # noqa: ANN401
+    while isinstance(kernel, Autotuner | Heuristics):
+        kernel = kernel.fn
+    return kernel
 
 
 def tuned_by(kernel: object) -> Autotuner | None:
@@ -213,7 +236,7 @@ def _around(kind: type, name: str, watched: Callable[..., object]) -> Iterator[N
 
 
 def seen_launches(kernels: Path, program: Path) -> Mapping[str, SeenLaunch]:
-    """Run a program; the launches that it makes of the kernels of a file, by the name of the kernel's function.
+    """Run a program; the launches that it makes of the kernels of a file, as `name_of` calls them.
 
     Raises:
         ProblemError: it makes none; the message says how it ended.
