@@ -73,12 +73,7 @@ async def test_a_script_that_launches_the_kernel_is_told_to_its_process_and_kept
     read = parse_problem(found.text, directory=file.parent, file=found.file, source_text="")
     assert read == found.problem
     best = best_problem_text(tmp_path / "run", read, found.text, baseline(read), read.default_configuration)
-    assert tomli.loads(best)["kernel"] | {"name": ""} == {
-        "source": "best.py",
-        "name": "",
-        "language": "python",
-        "host": "../bench.py",
-    }
+    assert tomli.loads(best)["kernel"]["host"] == "../bench.py"
     log = tmp_path / "runner.log"
     evaluator = PythonEvaluator(read, PythonOptions(log, jobs=2, process=fake_process(tmp_path)))
     try:
