@@ -264,6 +264,35 @@ given = parser.parse_args()
     assert [one.shape for one in problem.arguments[:3]] == [["n"]] * 3
 
 
+def test_switches_and_lists_among_arguments_of_the_program_have_their_usual_values(tmp_path):
+    parsed = """\
+from argparse import ArgumentParser
+parser = ArgumentParser()
+parser.add_argument("size", nargs="*", type=int, default=[640, 480])
+parser.add_argument("--double", action="store_true")
+parser.add_argument("--plain", action="store_false")
+given = parser.parse_args()
+W, H = given.size
+"""
+    script = TUNED.replace("size = 10000000", "size = W * H").replace(
+        "(15)", "(15) if 128 + 64 * i <= (512 if given.double else 256) and given.plain"
+    )
+    script = script.replace("return", "tune_params['ROWS'] = [H]\n    return")
+    problem = drafted(tmp_path, "add.cu", ADD, parsed + script)
+    assert problem.sizes == {"n": 640 * 480}
+    assert problem.tunables == {"block_size_x": [128, 192, 256], "ROWS": [480]}
+
+
+def test_sizes_are_numbers_where_a_kernel_is_given_fractions_alone(tmp_path):
+    source = ADD.replace("int n", "float by").replace("i < n", "i < SIZE").replace("a[i] +", "by * a[i] +")
+    script = TUNED.replace("numpy.int32(size)", "numpy.float32(0.5)")
+    script = script.replace("return", "tune_params['SIZE'] = [size]\n    return")
+    problem = drafted(tmp_path, "add.cu", source, script)
+    assert (problem.sizes, problem.launch.problem_size) == ({}, ["10000000"])
+    assert problem.arguments[3].value == 0.5
+    assert problem.tunables["SIZE"] == [10000000]
+
+
 def test_a_problem_size_over_tunables_has_the_sizes_by_name(tmp_path):
     script = TUNED.replace("size, args", "lambda p: (size + p['each'] - 1) // p['each'], args")
     script = script.replace("return", "tune_params['each'] = [1, 2]\n    return")

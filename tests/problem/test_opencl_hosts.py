@@ -229,6 +229,26 @@ CASES = {
         '"scale"); f(cl::EnqueueArgs{queue, cl::NDRange{length}}, b, a, length); }',
         ONE | {"defaults": {"block_size_x": 256}},
     ),
+    "how functors are launched as variables, in a function that is a try, with tiles of a structure": (
+        "__kernel void scale(__global float *to, __global const float *from, const int n) {"
+        " __local float part[TILE_W]; int i = get_group_id(0) * TILE_W + get_local_id(0);"
+        " part[get_local_id(0)] = i < n ? from[i] : 0; barrier(CLK_LOCAL_MEM_FENCE);"
+        " if (i < n) to[i] = part[TILE_W - 1 - get_local_id(0)]; }",
+        "struct Tiles { int width = 64, steps = 4; }; std::string options(const Tiles &t) noexcept {"
+        ' std::ostringstream o; o << "-DTILE_W=" << t.width << " -cl-mad-enable"; return o.str(); }'
+        f" int main() try {{ int length = 5000; {VECTORS} const Tiles t;"
+        ' Functor other(program, "other"), f(program, "scale");'
+        " cl::EnqueueArgs few(queue, cl::NDRange(1)); const size_t w = t.width, items = (length + w - 1) / w * w;"
+        " cl::EnqueueArgs how(queue, cl::NDRange(items), cl::NDRange(t.width));"
+        " other(few, b); f(how, b, a, length); } catch (...) {}",
+        ONE
+        | {
+            "grid_div_x": ["TILE_W"],
+            "block_size": ["TILE_W"],
+            "defaults": {"TILE_W": 64},
+            "options": ["-cl-mad-enable"],
+        },
+    ),
     "a functor without a queue, of buffers without a context": (
         SCALE,
         "int main() { int length = 5000; std::vector<float> from(length), to(length);"
@@ -342,6 +362,12 @@ def test_a_work_group_that_the_kernel_requires_is_its_block_without_a_host_too(t
     assert "[launch]  # the file launches it nowhere\n" in text
     problem, text = drafted(tmp_path, "#define TILE 8\n" + TILED.replace("TIMES", "2"), "int main() {}")
     assert (problem.launch.block_size, problem.defaults) == (["TILE", "TILE", "1"], {"TILE": 8})
+
+
+def test_parts_of_blocks_that_are_vectors_have_room_for_all_of_their_elements(tmp_path):
+    source = SUMS.replace("float *to", "float4 *to").replace(" + part[get_local_size(0) - 1]", "")
+    problem, _ = drafted(tmp_path, source, "int main() {}")
+    assert {one.name: one.shape for one in problem.arguments}["to"] == ["4 * ceil_div(n, 32)"]
 
 
 def test_the_line_of_a_launch_is_the_one_of_its_own_file(tmp_path):

@@ -128,4 +128,12 @@ def _macro(
     if _NUMBER.fullmatch(text) or (text == value and "%" not in text and text):
         return BuildMacro(name, text, text)
     number = program.number(text, place) if text else None
+    if number is None and "." in text:
+        number = _usual_of_member(program, text.rpartition(".")[2])
     return None if number is None else BuildMacro(name, text, str(number))
+
+
+def _usual_of_member(program: HostProgram, name: str) -> int | None:
+    """What a structure of the host gives its members of this name, where that is one number, as `int width = 64;`."""
+    given = {*re.findall(rf"(?<![.\w>]){re.escape(name)}\s*[={{]\s*(\d{{1,9}})u?\s*[,;}}]", program.code)}
+    return int(given.pop()) if len(given) == 1 else None

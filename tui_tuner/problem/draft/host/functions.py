@@ -12,7 +12,8 @@ from tui_tuner.problem.host_code import DIRECTIVE
 from tui_tuner.problem.syntax import closing, list_at, name_in, spaces, split_list
 
 _FUNCTION = re.compile(
-    r"\b(?P<name>\w+)\s*\((?P<parameters>[^(){};]*(?:\([^(){};]*\)[^(){};]*)*)\)\s*(?:const\s*)?"
+    r"\b(?P<name>\w+)\s*\((?P<parameters>[^(){};]*(?:\([^(){};]*\)[^(){};]*)*)\)\s*(?:(?:const|noexcept|override|try)\b\s*)*"
+    r"(?:->[\w\s:<>,*&]{1,120})?"
     r"(?::(?!:)[^;{}]{0,400}\)\s*)?\{"  # what a constructor sets members to
 )
 _COMMAND_LINE = re.compile(r"\bchar\s*(?:const\s*)?\*\s*(?:const\s*)?(?:\*|\w+\s*\[\s*\])")

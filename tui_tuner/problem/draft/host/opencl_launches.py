@@ -21,6 +21,7 @@ _HANDLES = (
 """What stands before the name of a kernel where the host makes a handle of it; what is none is launched nowhere."""
 _ENQUEUED = re.compile(r"\b\w*[eE]nqueueNDRangeKernel\w*\s*(?=\()")
 _ARGUMENT_SET = re.compile(r"\b\w*clSetKernelArg\w*\s*(?=\()")
+_HOW = re.compile(r"\bEnqueueArgs\s+(\w+)\s*(?=[({])")
 _NOTHING = re.compile(r"(?:cl\s*::\s*)?(?:NULL|nullptr|NullRange|0)?")
 _RANGE = r"(?:(?:\w+\s*::\s*)?NDRange\s*[({]|(?:\([^()]*\)\s*)?\{)"
 _ADDRESS = re.compile(r"^(?:\([^()]*\)\s*)?&?\s*")
@@ -124,11 +125,16 @@ def _arguments(program: HostProgram, handle: str, before: int) -> dict[int, str]
 
 
 def _called(program: HostProgram, handle: str) -> Iterator[_Enqueued]:
-    """Launches of a functor of the C++ bindings, as in `scale(cl::EnqueueArgs(queue, cl::NDRange(n)), to, from)`."""
-    call = re.compile(rf"\b{re.escape(handle)}\s*(?=\(\s*(?:cl\s*::\s*)?EnqueueArgs\s*[({{])")
+    """Launches of a functor of the C++ bindings, as in `scale(cl::EnqueueArgs(queue, cl::NDRange(n)), to, from)`.
+
+    How it is launched may also be a variable, as in `cl::EnqueueArgs how(queue, cl::NDRange(n)); scale(how, to, from)`.
+    """
+    declared = {one[1]: list_at(program.code, one.end()) for one in _HOW.finditer(program.code)}
+    how_named = "".join(rf"|{name}\s*[,)]" for name in declared)
+    call = re.compile(rf"\b{re.escape(handle)}\s*(?=\(\s*(?:(?:cl\s*::\s*)?EnqueueArgs\s*[({{]{how_named}))")
     for found in call.finditer(program.code):
         how, *arguments = list_at(program.code, found.end())
-        sizes = list_at(how, min(how.find(mark) for mark in "({" if mark in how))
+        sizes = declared.get(how.strip()) or list_at(how, min(how.find(mark) for mark in "({" if mark in how))
         sizes = sizes if "NDRange" in "".join(sizes[:1]) else sizes[1:]  # without the queue
         yield _read(program, found.start(), sizes[1:] if len(sizes) > 2 else sizes, tuple(arguments))
 

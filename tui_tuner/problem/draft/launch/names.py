@@ -122,7 +122,7 @@ class LaunchNames:
         """A name and the names that it stands for, last a macro that the kernel is built with as this."""
         for _ in range(_MOST_STEPS):
             if macro := next((name for name, one in self.options.items() if one.stands_for(text)), None):
-                yield from (text, macro) if text.isidentifier() else (macro,)
+                yield from (macro,) if text.isdecimal() else (text, macro)
                 return
             if not re.fullmatch(r"[A-Za-z_]\w*(?:\[\d+\])?", text):
                 return

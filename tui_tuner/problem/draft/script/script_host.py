@@ -46,7 +46,7 @@ class ScriptHost:
         host: the same in C.
         spaces: what kernel_tuner is to vary, by the kernel's name.
         builds: what it builds.
-        passes_numbers: whether a kernel is given a number.
+        passes_numbers: whether a kernel is given a whole number, or one that is not known.
     """
 
     def __init__(self, text: str, language: Language, source: str, *, as_numbers: bool = False) -> None:
@@ -107,6 +107,10 @@ class ScriptHost:
                     values.arrays[array.id] = ScriptArray(tuple(names), ELEMENT)
                 for name in names:
                     values.forget(name)
+            case _ if isinstance(listed := values.value(value), list) and len(listed) == len(targets):
+                for target, known in zip(targets, listed, strict=True):
+                    if isinstance(known, int | float | str):
+                        self._assign(target, ast.Constant(known), line)
 
     def _assign(self, target: ast.expr, value: ast.expr, line: int, made: ScriptArray | None = None) -> None:
         values = self._values
@@ -238,7 +242,7 @@ class ScriptHost:
             self.host.add_memory(line, name := own or f"unnamed_{line}_{place}", made)
             return name
         text = in_c(values, node) or ""
-        self.passes_numbers |= text != ""
+        self.passes_numbers |= text != "" and not isinstance(values.value(node), float)
         return text[1:-1] if text.startswith("(") else text
 
     def _launch(self, launch: ScriptLaunch, line: int) -> None:

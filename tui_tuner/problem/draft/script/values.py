@@ -23,6 +23,8 @@ from tui_tuner.problem.draft.script.arithmetic import (
 ELEMENT = "element"
 """Stands for what the kernel's array holds."""
 _DEEPEST = 32
+_SWITCHES: Mapping[object, bool] = {"store_true": False, "store_false": True}
+"""What an argument of the program is that is not given, by what `argparse` does with it."""
 
 
 @dataclass(frozen=True)
@@ -92,10 +94,12 @@ class ScriptValues:
         """Takes in what `argparse` is told of an argument of the program, and returns its name where it has a value."""
         words = {one.arg: one.value for one in call.keywords}
         flags = [str(self.value(one)).lstrip("-") for one in call.args]
-        if not flags or "default" not in words:
+        action = self.value(words["action"]) if "action" in words else None
+        default = words.get("default") or (ast.Constant(_SWITCHES[action]) if action in _SWITCHES else None)
+        if not flags or default is None:
             return None
         name = self.value(words["dest"]) if "dest" in words else max(flags, key=len).replace("-", "_")
-        self.usual[str(name)] = words["default"]
+        self.usual[str(name)] = default
         return str(name)
 
     def items(self, node: ast.expr) -> list[ast.expr]:
@@ -137,12 +141,16 @@ class ScriptValues:
                 found = self._comprehended(node.elt, name, of(over), conditions, local, depth + 1)
             case ast.Call(func=ast.Attribute(value=text, attr="format"), keywords=[]):
                 found = filled(of(text), r"\{\}", [*map(of, node.args)])
+            case ast.IfExp(test=test) if isinstance(chosen := of(test), bool | int):
+                found = of(node.body if chosen else node.orelse)
             case ast.Call():
                 words = {one.arg: of(one.value) for one in node.keywords if one.arg}
                 found = result_of(called(node), [of(one) for one in node.args], words)
             case ast.Attribute(value=ast.Name() as parsed, attr=name) if name in self.usual:
                 meant = self.meant(parsed)
                 found = of(self.usual[name]) if isinstance(meant, ast.Call) and called(meant) == "parse_args" else found
+            case ast.BoolOp(op=operation) if all_of(held := [*map(of, node.values)]) is not UNKNOWN:
+                found = all(held) if isinstance(operation, ast.And) else any(held)
             case _:
                 found = _operated(node, of)
         return UNKNOWN if isinstance(found, int) and found.bit_length() > MOST_BITS else found

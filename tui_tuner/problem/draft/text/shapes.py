@@ -28,7 +28,7 @@ def extents_said(parameter: KernelParameter, draft: Draft) -> tuple[list[str], s
         return ["1"], "  # the kernel reads no more"
     width = f"{parameter.width} * " if parameter.width > 1 else ""
     if parameter.name in draft.parts and (found is not None or parameter.name not in launch.shapes):
-        return [draft.most_blocks()], "  # as many as there are blocks at most: check"
+        return [width + as_factor(draft.most_blocks(), width)], "  # as many as there are blocks at most: check"
     if found is not None:
         return [found], "  # what the kernel as given touches, where it was run: check"
     if parameter.name in launch.shapes:
