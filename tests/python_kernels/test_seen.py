@@ -166,11 +166,11 @@ def test_around_a_launch_lie_warps_stages_and_blocks_where_heuristics_choose_the
     assert (launch.options["BLOCK"], launch.options["num_warps"]) == (64, 1), "as tuned, not as heuristics have it"
 
 
-def test_a_grid_of_numbers_stays_and_that_is_said(tmp_path, launched):
+def test_a_grid_of_numbers_follows_the_block_that_it_seems_to_be_made_from(tmp_path, launched):
     loaded = KernelFromFile(program(tmp_path, "launch(double, 100, grid=(4,), BLOCK=32)"), "double")
-    assert "grid        stays as it is" in loaded.description.notes[1]
+    assert loaded.description.notes[1:] == ["grid        (cdiv(100, BLOCK)), as its numbers seem to be made"]
     loaded.kernel.ready({"num_warps": 1, "num_stages": 2, "BLOCK": 64}).launch(loaded.arguments(1), lambda _: None)
-    assert launched[-1]["grid"] == (4,)
+    assert launched[-1]["grid"] == (2,)
 
 
 def test_a_grid_that_is_a_function_follows_the_block(tmp_path, launched):

@@ -12,7 +12,7 @@ from tui_tuner.evaluate.results import DeviceInfo
 from tui_tuner.python_kernels import KernelDescription
 from tui_tuner.python_kernels.child.kernel import Arguments, TunableKernel, UserFile
 from tui_tuner.python_kernels.child.seen import SeenLaunch, name_of, seen_launches
-from tui_tuner.python_kernels.child.triton import FIXED_GRID, TritonKernel, kernels_in
+from tui_tuner.python_kernels.child.triton import TritonKernel, kernels_in
 from tui_tuner.resources import installed_version
 
 
@@ -51,8 +51,8 @@ class KernelFromFile:
         described = self.kernel.describe()
         if self._launch is None:
             return described
-        fixed = isinstance(self.kernel, TritonKernel) and self.kernel.is_fixed_grid
-        notes = [f"arguments   as in the launch at {self._launch.in_words}", *([FIXED_GRID] if fixed else [])]
+        more = self.kernel.notes if isinstance(self.kernel, TritonKernel) else ()
+        notes = [f"arguments   as in the launch at {self._launch.in_words}", *more]
         return described.model_copy(update={"notes": notes})
 
     def arguments(self, seed: int) -> Arguments:

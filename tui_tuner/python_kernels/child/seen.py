@@ -13,7 +13,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,11 +27,11 @@ from triton.runtime.jit import JITFunction
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.format import counted_in_lines
+from tui_tuner.python_kernels.child.around import Grid
 from tui_tuner.python_kernels.child.data import copied
 from tui_tuner.python_kernels.child.kernel import Arguments, error_of_file, tensors_of
 from tui_tuner.resources import installed_version
 
-Grid = Callable[[dict[str, object]], Sequence[int]] | Sequence[int]
 LOOKED_S = 10.0
 """How long a program may go on after the first launch, seconds: it may have larger ones."""
 _TESTS = ("test", "bench", "main")
@@ -126,7 +126,10 @@ class Watch:
         function = function_of(kernel)
         if self._is_inside or function is None or named.get("warmup"):
             return real(kernel, *given, **named)
-        bound = {**dict(zip(function.arg_names, given, strict=False)), **named}
+        usual = {
+            one.name: one.default for one in function.signature.parameters.values() if one.default is not one.empty
+        }
+        bound = {**usual, **dict(zip(function.arg_names, given, strict=False)), **named}
         grid = bound.pop("grid")
         bound.pop("warmup", None)
         options = {name: bound.pop(name) for name in [*bound] if name not in function.arg_names}

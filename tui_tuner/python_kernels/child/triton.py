@@ -7,10 +7,8 @@ Without a list it lies around what the launch has: warps, stages and the extents
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from importlib.metadata import version
-from typing import NamedTuple
 
 import torch
 import triton
@@ -22,6 +20,7 @@ from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.languages import Value
 from tui_tuner.problem.model import Configuration
 from tui_tuner.python_kernels import KernelDescription, plain_values, triton_line, value_of
+from tui_tuner.python_kernels.child.around import ALWAYS, OPTIONS, Around, Grid, Space, around
 from tui_tuner.python_kernels.child.kernel import (
     Arguments,
     JitLaunch,
@@ -31,21 +30,11 @@ from tui_tuner.python_kernels.child.kernel import (
     TunableKernel,
     UserFile,
     sizes_of,
+    tensors_of,
 )
-from tui_tuner.python_kernels.child.seen import Grid, SeenLaunch, function_of, tuned_by
+from tui_tuner.python_kernels.child.seen import SeenLaunch, function_of, tuned_by
 
 Hook = Callable[[dict[str, object]], object]
-_OPTIONS = {"num_warps": 4, "num_stages": 3, "num_ctas": 1, "maxnreg": None}
-"""What every launch takes; the last two are tunables only where the list says something about them."""
-_ALWAYS = ("num_warps", "num_stages")
-_AROUND: Mapping[str, Sequence[object]] = {"num_warps": (1, 2, 4, 8, 16), "num_stages": (1, 2, 3, 4, 5)}
-"""What is tried of them where there is no list."""
-_BLOCK = re.compile(r"(?i)^(?:block|tile|group)|(?:_block|_tile)(?:_size)?$|^b[a-z]$")
-"""Names of extents that a kernel works through whatever they are; of others those are tuned that the grid follows."""
-FIXED_GRID = (
-    "grid        stays as it is: extents of blocks that it was made from give wrong results; for it to follow give a "
-    "function of them, as in kernel[lambda meta: (triton.cdiv(n, meta['BLOCK']),)](...)"
-)
 
 
 class ReadyTritonKernel(ReadyKernel):
@@ -102,7 +91,7 @@ class TritonKernel(TunableKernel):
         launch: that it was seen to have; None where the file says arguments and grid.
 
     Attributes:
-        is_fixed_grid: whether the grid does not follow the extents of blocks that are tuned.
+        notes: what is taken for granted of the launch, a line each.
     """
 
     def __init__(
@@ -120,11 +109,15 @@ class TritonKernel(TunableKernel):
         if not configs and launch is None:
             hint = "as in CONFIGS = [triton.Config({'BLOCK': 64}, num_warps=4), ...]"
             raise ProblemError(f"'{name}' has no list of configurations", hint=hint, file=file.file)
-        self._space = _space_of(configs) if configs or launch is None else _space_around(launch, self._kernel)
+        self.notes: Sequence[str] = ()
+        if configs or launch is None:
+            self._space = _space_of(configs)
+            self._grid = _grid(file, name) if launch is None or launch.grid is None else launch.grid
+        else:
+            lies = _around(launch, self._kernel)
+            self._space, self._grid, self.notes = lies.space, lies.grid, lies.notes
         self._kernel = _left(self._kernel, self._space.columns)
         self._named = self._by_name(arguments)
-        self._grid = _grid(file, name) if launch is None or launch.grid is None else launch.grid
-        self.is_fixed_grid = not configs and len(self._space.columns) > len(_ALWAYS) and not callable(self._grid)
         options = {} if launch is None else launch.options
         self._fixed = {name: value for name, value in options.items() if name not in self._space.columns}
 
@@ -191,47 +184,27 @@ def kernels_in(members: Mapping[str, object], *, listed: bool = True) -> dict[st
     }
 
 
-class _Space(NamedTuple):
-    """What is tuned.
-
-    Attributes:
-        listed: options of launches, the default ones first.
-        columns: the values of each option.
-    """
-
-    listed: Sequence[Mapping[str, object]]
-    columns: Mapping[str, Sequence[object]]
-
-
-def _space_of(configs: Sequence[triton.Config]) -> _Space:
+def _space_of(configs: Sequence[triton.Config]) -> Space:
     """The values that occur in a list of configurations."""
     unsaid = {
         name
-        for name, usual in _OPTIONS.items()
-        if name not in _ALWAYS and all(getattr(config, name, usual) == usual for config in configs)
+        for name, usual in OPTIONS.items()
+        if name not in ALWAYS and all(getattr(config, name, usual) == usual for config in configs)
     }
     listed = [{name: value for name, value in one.all_kwargs().items() if name not in unsaid} for one in configs]
-    return _Space(listed, {name: list(dict.fromkeys(each.get(name) for each in listed)) for name in listed[0]})
+    return Space(listed, {name: list(dict.fromkeys(each.get(name) for each in listed)) for name in listed[0]})
 
 
-def _space_around(launch: SeenLaunch, kernel: JITFunction | Heuristics) -> _Space:
-    """What can be tuned of a launch: warps, stages, extents of blocks, as given or as heuristics choose them."""
-    given = {**_OPTIONS, **dict(launch.arguments), **launch.options}  # type: ignore[arg-type]
+def _around(launch: SeenLaunch, kernel: JITFunction | Heuristics) -> Around:
+    """What lies around a launch of a kernel without a list."""
+    given: dict[str, object] = {**OPTIONS, **dict(launch.arguments), **launch.options}  # type: ignore[arg-type]
     for chosen in _heuristics(kernel):
         given |= {name: choose(given) for name, choose in chosen.values.items()}
-    default = {name: given[name] for name in _ALWAYS}
-    columns: dict[str, Sequence[object]] = {name: _with(value, _AROUND[name]) for name, value in default.items()}
-    function, asked = function_of(kernel), _Asked(given)
-    if callable(launch.grid):
-        launch.grid(asked)
+    function = function_of(kernel)
     names = [] if function is None else [function.arg_names[number] for number in function.constexprs]
-    for name in names:
-        extent = given.get(name)
-        is_block = name in asked.names or _BLOCK.search(name)
-        if is_block and type(extent) is int and extent > 1 and extent.bit_count() == 1:
-            default[name] = extent
-            columns[name] = [extent * 4 // part for part in (16, 8, 4, 2, 1) if extent * 4 >= part]
-    return _Space([default], columns)
+    tensors = tensors_of(launch.arguments)
+    extents = {extent for one in tensors for extent in (*one.shape, one.numel())}
+    return around(given, names, launch.grid or (1,), extents)
 
 
 def _heuristics(kernel: object) -> Iterator[Heuristics]:
@@ -246,22 +219,6 @@ def _left(kernel: JITFunction | Heuristics, tuned: Collection[str]) -> JITFuncti
         return kernel
     values = {name: choose for name, choose in kernel.values.items() if name not in tuned}
     return Heuristics(_left(kernel.fn, tuned), kernel.arg_names, values)
-
-
-class _Asked(dict[str, object]):
-    """Notes what it is asked for."""
-
-    def __init__(self, content: Mapping[str, object]) -> None:
-        super().__init__(content)
-        self.names = set[str]()
-
-    def __getitem__(self, name: str) -> object:
-        self.names.add(name)
-        return super().__getitem__(name)
-
-
-def _with(value: object, usual: Sequence[object]) -> list[object]:
-    return [*usual] if value in usual else [value, *usual]
 
 
 def _parts(file: UserFile, name: str) -> tuple[JITFunction | Heuristics, list[triton.Config], list[Hook]]:
