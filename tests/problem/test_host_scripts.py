@@ -430,6 +430,41 @@ __global__ void sum_floats(float *sums, const float *array, int n) {
 """
 
 
+def test_parts_of_blocks_that_a_tunable_counts_have_room_for_the_most_whatever_is_made_later(tmp_path):
+    source = """\
+__global__ void sums(float *partial, const float *x, int n) {
+    __shared__ float part[block_size_x];
+    float sum = 0;
+    for (int i = blockIdx.x * block_size_x + threadIdx.x; i < n; i += blockDim.x * blocks) sum += x[i];
+    part[threadIdx.x] = sum;
+    __syncthreads();
+    for (int s = block_size_x / 2; s > 0; s /= 2) {
+        if (threadIdx.x < s) part[threadIdx.x] += part[threadIdx.x + s];
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) partial[blockIdx.x] = part[0];
+}
+"""
+    script = """\
+import numpy, kernel_tuner
+MOST = 4096
+def first(x, n):
+    partial = numpy.zeros(MOST, numpy.float32)
+    tune_params = {"block_size_x": [64, 128], "blocks": [2**i for i in range(5, 12)]}
+    return kernel_tuner.tune_kernel("sums", "sums.cu", "blocks", [partial, x, n], tune_params, grid_div_x=[])
+def second(best):
+    partial = numpy.zeros(int(best["blocks"]), numpy.float32)
+x = numpy.random.rand(1 << 20).astype(numpy.float32)
+second(first(x, numpy.int32(x.size)))
+"""
+    problem = drafted(tmp_path, "sums.cu", source, script)
+    assert problem.arguments[0].shape == ["2048"]
+    assert problem.launch.problem_size == ["blocks"]
+    plain = source.replace("float *partial", "float *to").replace("partial[", "to[").replace("sums(", "copies(")
+    problem = drafted(tmp_path, "sums.cu", plain, script.replace('"sums"', '"copies"'))
+    assert problem.arguments[0].shape == ["MOST"], "as it is made before the launch, not behind it"
+
+
 def test_what_a_script_verifies_of_partial_sums_is_what_is_compared(tmp_path):
     script = (
         TUNED.replace('"add", "add.cu", size, args, tune_params', '"sum_floats", "add.cu", "blocks", args, tune_params')

@@ -63,9 +63,14 @@ class HostMakers:
         return [one for one in found if one is not None]
 
     def made_at(self, made: re.Pattern[str], name: str, place: int) -> Iterator[re.Match[str]]:
-        """Where a name is made, the last first: in the function of a place, then anywhere, unless it is an argument."""
+        """Where a name is made, the last first: in the function of a place, before it and behind it; then anywhere.
+
+        Where it is an argument, nowhere else.
+        """
         for function in self.around(place):
-            yield from reversed(list(made.finditer(self._code, function.start, function.end)))
+            found = list(made.finditer(self._code, function.start, function.end))
+            before = [one for one in found if one.start() < place]
+            yield from [*reversed(before), *reversed(found[len(before) :])]
             if name in function.parameters:
                 return
         yield from reversed(list(made.finditer(self._code)))

@@ -87,15 +87,33 @@ class Draft:
         """How sure a line is that the host's code does not say."""
         return FROM_THE_MODEL if name in proposed else CHECK
 
+    @property
+    def says_blocks(self) -> bool:
+        """Whether tunables say how many blocks there are, whatever the sizes are."""
+        names = {*re.findall(r"[A-Za-z_]\w*", " ".join(self.launch.problem_size))}
+        return bool(names) and names <= self._varied.keys()
+
+    @property
+    def _varied(self) -> Mapping[str, Sequence[int]]:
+        """The tunables that a script has, as far as they are whole numbers."""
+        space = {} if self.launch.space is None else self.launch.space.tunables
+        numbers = {name: [one for one in values if isinstance(one, int)] for name, values in space.items()}
+        return {name: values for name, values in numbers.items() if len(values) == len(space[name])}
+
     def most_blocks(self) -> str:
-        """How many blocks a launch has with the smallest extents that a draft tries, over the sizes."""
+        """How many blocks a launch has at most, with what a draft tries, over the sizes."""
         least = {f"block_size_{axis}": min(one) for axis, one in zip(AXES, block_values(self.signature), strict=False)}
         least |= {name: min(values) for name, values in self.launch.tunables.items()}
+        varied = self._varied
+        least |= {name: min(values) for name, values in varied.items()}
         found = []
         for axis, size in zip(AXES, self.launch.problem_size or elements_along(self.signature), strict=False):
             divisors = self.launch.keys.get(f"grid_div_{axis}", [f"block_size_{axis}"])
             by = " * ".join(as_factor(one, divisors[1:]) for one in divisors)
             for name, number in least.items():
                 by = re.sub(rf"\b{name}\b", str(number), by)
-            found.append(size if by == "1" else f"ceil_div({size}, {by})")
+            most = size
+            for name, values in varied.items():
+                most = re.sub(rf"\b{name}\b", str(max(values)), most)
+            found.append(most if by == "1" else f"ceil_div({most}, {by})")
         return " * ".join(as_factor(one, found[1:]) for one in found)

@@ -27,7 +27,8 @@ def extents_said(parameter: KernelParameter, draft: Draft) -> tuple[list[str], s
     if parameter.holds:
         return ["1"], "  # the kernel reads no more"
     width = f"{parameter.width} * " if parameter.width > 1 else ""
-    if parameter.name in draft.parts and (found is not None or parameter.name not in launch.shapes):
+    is_as_host = found is None and parameter.name in launch.shapes and not draft.says_blocks
+    if parameter.name in draft.parts and not is_as_host:
         return [width + as_factor(draft.most_blocks(), width)], "  # as many as there are blocks at most: check"
     if found is not None:
         return [found], "  # what the kernel as given touches, where it was run: check"
