@@ -1,4 +1,4 @@
-"""Headers of a project that need PyTorch: the device's part of them, which is built in their place."""
+"""Headers that no compiler of device code has: PyTorch's, and the device's part of those of a project that need them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tui_tuner.problem.host_code import OF_PYTORCH, without_host_parts
 from tui_tuner.problem.syntax import spaces
 
 _MOST = 200
-_FIXED_WIDTHS = "#include <cstdint>"
-"""What takes the place of PyTorch's headers: kernels count on them for such types."""
+_OF_DEVICE = Path(__file__).with_name("pytorch_device.h")
+"""What takes the place of PyTorch's headers."""
 
 
 class ForDevice(NamedTuple):
@@ -28,15 +28,22 @@ class ForDevice(NamedTuple):
 def with_adapted_headers(source: str, directories: tuple[Path, ...]) -> ForDevice:
     """A source with headers of its project as a compiler of device code takes them, where one of them needs PyTorch.
 
-    What is the host's is left out of them then, line for line, and with it headers of PyTorch and of libraries that
-    hosts call.
+    What is the host's is left out of them then, line for line, and with it headers of libraries that hosts call. In the
+    place of PyTorch's own stands what kernels take from them.
     """
     files = _Files(directories)
+    own = INCLUDE.sub(lambda one: _included() if files.is_of_pytorch(one, None) else one.group(), source)
     headers = files.reached(source)
     adapted = headers if files.need_pytorch() else []  # all: what others need may come by the one that is left out
     names = {path: files.name(path) for path in adapted}
     texts = {names[path]: files.adapted(path, names) for path in adapted}
-    return ForDevice(files.named(source, None, names), texts)
+    if own != source or any(_included() in text for text in texts.values()):
+        texts[_OF_DEVICE.name] = _OF_DEVICE.read_text("utf-8")
+    return ForDevice(files.named(own, None, names), texts)
+
+
+def _included() -> str:
+    return f'#include "{_OF_DEVICE.name}"'
 
 
 class _Files:
@@ -61,7 +68,7 @@ class _Files:
     def need_pytorch(self) -> bool:
         """Whether one of them includes headers of PyTorch's that are in none of the directories."""
         active = {path: active_source(text, {"__CUDACC__"}) for path, text in self._texts.items()}
-        return any(self._is_of_pytorch(found, path) for path in active for found in INCLUDE.finditer(active[path]))
+        return any(self.is_of_pytorch(found, path) for path in active for found in INCLUDE.finditer(active[path]))
 
     def name(self, path: Path) -> str:
         """A name for it beside the source: its path with no directory in it."""
@@ -72,8 +79,8 @@ class _Files:
         text = without_host_parts(self._texts[path])
 
         def kept(found: re.Match[str]) -> str:
-            if self._is_of_pytorch(found, path):
-                return _FIXED_WIDTHS
+            if self.is_of_pytorch(found, path):
+                return _included()
             return spaces(found.group()) if is_of_host_library(_name(found)) else found.group()
 
         return self.named(INCLUDE.sub(kept, text), path, names)
@@ -101,7 +108,8 @@ class _Files:
                 return place
         return None
 
-    def _is_of_pytorch(self, include: re.Match[str], includer: Path) -> bool:
+    def is_of_pytorch(self, include: re.Match[str], includer: Path | None) -> bool:
+        """Whether a directive means a header of PyTorch's that is in none of the directories."""
         return OF_PYTORCH.fullmatch(_name(include)) is not None and self._place(include, includer) is None
 
     def _relative(self, path: Path) -> Path:

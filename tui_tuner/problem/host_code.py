@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tui_tuner.problem.headers import INCLUDE, is_header, is_missing, is_of_host_library, without_climbing
 from tui_tuner.problem.structures import enumerators
-from tui_tuner.problem.syntax import closing, code_only, spaces
+from tui_tuner.problem.syntax import closing, code_only, name_in, spaces
 
 DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\r?\n|[^\n])*", re.MULTILINE)
 """A line of the preprocessor's, with those that continue it."""
@@ -54,7 +54,7 @@ _LIBRARIES = {
     r"cooperative_groups.*": r"\bcooperative_groups\b",
     r"cub/.*": r"\bcub\s*::",
     r"thrust/.*": r"\bthrust\s*::",
-    OF_PYTORCH.pattern: r"\b(?:torch|at|c10)\s*::|\bC10_|\bAT_",
+    OF_PYTORCH.pattern: r"\b(?:torch|at|c10)\s*::|\bC10_|\bAT_|\bCUDA_KERNEL_\w+|\bgpuAtomicAdd",
 }
 """Headers that host code includes as well as device code does, and what device code that needs them says."""
 _DECLARED = re.compile(
@@ -94,11 +94,10 @@ def device_code(source: str, directories: tuple[Path, ...] = (), kernel: str = "
     code = code_only(source)
     if not has_host_code(code):
         return _with_headers_that_are_there(source, directories, plain_alone=True)
-    source = _blanked(source, _host_parts(code))
     source = _blanked(source, _instances_by_macros(code))
+    source = _blanked(source, _host_parts(code_only(source)))
     source = _blanked(source, _unnamed_classes(code_only(source)))
-    left = code_only(source)
-    source = _blanked(source, _aliases_of(_classes_of(code) - _classes_of(left), left))
+    source = _without_users(source, _classes_of(code) - _classes_of(code_only(source)))
     if kernel:
         name = kernel.partition("<")[0]
         source = _blanked(source, _other_kernels(code_only(source), name))
@@ -138,12 +137,32 @@ def _classes_of(code: str) -> set[str]:
     return {one["name"] for one in _CLASS.finditer(code)}
 
 
-def _aliases_of(left_out: Collection[str], code: str) -> Iterator[tuple[int, int]]:
-    """Where names begin and end that stand for classes that are left out, as of `unique_ptr<T, Deleter<T>>`."""
+def _without_users(source: str, left_out: Collection[str]) -> str:
+    """A source without what needs classes that are left out: names for them, and classes that are made of either."""
+    gone = {*left_out}
+    while gone:
+        code = code_only(source)
+        aliases, classes = list(_aliases_of(gone, code)), list(_classes_with(gone, code))
+        gone = {name for name, _, _ in (*aliases, *classes)}
+        source = _blanked(source, iter([(start, end) for _, start, end in (*aliases, *classes)]))
+    return source
+
+
+def _aliases_of(left_out: Collection[str], code: str) -> Iterator[tuple[str, int, int]]:
+    """Names that stand for classes that are left out, as `unique_ptr<T, Deleter<T>>`; where each begins and ends."""
     named = "|".join(map(re.escape, left_out)) or "(?!)"
-    head = r"(?:template\s*<[^{}()<>]*>\s*)?\b(?:using\s+\w+\s*=|typedef\b)"
+    head = r"(?:template\s*<[^{}()<>]*>\s*)?\b(?:using\s+(?P<name>\w+)\s*=|typedef\b)"
     for one in re.finditer(rf"{head}[^;{{}}]*\b(?:{named})\b[^;{{}}]*;", code):
-        yield one.span()
+        yield one["name"] or name_in(one[0].rstrip("; \n")), *one.span()
+
+
+def _classes_with(left_out: Collection[str], code: str) -> Iterator[tuple[str, int, int]]:
+    """Classes without a word of the device that have members of a type that is left out."""
+    named = re.compile(rf"\b(?:{'|'.join(map(re.escape, left_out)) or '(?!)'})\b")
+    for one in _CLASS.finditer(code):
+        end = closing(code, one.end() - 1)
+        if named.search(code, one.end(), end) and not _OF_THE_DEVICE.search(code[one.start() : end]):
+            yield one["name"], one.start(), end
 
 
 def _instances_by_macros(code: str) -> Iterator[tuple[int, int]]:

@@ -180,12 +180,15 @@ def _of_namespace(arguments: str, spaces: str, inside: str) -> str:
     """Template arguments with the namespaces in front of functions and types that stand in the innermost one."""
 
     def named(word: re.Match[str]) -> str:
+        one = word[0]
         is_there = re.search(
-            rf"\b(?:struct|class|enum|using)\s+{word[0]}\b|[\w>&*]\s+{word[0]}\s*\([^;{{}}]*\)\s*\{{", inside
+            rf"\b(?:struct|class|enum|using)\s+{one}\b|[\w>&*]\s+{one}\s*\([^;{{}}]*\)\s*\{{"
+            rf"|\benum\b[^{{}};]*\{{[^{{}}]*\b{one}\b|\bconst(?:expr)?\b[^;={{}}()]*\b{one}\s*=",
+            inside,
         )
-        return f"{spaces}{word[0]}" if is_there else word[0]
+        return f"{spaces}{one}" if is_there else one
 
-    return re.sub(r"(?<![\w:])[A-Za-z_]\w*(?!\s*::)", named, arguments) if spaces else arguments
+    return re.sub(r"(?<![\w:])[A-Za-z_]\w*", named, arguments) if spaces else arguments
 
 
 def _namespaces(function: Node) -> Iterator[Node]:
