@@ -1,4 +1,4 @@
-"""Headers that no compiler of device code has: PyTorch's, and the device's part of those of a project that need them."""
+"""PyTorch's headers, which no compiler of device code has, and those of a project that need them: the device's part."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ from tui_tuner.problem.draft.host.statements import (
     raised,
     spelled,
 )
-from tui_tuner.problem.draft.host.templates import HostTemplates
+from tui_tuner.problem.draft.host.templates import HostTemplates, switched
 from tui_tuner.problem.host_code import DIRECTIVE, without_bodies
 from tui_tuner.problem.structures import enumerated
 from tui_tuner.problem.syntax import closing, constants_of, list_at, spaces, with_macros
@@ -74,6 +74,7 @@ class HostProgram:
         self._types = frozenset[str]().union(*map(types_in, (*headers, code)))
         self._enumerated = {name: number for text in (*headers, code) for name, number in enumerated(text).items()}
         constants = (one for text in headers for one in CONSTANT.finditer(without_bodies(text)))
+        self.switched = switched(self._macros, code)
         self._constants = {one["name"]: _plain(one["text"]) for one in constants}
         macros = (one["name"] for one in _DEFINE.finditer(code) if one["parameters"] is None)
         self.own_numbers = frozenset([*macros, *dict(constants_of(code))])
@@ -114,6 +115,8 @@ class HostProgram:
 
     def _looked_for(self, name: str, place: int) -> tuple[str, int] | None:
         function = self.function_at(place)
+        if name in self.switched:
+            return self.switched[name], place
         if re.fullmatch(r"\w+(?:\[\w+\])?(?:(?:\.|->)\w+)+", name):
             return self._member(name, place)
         if "::" in name:
@@ -138,8 +141,7 @@ class HostProgram:
 
     def handed_back(self, name: str, start: int, end: int) -> tuple[str, int] | None:
         """The parameter by which a function that is called between two places writes a name, and where it ends."""
-        found = ((text, where) for at, text, where in self._handed_back.get(name, ()) if start <= at < end)
-        return next(found, None)
+        return next(((text, at) for where, text, at in self._handed_back.get(name, ()) if start <= where < end), None)
 
     def followed(self, text: str, place: int) -> tuple[str, int]:
         """What text stands for in the end, where it is a name, and where that stands; else the text itself."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from tui_tuner.problem.c_types import alias_in, dtype_of, member_type
 from tui_tuner.problem.draft.host.functions import HostFunction, function_at
 from tui_tuner.problem.draft.host.members import put_in
+from tui_tuner.problem.host_code import DIRECTIVE
 from tui_tuner.problem.structures import enumerated, enumerators, spaced, structures, template_of
-from tui_tuner.problem.syntax import closing, name_in, split_list, unwrapped
+from tui_tuner.problem.syntax import closing, list_at, name_in, split_list, unwrapped
 
 _MOST_STEPS, _MOST_CHARACTERS = 12, 400
 _DISPATCHED = "scalar_t"
@@ -19,6 +20,36 @@ OPEN_TYPE = "float"
 _CLASS_TEMPLATE = re.compile(r"\btemplate\s*<(?P<parameters>[^<>{}]*)>\s*(?:class|struct)\s+(?P<name>\w+)\b[^;{}()]*\{")
 _CONSTANTS = re.compile(r"\bconst(?:expr)?\s[\w\s:]*?\b(\w+\s*=(?!=)[^;]*);")
 """What a statement of a class declares."""
+
+
+_SWITCH = re.compile(r"\bswitch\s*\(\s*\(?(?P<on>\w+)\)?\s*\)\s*\{\s*case\s+(?P<number>\d+)\s*:")
+"""The first case of a macro that chooses among templates, as `switch (D) { case 64: { constexpr int kDim = 64; ...`."""
+_CASE = re.compile(
+    r"\bconst(?:expr)?\s+(?:static\s+)?(?:const\s+)?(?:unsigned\s+)?\w+\s+(\w+)\s*=\s*(\d+|true|false)\s*;"
+)
+
+
+def switched(macros: Mapping[str, tuple[str | None, str]], code: str) -> dict[str, str]:
+    """What names stand for in the first case of macros that choose among templates, and what these switch on.
+
+    Args:
+        macros: parameters and text by name.
+        code: where they are used.
+    """
+    found: dict[str, str] = {}
+    for name, (parameters, text) in macros.items():
+        switch = _SWITCH.search(text) if parameters else None
+        if switch is None or parameters is None or not (cases := _CASE.findall(text, switch.end())):
+            continue
+        for constant, number in cases:
+            found.setdefault(constant, number)
+        listed = split_list(unwrapped(parameters))
+        position = listed.index(switch["on"]) if switch["on"] in listed else len(listed)
+        for use in re.finditer(rf"\b{name}\s*(?=\()", DIRECTIVE.sub("", code)):
+            given = list_at(DIRECTIVE.sub("", code), use.end())
+            if position < len(given) and given[position].strip().isidentifier():
+                found[given[position].strip()] = switch["number"]
+    return found
 
 
 class HostTemplates:

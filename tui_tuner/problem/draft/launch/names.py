@@ -193,8 +193,9 @@ class LaunchNames:
             self._resolving.pop()
         is_passed = any(name in re.findall(r"\w+", given) for _, _, given in self.scalars())
         is_stated = self._stated_seen > stated and (isinstance(value, ast.Constant) or not is_passed)
-        if (elements is not None and not name.isidentifier()) or is_stated or "::" in name:
-            return value  # it is no name of a size, or made of what the kernel's text states
+        is_chosen = name in self.program.switched
+        if (elements is not None and not name.isidentifier()) or is_stated or is_chosen or "::" in name:
+            return value  # it is no name of a size, or made of what the kernel's text states, or chooses its template
         return self._kept(name, place, value, before)
 
     def _axis(self, name: str, place: int) -> ast.expr | None:
