@@ -13,7 +13,12 @@ from tui_tuner.problem.conditionals import active_source, asked_around
 from tui_tuner.problem.draft.amendments import NO_AMENDMENTS, Amendments
 from tui_tuner.problem.draft.constants import constants_of_kernel
 from tui_tuner.problem.draft.drafted_launch import NO_LAUNCH, DraftedLaunch, TunedSpace
-from tui_tuner.problem.draft.host.build_options import BuildOptions, build_options, options_of_scripts
+from tui_tuner.problem.draft.host.build_options import (
+    BuildOptions,
+    build_options,
+    options_of_scripts,
+    standard_needed,
+)
 from tui_tuner.problem.draft.host.program import HostProgram
 from tui_tuner.problem.draft.kernel.device_words import text_of_headers
 from tui_tuner.problem.draft.kernel.files import known_language, source_of, text_of
@@ -102,7 +107,7 @@ def scaffold(
             given.language,
             {one.name for one in signature.constants},
         ),
-        options=given.built.without(said.tunables),
+        options=[*given.built.without(said.tunables), *given.standard],
         supposed_macros=given.built.supposed,
         proposed_macros=given.built.proposed,
         reached=reached,
@@ -164,6 +169,12 @@ class _Given:
     spaces: Mapping[str, TunedSpace]
     stated: str = ""
     lines: Sequence[int] = ()
+
+    @property
+    def standard(self) -> Sequence[str]:
+        """The option for the C++ that the kernel is written in, where its host names none."""
+        is_named = any("-std=" in one for one in self.built.flags)
+        return standard_needed(self.code) if self.language == "cuda" and not is_named else ()
 
     @cached_property
     def code(self) -> str:

@@ -15,6 +15,7 @@ _MACRO = re.compile(r"(?:^|(?<=\s))-D\s*(?P<name>[A-Za-z_]\w*)(?:=(?P<value>\S*)
 _FLAG = re.compile(r"(?:^|(?<=\s))-cl-[\w.=-]+(?=\s|$)")
 _CONVERSION = re.compile(r"%[-+0-9.]*(?:hh|h|ll|l|z|j|t)?[diufgxs]")
 _NUMBER = re.compile(r"[-+]?[\d.][\w.+-]*")
+_OF_CPP_20 = re.compile(r"\bconcept\s+\w+\s*=|\brequires\s*[\w(:]|\bconst(?:eval|init)\s+\w|<=>")
 _OF_BLOCKS = re.compile(r"block|tile|group|wg|local|thread", re.IGNORECASE)
 """Names of macros that make the block where they are the same number."""
 
@@ -84,6 +85,11 @@ class BuildOptions:
         """The options for a compiler, but for macros that are tunables."""
         given = [one for one in self.macros.values() if one.name not in tunables]
         return [*(f"-D{one.name}{f'={one.value}' if one.value else ''}" for one in given), *self.flags]
+
+
+def standard_needed(code: str) -> list[str]:
+    """The option for the C++ that code is written in, where that is newer than what compilers take it for."""
+    return ["-std=c++20"] if _OF_CPP_20.search(code) else []
 
 
 def build_options(source: str, host: str) -> BuildOptions:

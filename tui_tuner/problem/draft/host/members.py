@@ -14,6 +14,16 @@ _LISTED = re.compile(rf"(?:[\w:]+\s*(?:<[^<>{{}}]*>)?\s*)?\{{(.*)\}}|make_(?:{_V
 _DESIGNATED = re.compile(r"\.\s*([A-Za-z_]\w*)\s*(?:=\s*|(?=\{))(.+)", re.DOTALL)
 
 
+def declared_default(structure: str, member: str, code: str) -> str | None:
+    """What a structure's own declaration sets a member to, as in `int width = 640;`."""
+    for declared in re.finditer(rf"\bstruct\s+{re.escape(structure)}\b[^;{{}}()]*\{{", code):
+        body = enclosed(code, declared.end() - 1)
+        found = re.search(rf"\b{re.escape(member)}\s*(?:=(?!=)\s*([^;,]+)|\{{([^{{}};]+)\}})\s*[;,]", body)
+        if found is not None:
+            return (found[1] or found[2]).strip()
+    return None
+
+
 class HostMembers:
     """Reads the members that host code lists.
 
@@ -106,13 +116,7 @@ class HostMembers:
     def default(self, variable: str, path: Sequence[str], start: int, end: int) -> str | None:
         """What a structure's own declaration sets a member of a variable to, as in `int width = 640;`."""
         kind = self._type_of(variable, path[:-1], start, end)
-        for code in self._codes:
-            for declared in re.finditer(rf"\bstruct\s+{re.escape(kind or '?')}\b[^;{{}}()]*\{{", code):
-                body = enclosed(code, declared.end() - 1)
-                found = re.search(rf"\b{re.escape(path[-1])}\s*(?:=(?!=)\s*([^;,]+)|\{{([^{{}};]+)\}})\s*[;,]", body)
-                if found is not None:
-                    return (found[1] or found[2]).strip()
-        return None
+        return next(filter(None, (declared_default(kind or "?", path[-1], code) for code in self._codes)), None)
 
     def declared(self, variable: str, path: Sequence[str]) -> tuple[str, int] | None:
         """What a member is set to where its variable is declared, and where that is."""

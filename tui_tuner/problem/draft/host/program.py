@@ -96,7 +96,8 @@ class HostProgram:
     @cached_property
     def templates(self) -> HostTemplates:
         """What the file's templates are given."""
-        return HostTemplates(self.code, self.functions, self.number)
+        instances = "".join(f"\n{text}" for text, _ in self.uses_of_macros("template "))
+        return HostTemplates(self.code + instances, self.functions, self.number)
 
     def function_at(self, place: int) -> HostFunction | None:
         """The function that a place of the code is in."""

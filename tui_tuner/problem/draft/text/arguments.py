@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tui_tuner.problem.by_value import Field, structure_bytes
 from tui_tuner.problem.draft.arithmetic.worked_out import extents_of
+from tui_tuner.problem.draft.host.members import declared_default
 from tui_tuner.problem.draft.kernel.guesses import (
     AXES,
     as_factor,
@@ -20,13 +22,20 @@ from tui_tuner.problem.draft.kernel.usual_numbers import (
     usual_plain_number,
 )
 from tui_tuner.problem.draft.proposed_facts import FROM_THE_MODEL
+from tui_tuner.problem.draft.sizes.small import BETWEEN_ROWS
 from tui_tuner.problem.draft.text.draft import CHECK, Draft
 from tui_tuner.problem.draft.text.fills import content_before, fill_of_constant, fill_of_input, usual_fill
 from tui_tuner.problem.draft.text.shapes import extents_said, parts_of_list, passed
 from tui_tuner.problem.dtypes import dtype_named, is_floating
 from tui_tuner.problem.signature import KernelParameter
+from tui_tuner.problem.syntax import code_only
 
 _OF_USUAL = "  # as the host makes it of usual sizes: check"
+_WIDTH = re.compile(r"(?i)w|width|cols|columns?|nx|size_?x")
+_OF_BYTES = re.compile(
+    r"[<(]\s*(?:const\s+)?(?:unsigned\s+)?(?:char|uint8_t|std::byte|uchar)\s*(?:const\s*)?\*\s*(?:const\s*)?>?\s*[)(]"
+)
+"""A pointer taken for one to bytes."""
 
 
 def argument_lines(draft: Draft) -> Iterator[str]:
@@ -118,11 +127,43 @@ def _members(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
             continue
         names = [f"{member.name}[{index}]" for index in range(member.count)] if member.count else [member.name]
         said = [_valued(f"{parameter.name}.{name}", name, member.dtype, draft) for name in names]
+        if said[0][1] == CHECK and (number := _declared_number(member, parameter, draft)):
+            said = [(number, "  # as it is declared")]
+        elif said[0][1] == CHECK and (apart := _between_rows(member, parameter, draft)):
+            said = [(f'"{apart}"', CHECK)]
         values = ", ".join(value for value, _ in said)
         keys = f'name = "{member.name}", dtype = "{member.dtype}", value = {f"[{values}]" if member.count else values}'
         more = f", alignment = {member.alignment}" if member.alignment else ""
         yield f"    {{ {keys}{more} }},{max((mark for _, mark in said), key=len)}"
     yield "]"
+
+
+def _declared_number(member: Field, parameter: KernelParameter, draft: Draft) -> str:
+    """The number that a structure's declaration sets a member to; empty where it sets it to none."""
+    words = re.findall(r"\w+", parameter.type_text.partition("<")[0])
+    text = declared_default(words[-1] if words else "", member.name, code_only(draft.source))
+    is_float = member.dtype is None or is_floating(dtype_named(member.dtype))
+    plain = re.fullmatch(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)[fFuUlL]*", text or "")
+    if plain is None or member.count:
+        return ""
+    return str(float(plain[1])) if is_float else plain[1] if plain[1].isdecimal() else ""
+
+
+def _between_rows(member: Field, parameter: KernelParameter, draft: Draft) -> str:
+    """How far rows lie apart of which a structure has the length, in bytes where the source counts in them.
+
+    Empty for any other member than such a distance, and where the structure has more arrays than one.
+    """
+    others = [
+        one.name for one in parameter.members or () if _WIDTH.fullmatch(one.name) and one.name in draft.sizes.timed
+    ]
+    arrays = [one for one in draft.signature.parameters if one.behind.partition(".")[0] == parameter.name]
+    is_float = member.dtype is None or is_floating(dtype_named(member.dtype))
+    if is_float or member.count or not BETWEEN_ROWS.search(member.name) or not others or len(arrays) != 1:
+        return ""
+    if not _OF_BYTES.search(draft.source):
+        return others[0]
+    return f"{dtype_named(arrays[0].dtype or 'float32').itemsize * max(1, arrays[0].width)} * {others[0]}"
 
 
 def _structures(parameter: KernelParameter, members: Sequence[Field], draft: Draft) -> Iterator[str]:
