@@ -62,7 +62,7 @@ def test_headers_that_need_pytorch_are_built_without_what_is_the_hosts(tmp_path)
     file = extension(tmp_path)
     directories = (file.parent, tmp_path / "csrc")
     built = with_adapted_headers(device_code(EXTENSION, directories), directories)
-    assert {*built.headers} == {"near.cuh", "tensors.h", "deep_part.cuh"}
+    assert {*built.headers} == {"near.cuh", "tensors.h", "deep_part.cuh", "pytorch_device.h"}
     near = built.headers["near.cuh"]
     assert near.count("\n") == NEAR.count("\n")
     assert not any(word in near for word in ("torch", "ways", "Spec"))
@@ -70,7 +70,7 @@ def test_headers_that_need_pytorch_are_built_without_what_is_the_hosts(tmp_path)
     assert '#include "deep_part.cuh"' in near
     assert "nudged" in near
     assert "#define THREADS" in near
-    assert "torch" not in built.headers["tensors.h"]
+    assert "torch/" not in built.headers["tensors.h"]
     assert "at::" not in built.headers["tensors.h"]
     assert '#include "near.cuh"' in built.source
 
@@ -85,8 +85,10 @@ def test_headers_that_need_nothing_of_a_host_stay_where_they_are(tmp_path):
 
 def test_headers_beside_pytorchs_that_are_nowhere_stay_to_be_told(tmp_path):
     (tmp_path / "part.cuh").write_text('#include "vectors.h"\n#include <cublas_v2.h>\n#include <c10/util/Half.h>\n')
-    (text,) = with_adapted_headers('#include "part.cuh"\n', (tmp_path,)).headers.values()
-    assert [*map(str.strip, text.splitlines())] == ['#include "vectors.h"', "", "#include <cstdint>"]
+    headers = with_adapted_headers('#include "part.cuh"\n', (tmp_path,)).headers
+    lines = [*map(str.strip, headers["part.cuh"].splitlines())]
+    assert lines == ['#include "vectors.h"', "", '#include "pytorch_device.h"']
+    assert "acc_type" in headers["pytorch_device.h"]
 
 
 @pytest.mark.slow

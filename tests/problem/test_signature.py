@@ -213,6 +213,15 @@ def test_template_arguments_of_the_kernels_namespace_get_it_too():
         "template <class T, T (*F)(const T &), class Op, int N> __global__ void k(T *x) { x[0] = F(x[N]); } }\n"
     )
     assert in_namespaces("k<float, twice<float>, Sum, 4>", source) == "a::k<float, a::twice<float>, a::Sum, 4>"
+
+
+def test_enumerators_and_constants_of_the_kernels_namespace_get_it_too():
+    source = (
+        "namespace a { enum class Kind { kSame = 0, kOther }; enum { SMALL, LARGE }; constexpr int WIDTH = 4;\n"
+        "template <class T, Kind kind, int N, int M> __global__ void k(T *x) { x[0] = N; } }\n"
+    )
+    given = "k<float, Kind::kSame, LARGE, WIDTH>"
+    assert in_namespaces(given, source) == "a::k<float, a::Kind::kSame, a::LARGE, a::WIDTH>"
     assert in_namespaces("k<float, b::twice, a::Sum, N>", source) == "a::k<float, b::twice, a::Sum, N>"
 
 

@@ -10,6 +10,7 @@ from itertools import combinations, combinations_with_replacement
 from typing import NamedTuple
 
 from tui_tuner.evaluate.given_fault import GivenFault, GivenFaultKind
+from tui_tuner.problem.argument import POINTER
 from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words
 from tui_tuner.problem.draft.amendments import Amendments
 from tui_tuner.problem.draft.constants import constants_of_host
@@ -45,7 +46,8 @@ def amended_for(made: Amendments, fault: GivenFault, problem: Problem) -> Amendm
     kind, name = fault.kind, fault.argument
     if kind is GivenFaultKind.BEHIND:
         grown = _grown(_argument(name, problem), fault.nbytes, problem)
-        return None if grown is None else replace(made, shapes={**made.shapes, name: grown})
+        alike = {} if grown is None else dict.fromkeys([name, *_alike(name, problem)], grown)
+        return replace(made, shapes={**made.shapes, **alike}) if alike else None
     if kind is GivenFaultKind.BEFORE:  # what is far behind the end of one array may be before another
         grown_all = _all_grown(made, _argument(name, problem), problem)
         if grown_all is None and not made.positive:  # it may make an index of a fraction
@@ -69,6 +71,18 @@ def _kernel_of(problem: Problem) -> KernelSignature:
 
 def _argument(name: str, problem: Problem) -> Argument:
     return next(one for one in problem.arguments if one.name == name)
+
+
+def _alike(name: str, problem: Problem) -> Iterator[str]:
+    """The other arrays behind the same structure that are as large: mostly each has something of the same elements."""
+    held = [
+        [str(one.value) for one in structure.members or () if one.dtype == POINTER] for structure in problem.arguments
+    ]
+    beside = next((names for names in held if name in names), [])
+    own = _argument(name, problem)
+    for other in (one for one in problem.arguments if one.name in beside and one.name != name):
+        if other.shape == own.shape and other.dtype == own.dtype:
+            yield other.name
 
 
 def _without(name: str, made: Amendments, problem: Problem) -> Amendments | None:

@@ -127,9 +127,10 @@ def _members(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
             continue
         names = [f"{member.name}[{index}]" for index in range(member.count)] if member.count else [member.name]
         said = [_valued(f"{parameter.name}.{name}", name, member.dtype, draft) for name in names]
+        is_guess = said[0] in ((f'"{member.name}"', ""), (said[0][0], CHECK))
         if said[0][1] == CHECK and (number := _declared_number(member, parameter, draft)):
             said = [(number, "  # as it is declared")]
-        elif said[0][1] == CHECK and (apart := _between_rows(member, parameter, draft)):
+        elif is_guess and (apart := _between_rows(member, parameter, draft)):
             said = [(f'"{apart}"', CHECK)]
         values = ", ".join(value for value, _ in said)
         keys = f'name = "{member.name}", dtype = "{member.dtype}", value = {f"[{values}]" if member.count else values}'
@@ -159,11 +160,12 @@ def _between_rows(member: Field, parameter: KernelParameter, draft: Draft) -> st
     ]
     arrays = [one for one in draft.signature.parameters if one.behind.partition(".")[0] == parameter.name]
     is_float = member.dtype is None or is_floating(dtype_named(member.dtype))
-    if is_float or member.count or not BETWEEN_ROWS.search(member.name) or not others or len(arrays) != 1:
+    if is_float or member.count or not BETWEEN_ROWS.search(member.name) or len(arrays) != 1:
         return ""
-    if not _OF_BYTES.search(draft.source):
-        return others[0]
-    return f"{dtype_named(arrays[0].dtype or 'float32').itemsize * max(1, arrays[0].width)} * {others[0]}"
+    in_bytes = _OF_BYTES.search(draft.source) is not None
+    elements = member.name if member.name in draft.sizes.timed else next(iter(others), "")
+    width = dtype_named(arrays[0].dtype or "float32").itemsize * max(1, arrays[0].width)
+    return f"{width} * {elements}" if in_bytes and elements else elements
 
 
 def _structures(parameter: KernelParameter, members: Sequence[Field], draft: Draft) -> Iterator[str]:
