@@ -75,14 +75,11 @@ def _argument(name: str, problem: Problem) -> Argument:
 
 def _alike(name: str, problem: Problem) -> Iterator[str]:
     """The other arrays behind the same structure that are as large: mostly each has something of the same elements."""
-    held = [
-        [str(one.value) for one in structure.members or () if one.dtype == POINTER] for structure in problem.arguments
-    ]
-    beside = next((names for names in held if name in names), [])
-    own = _argument(name, problem)
-    for other in (one for one in problem.arguments if one.name in beside and one.name != name):
-        if other.shape == own.shape and other.dtype == own.dtype:
-            yield other.name
+    held = [[member.value for member in one.members or () if member.dtype == POINTER] for one in problem.arguments]
+    own, beside = _argument(name, problem), next((names for names in held if name in names), [])
+    for one in problem.arguments:
+        if one.name in beside and one.name != name and (one.shape, one.dtype) == (own.shape, own.dtype):
+            yield one.name
 
 
 def _without(name: str, made: Amendments, problem: Problem) -> Amendments | None:

@@ -96,8 +96,8 @@ class HostProgram:
     @cached_property
     def templates(self) -> HostTemplates:
         """What the file's templates are given."""
-        instances = "".join(f"\n{text}" for text, _ in self.uses_of_macros("template "))
-        return HostTemplates(self.code + instances, self.functions, self.number)
+        code = "\n".join([self.code, *(text for text, _ in self.uses_of_macros("template "))])
+        return HostTemplates(code, self.functions, self.number)
 
     def function_at(self, place: int) -> HostFunction | None:
         """The function that a place of the code is in."""
@@ -286,8 +286,7 @@ class HostProgram:
         Those of one macro follow those of another as these are defined: of launches that are alike, the first is taken.
         """
         marked = {name for name, (_, text) in self._macros.items() if mark in text}
-        marked |= {name for name, (_, text) in self._macros.items() if marked & {*re.findall(r"\w+", text)}}
-        for name in [one for one in self._macros if one in marked]:
+        for name in [one for one, (_, text) in self._macros.items() if marked & {one, *re.findall(r"\w+", text)}]:
             for found in re.finditer(rf"\b{name}\s*\(", self.code):
                 yield self.expanded(self.code[found.start() : closing(self.code, found.end() - 1)]), found.start()
 
