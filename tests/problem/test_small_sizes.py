@@ -6,6 +6,7 @@ import pytest
 
 from tests.problem.examples import drafted
 from tui_tuner.problem.draft.amendments import Amendments
+from tui_tuner.problem.draft.sizes.small import named_few
 from tui_tuner.problem.expressions import evaluate
 
 ONE = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
@@ -422,3 +423,11 @@ def test_a_size_of_which_the_host_takes_one_number_alone_is_that(tmp_path, requi
     )
     assert (problem.sizes["d"], problem.tests[0].sizes["d"]) == (2, 2)
     assert problem.sizes["n"] == 2**20
+
+
+@pytest.mark.parametrize(
+    ("name", "few"),
+    [("sampling_ratio", [2]), ("up", [2]), ("down_x", [2]), ("pooled_height", [7]), ("pad_x0", [1]), ("upper", [])],
+)
+def test_ratios_margins_and_pooled_places_are_a_few(name, few):
+    assert list(named_few(name)) == few

@@ -11,6 +11,8 @@ from tui_tuner.problem.signature import KernelSignature
 
 _FILTER, _STEP = 9, 1
 """What is taken for the extent of a filter, which no array is as long as, and for how far it goes at once."""
+_RATIO, _POOLED = 2, 7
+"""What is taken for how many times as many there are, and for the places that a region of a picture is pooled to."""
 _EXPONENT = 10
 _IN_A_BYTE = 16
 """What is taken for a size that a kernel takes in a byte."""
@@ -27,7 +29,9 @@ _BY_NAME = {
     r"(?:.*_)?(?:radius(?:_(?:px|pixels?|cells?|[xyz]))?|half_?(?:width|window|size))": _FILTER // 2,
     r"min_\w+": 3,
     r"(?:filter|mask|kernel|conv|window|stencil|k)_?(?:radius|r)": _FILTER // 2,
-    r"(?:.*_)?(?:dilation|pad(?:ding)?)(?:_?[xyhwd])?": _STEP,
+    r"(?:.*_)?(?:dilation|pad(?:ding)?)(?:_?[xyhwd]\d?)?": _STEP,
+    r"(?:.*_)?ratio|(?:up|down)(?:_?(?:sample|sampling|scale))?(?:_?[xyhwd])?": _RATIO,
+    r"pooled_?(?:height|width|h|w|size)": _POOLED,
     r"(?:.*_)?labels?(?:_id)?|zero_?points?(?:_?\w+)?|(?:.*_)?shift": 3,
     r"top_?k|(?:max_?)?(?:num_?|n_?|k_?)?neighbou?rs?|knn": _CHOSEN,
     r"group_?size": _TOGETHER,
