@@ -274,7 +274,7 @@ def _as_a_program(file: Path) -> Iterator[Callable[[Watch], None]]:
     if spec is None or spec.loader is None:
         raise ProblemError("cannot be loaded as a Python module", file=file)
     module, loader = importlib.util.module_from_spec(spec), spec.loader
-    before = sys.modules["__main__"], sys.argv, signal.signal(signal.SIGALRM, _ends), os.environ.get(_EFFORT)
+    before = sys.argv, signal.signal(signal.SIGALRM, _ends), os.environ.get(_EFFORT)
 
     def run(watch: Watch) -> None:
         loader.exec_module(module)
@@ -289,7 +289,7 @@ def _as_a_program(file: Path) -> Iterator[Callable[[Watch], None]]:
         yield run
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        sys.modules["__main__"], sys.argv, alarm, effort = before
+        sys.argv, alarm, effort = before  # the module stays the main one: functions among the arguments are of it
         signal.signal(signal.SIGALRM, alarm)
         os.environ.pop(_EFFORT)
         if effort is not None:
