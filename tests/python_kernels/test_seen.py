@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -68,6 +69,7 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict]]:
 
     with monkeypatch.context() as only:
         only.setattr(JITFunction, "run", run)
+        only.setitem(sys.modules, "__main__", sys.modules["__main__"])  # which a program that is run takes the place of
         yield made
 
 

@@ -40,7 +40,7 @@ def serve(requests: socket.socket, answers: socket.socket) -> None:
 
     try:
         first = adapter.validate_python(receive(requests))
-        say(KernelPhase(text="loading torch and the kernel's file", limit_s=LOAD_LIMIT_S))
+        say(KernelPhase(text="loading torch and the kernel's file, and running what launches it", limit_s=LOAD_LIMIT_S))
         if isinstance(first, DescriptionRequest):
             say(DescriptionAnswer(description=_service().described(first)))
         elif isinstance(first, KernelOpenRequest):

@@ -116,7 +116,7 @@ class TritonKernel(TunableKernel):
         else:
             lies = _around(launch, self._kernel)
             self._space, self._grid, self.notes = lies.space, lies.grid, lies.notes
-        self._kernel = _left(self._kernel, self._space.columns)
+            self._kernel = _left(self._kernel, self._space.columns)
         self._named = self._by_name(arguments)
         options = {} if launch is None else launch.options
         self._fixed = {name: value for name, value in options.items() if name not in self._space.columns}
