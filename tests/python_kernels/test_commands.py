@@ -7,11 +7,12 @@ import pytest
 
 from tests.python_kernels.fakes import narrow
 from tui_tuner.app.named import check_kernel
-from tui_tuner.app.sessions import check_options
+from tui_tuner.app.sessions import check_options, new_session
 from tui_tuner.cli import main
 from tui_tuner.errors import DeviceError, ProblemError, SettingsError
 from tui_tuner.python_kernels.evaluator import visible_gpu
 from tui_tuner.session_options import SessionOptions
+from tui_tuner.settings import Settings
 
 SAMPLES = Path(__file__).parents[2] / "sample_kernels"
 
@@ -84,3 +85,22 @@ def test_a_sample_is_tuned_on_a_gpu(tmp_path, monkeypatch, name):
 
     assert main([str(SAMPLES / f"{name}.py"), "--auto", "--llm", "none", "--max-evals", "8"]) in (0, 3)
     assert [*tmp_path.glob("tuner-runs/*/best_config.py")]
+
+
+async def test_that_a_file_may_be_run_is_told_before_it_is(tmp_path, monkeypatch):
+    def refused(*_):
+        raise ProblemError("no")
+
+    monkeypatch.setattr("tui_tuner.app.sessions.problem_of", refused)
+    file, told = tmp_path / "kernels.py", list[str]()
+    for kernel, host in (
+        (file, None),
+        (tmp_path / "kernels.py:softmax", tmp_path / "bench.py"),
+        (tmp_path / "k.cu", None),
+    ):
+        with pytest.raises(ProblemError):
+            await new_session(kernel, SessionOptions(), Settings(), None, host, tell=told.append)
+    assert told == [
+        "loading kernels.py; kernels.py is run where that does not say what to tune with",
+        "loading kernels.py; bench.py is run where that does not say what to tune with",
+    ]

@@ -43,7 +43,7 @@ from tui_tuner.session.session import Session
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings
 from tui_tuner.strategies.choose import strategy_named
-from tui_tuner.subjects import loaded, room_for_language
+from tui_tuner.subjects import loaded, room_for_file, room_for_language, split_name
 from tui_tuner.text import nearest
 
 _MUST_STAY = ("strategy", "strategy_options", "seed", "device")
@@ -82,6 +82,8 @@ async def new_session(
         UserError: problem file, options, model or run directory cannot be used.
     """
     kernel, options = with_recording(kernel, options)
+    if tell is not None and kernel is not None and room_for_file(file := split_name(kernel)[0]) is not None:
+        tell(f"loading {file.name}; {(host or file).name} is run where that does not say what to tune with")
     first = await off_the_loop(loaded_or_not, problem_of, kernel, options.device, host)
     drafted = written_in(first)
     if looked_through is not None and looked_through.tell is not None and drafted.is_drafted:
