@@ -320,6 +320,8 @@ def test_constant_memory_that_the_host_fills_is_known():
         "__constant__ int mask[9];\n__constant__ int set[2] = {1, 2};\n void f() { cudaMemcpyToSymbol(mask, h, 36); }\n"
     )
     assert constants_of_host(source) == ["mask"]
+    source += "__global__ void k(int *x) { *x = mask[0]; }\n__global__ void other(int *x) { *x = 1; }\n"
+    assert [constants_of_host(source, kernel) for kernel in ("k", "other")] == [["mask"], []]
 
 
 def test_fractions_in_constant_memory_that_no_host_here_fills_are_drafted():

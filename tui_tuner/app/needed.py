@@ -325,7 +325,7 @@ def assigned(problem: Problem) -> set[str]:
 def unfilled(problem: Problem) -> list[str]:
     """Constant memory that the host fills and a launch here does not."""
     filled = {argument.name for argument in problem.arguments if argument.constant}
-    return [name for name in constants_of_host(problem.source_text) if name not in filled]
+    return [name for name in constants_of_host(problem.source_text, problem.kernel.name) if name not in filled]
 
 
 def _of_several_types(problem: Problem) -> Iterator[str]:

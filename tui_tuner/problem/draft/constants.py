@@ -105,7 +105,9 @@ def _drawn(constant: str, dtype: str, program: HostProgram) -> tuple[int, int] |
     return None if drawn is None or number is None else (drawn.low, drawn.low + number)
 
 
-def constants_of_host(source: str) -> list[str]:
-    """Names in constant memory that the host fills."""
+def constants_of_host(source: str, kernel: str = "") -> list[str]:
+    """Names in constant memory that the host fills, and, where one is named, a kernel or what it calls reads."""
     filled = re.findall(r"\b(?:cudaMemcpyToSymbol|cudaGetSymbolAddress)\w*\s*\(\s*&?\s*(\w+)", source)
-    return [name for name in dict.fromkeys(filled) if declares_constant(source, name)]
+    words = re.findall(r"\w+", code_only(device_code(source, (), kernel))) if kernel else []
+    read = [name for name in dict.fromkeys(filled) if not kernel or words.count(name) > 1]
+    return [name for name in read if declares_constant(source, name)]
