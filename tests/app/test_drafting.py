@@ -1390,7 +1390,7 @@ __global__ void convolve(int *out, const int *in, int n)
     int i = blockIdx.x * blockDim.x + threadIdx.x, sum = 0;
     if (i >= n) return;
     for (int k = -RADIUS; k <= RADIUS; k++) if (i + k >= 0 && i + k < n) sum += weight(k) * in[i + k];
-    out[i] = sum;
+    out[i] = sum + spheres[0].y;
 }
 int main()
 {
