@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,7 @@ from tests.problem.examples import drafted
 from tui_tuner.app.drafting import confirmed
 from tui_tuner.app.named import problem_of
 from tui_tuner.problem.host_code import device_code
+from tui_tuner.problem.load import Written
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings
 
@@ -42,11 +44,16 @@ torch::Tensor sums_of(torch::Tensor x)
 """
 
 
+def held(directory: Path, source: str) -> Written:
+    """The draft of a source that its kernel was run with."""
+    file = directory / "kernel.cu"
+    file.write_text(source)
+    return asyncio.run(confirmed(problem_of(file), SessionOptions(device="emulator"), Settings()))
+
+
 @pytest.mark.slow
 def test_a_kernel_that_takes_types_and_loops_from_pytorch_runs(tmp_path):
-    file = tmp_path / "sums.cu"
-    file.write_text(SCALED)
-    written = asyncio.run(confirmed(problem_of(file), SessionOptions(device="emulator"), Settings()))
+    written = held(tmp_path, SCALED)
     assert written.doubts[0].startswith("run on the emulator as given at rows = ")
     assert {one.name: one.shape for one in written.problem.arguments if one.shape}["sums"] == ["rows"]
 
@@ -182,7 +189,9 @@ def test_members_have_the_numbers_that_their_structure_declares(tmp_path):
 )
 def test_cpp_that_is_newer_than_what_compilers_take_it_for_is_named(tmp_path, more, options):
     source = "__global__ void k(float *x, int n) { int i = threadIdx.x; if (i < n) x[i] = 1; }\n"
-    assert drafted(tmp_path, more + source)[0].kernel.compiler_options == options
+    problem, text = drafted(tmp_path, more + source)
+    assert problem.kernel.compiler_options == options
+    assert ("# which the kernel is written in" in text) == bool(options)
 
 
 FIELDS = """\
@@ -199,8 +208,6 @@ __global__ void flow(Fields f)
 
 @pytest.mark.slow
 def test_arrays_behind_one_structure_grow_together(tmp_path):
-    file = tmp_path / "flow.cu"
-    file.write_text(FIELDS)
-    written = asyncio.run(confirmed(problem_of(file), SessionOptions(device="emulator"), Settings()))
+    written = held(tmp_path, FIELDS)
     assert written.doubts[0].startswith("run on the emulator as given at n = ")
     assert {tuple(one.shape) for one in written.problem.arguments if one.shape} == {("n * n",)}

@@ -237,6 +237,7 @@ CASES = {
         "struct Tiles { int width = 64, steps = 4; }; std::string options(const Tiles &t) noexcept {"
         ' std::ostringstream o; o << "-DTILE_W=" << t.width << " -cl-mad-enable"; return o.str(); }'
         f" int main() try {{ int length = 5000; {VECTORS} const Tiles t;"
+        " program.build(options(t).c_str());"
         ' Functor other(program, "other"), f(program, "scale");'
         " cl::EnqueueArgs few(queue, cl::NDRange(1)); const size_t w = t.width, items = (length + w - 1) / w * w;"
         " cl::EnqueueArgs how(queue, cl::NDRange(items), cl::NDRange(t.width));"

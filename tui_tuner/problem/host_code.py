@@ -144,7 +144,7 @@ def _without_users(source: str, left_out: Collection[str]) -> str:
         code = code_only(source)
         aliases, classes = list(_aliases_of(gone, code)), list(_classes_with(gone, code))
         gone = {name for name, _, _ in (*aliases, *classes)}
-        source = _blanked(source, iter([(start, end) for _, start, end in (*aliases, *classes)]))
+        source = _blanked(source, ((start, end) for _, start, end in (*aliases, *classes)))
     return source
 
 

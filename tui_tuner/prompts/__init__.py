@@ -262,7 +262,7 @@ def traffic_facts(problem: Problem, device: DeviceInfo, best: Evaluation) -> str
     if moved is None:
         return ""
     takes = f"the arrays, each read or written once, take {time_words(moved.ms)} at {moved.bandwidth}"
-    share = f", {moved.ms / best.timing.median:.1%} of the time of the best" if best.timing is not None else ""
+    share = f", {moved.share(best.timing.median):.1%} of the time of the best" if best.timing is not None else ""
     return f"{takes} ({moved.nbytes / 1e6:.4g} MB){share}; a kernel that needs a part of them alone takes less"
 
 

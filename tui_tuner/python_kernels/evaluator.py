@@ -207,12 +207,9 @@ def python_problem(file: Path, kernel: str | None, options: ProcessOptions, host
     """
     source = read_text(file)
     if host is not None:
-        read_text(host)
+        read_text(host)  # a script that is not there is told before torch is loaded
     description = describe(file, kernel, options, host)
-    problem = problem_of_description(description, file, source)
-    if host is not None:
-        launched = problem.kernel.model_copy(update={"host": Path(os.path.relpath(host, problem.directory))})
-        problem = problem.model_copy(update={"kernel": launched})
+    problem = problem_of_description(description, file, source, host)
     return replace(written_in_python(problem), doubts=tuple(description.notes))
 
 
@@ -228,10 +225,13 @@ def describe(
         return thread.submit(asyncio.run, _ask(file, kernel, options, host)).result()
 
 
-def problem_of_description(description: KernelDescription, file: Path, source: str) -> Problem:
+def problem_of_description(
+    description: KernelDescription, file: Path, source: str, host: Path | None = None
+) -> Problem:
     """The problem as a file would say it; it can be read again without torch."""
+    script = None if host is None else Path(os.path.relpath(host, file.parent))
     return Problem(
-        kernel=Kernel(source=Path(file.name), name=description.name, language="python"),
+        kernel=Kernel(source=Path(file.name), name=description.name, language="python", host=script),
         sizes=description.sizes,
         launch=Launch(),
         arguments=[],

@@ -62,9 +62,10 @@ def around(given: Mapping[str, object], constexprs: Sequence[str], grid: Grid, e
         grid(asked)
     blocks = {name: extent for name in constexprs if (extent := _extent(given.get(name))) > 1}
     blocks = {name: extent for name, extent in blocks.items() if name in asked.names or _BLOCK.search(name)}
-    sizes = {name: size for name in given if (size := _whole(given[name])) > 1 and not _STRIDE.search(name)}
-    sizes = {name: size for name, size in sizes.items() if name not in blocks and name not in OPTIONS}
-    follows = [_followed(axis, {*extents, *sizes.values()}, blocks) for axis in axes or ()]
+    others = [name for name in given if name not in blocks and name not in OPTIONS and not _STRIDE.search(name)]
+    sizes = {name: size for name in others if (size := _whole(given[name])) > 1}
+    known = {*extents, *sizes.values()}
+    follows = [_followed(axis, known, blocks) for axis in axes or ()]
     named = asked.names | {name for name, _ in filter(None, follows)}
     covers = {name: covered for name in blocks.keys() - named if (covered := _covered(blocks[name], sizes))}
     default = {name: asked.get(name) for name in ALWAYS} | blocks
@@ -72,7 +73,7 @@ def around(given: Mapping[str, object], constexprs: Sequence[str], grid: Grid, e
     for name, extent in blocks.items():
         parts = (4, 2, 1) if name in covers else (16, 8, 4, 2, 1)
         columns[name] = [extent * 4 // part for part in parts if extent * 4 >= part]
-    notes = [*_said_of_grid(axes or (), follows, {*extents, *sizes.values()}, blocks), *_said_of_covers(covers)]
+    notes = [*_said_of_grid(axes or (), follows, known, blocks), *_said_of_covers(covers)]
     return Around(Space([default], columns), _following(grid, follows), notes)
 
 

@@ -161,7 +161,8 @@ class Watch:
         options: Mapping[str, object],
         grid: Grid | None,
     ) -> None:
-        name, code = name_of(kernel), getattr(_innermost(kernel).fn, "__code__", None)
+        *_, innermost = decorated(kernel)
+        name, code = name_of(kernel), getattr(innermost.fn, "__code__", None)
         if code is None or not self._is_of_file(Path(code.co_filename)):
             return
         nbytes = sum(tensor.numel() * tensor.element_size() for tensor in tensors_of(arguments))
@@ -194,33 +195,29 @@ class Watch:
         return self.program, 0
 
 
+def decorated(kernel: Any) -> Iterator[Any]:  # noqa: ANN401
+    """A kernel with what tunes it and what chooses its options, the outermost first."""
+    yield kernel
+    while isinstance(kernel, Autotuner | Heuristics):
+        kernel = kernel.fn
+        yield kernel
+
+
 def function_of(kernel: object) -> JITFunction | None:
     """What is behind the decorators of a Triton kernel; None of anything else."""
-    innermost = _innermost(kernel)
-    return innermost if isinstance(innermost, JITFunction) else None
-
-
-def name_of(kernel: object) -> str:
-    """What a kernel is called in whatever copy of its file: its function and the decorators around it."""
-    function = getattr(_innermost(kernel), "fn", None)
-    decorators = [type(kernel).__name__]
-    while isinstance(kernel, Autotuner | Heuristics):
-        kernel = kernel.fn
-        decorators.append(type(kernel).__name__)
-    return f"{getattr(function, '__name__', '')} of {', '.join(decorators)}"
-
-
-def _innermost(kernel: Any) -> Any:  # noqa: ANN401
-    while isinstance(kernel, Autotuner | Heuristics):
-        kernel = kernel.fn
-    return kernel
+    return next((one for one in decorated(kernel) if isinstance(one, JITFunction)), None)
 
 
 def tuned_by(kernel: object) -> Autotuner | None:
     """What tunes a Triton kernel; None where nothing does."""
-    while isinstance(kernel, Heuristics):
-        kernel = kernel.fn
-    return kernel if isinstance(kernel, Autotuner) else None
+    return next((one for one in decorated(kernel) if isinstance(one, Autotuner)), None)
+
+
+def name_of(kernel: object) -> str:
+    """What a kernel is called in whatever copy of its file: its function and the decorators around it."""
+    *_, innermost = layers = [*decorated(kernel)]
+    function = getattr(getattr(innermost, "fn", None), "__name__", "")
+    return f"{function} of {', '.join(type(one).__name__ for one in layers)}"
 
 
 @contextmanager
@@ -258,10 +255,7 @@ def seen_launches(kernels: Path, program: Path) -> Mapping[str, SeenLaunch]:
             pass
     if watch.seen:
         return watch.seen
-    hint = (
-        "write `def arguments():` that returns the tensors and values to tune with, or name a script that launches it:"
-    )
-    hint += " --host FILE"
+    hint = "write `def arguments():` that returns what to tune with, or name a script that launches it: --host FILE"
     if fault is not None:
         raise error_of_file(program, fault, f"fails before it launches a kernel of {kernels.name}", hint=hint)
     raise ProblemError(f"launches no kernel of {kernels.name} when it is run", hint=hint, file=program)

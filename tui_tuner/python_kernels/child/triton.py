@@ -7,8 +7,9 @@ Without a list it lies around what the launch has: warps, stages and the extents
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib.metadata import version
+from typing import Any
 
 import torch
 import triton
@@ -32,7 +33,7 @@ from tui_tuner.python_kernels.child.kernel import (
     sizes_of,
     tensors_of,
 )
-from tui_tuner.python_kernels.child.seen import SeenLaunch, function_of, tuned_by
+from tui_tuner.python_kernels.child.seen import SeenLaunch, decorated, function_of, tuned_by
 
 Hook = Callable[[dict[str, object]], object]
 
@@ -198,19 +199,13 @@ def _space_of(configs: Sequence[triton.Config]) -> Space:
 def _around(launch: SeenLaunch, kernel: JITFunction | Heuristics) -> Around:
     """What lies around a launch of a kernel without a list."""
     given: dict[str, object] = {**OPTIONS, **dict(launch.arguments), **launch.options}  # type: ignore[arg-type]
-    for chosen in _heuristics(kernel):
+    for chosen in (one for one in decorated(kernel) if isinstance(one, Heuristics)):
         given |= {name: choose(given) for name, choose in chosen.values.items()}
     function = function_of(kernel)
     names = [] if function is None else [function.arg_names[number] for number in function.constexprs]
     tensors = tensors_of(launch.arguments)
     extents = {extent for one in tensors for extent in (*one.shape, one.numel())}
     return around(given, names, launch.grid or (1,), extents)
-
-
-def _heuristics(kernel: object) -> Iterator[Heuristics]:
-    while isinstance(kernel, Heuristics):
-        yield kernel
-        kernel = kernel.fn
 
 
 def _left(kernel: JITFunction | Heuristics, tuned: Collection[str]) -> JITFunction | Heuristics:
@@ -233,10 +228,9 @@ def _parts(file: UserFile, name: str) -> tuple[JITFunction | Heuristics, list[tr
     return kernel, list(configs), [hook for hook in (*hooks, configs[0].pre_hook) if hook is not None]
 
 
-def _without(tuner: Autotuner, kernel: object) -> JITFunction | Heuristics:
-    if isinstance(kernel, Heuristics) and kernel.fn is not tuner:
-        return Heuristics(_without(tuner, kernel.fn), kernel.arg_names, kernel.values)
-    return Heuristics(tuner.fn, kernel.arg_names, kernel.values) if isinstance(kernel, Heuristics) else tuner.fn
+def _without(tuner: Autotuner, kernel: Any) -> JITFunction | Heuristics:  # noqa: ANN401
+    """A kernel without what tunes it, which other decorators may be around."""
+    return tuner.fn if kernel is tuner else Heuristics(_without(tuner, kernel.fn), kernel.arg_names, kernel.values)
 
 
 def _grid(file: UserFile, name: str) -> Grid:

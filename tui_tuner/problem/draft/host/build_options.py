@@ -15,6 +15,7 @@ _MACRO = re.compile(r"(?:^|(?<=\s))-D\s*(?P<name>[A-Za-z_]\w*)(?:=(?P<value>\S*)
 _FLAG = re.compile(r"(?:^|(?<=\s))-cl-[\w.=-]+(?=\s|$)")
 _CONVERSION = re.compile(r"%[-+0-9.]*(?:hh|h|ll|l|z|j|t)?[diufgxs]")
 _NUMBER = re.compile(r"[-+]?[\d.][\w.+-]*")
+CPP_20 = "-std=c++20"
 _OF_CPP_20 = re.compile(r"\bconcept\s+\w+\s*=|\brequires\s*[\w(:]|\bconst(?:eval|init)\s+\w|<=>")
 _OF_BLOCKS = re.compile(r"block|tile|group|wg|local|thread", re.IGNORECASE)
 """Names of macros that make the block where they are the same number."""
@@ -89,7 +90,7 @@ class BuildOptions:
 
 def standard_needed(code: str) -> list[str]:
     """The option for the C++ that code is written in, where that is newer than what compilers take it for."""
-    return ["-std=c++20"] if _OF_CPP_20.search(code) else []
+    return [CPP_20] if _OF_CPP_20.search(code) else []
 
 
 def build_options(source: str, host: str) -> BuildOptions:
@@ -134,12 +135,4 @@ def _macro(
     if _NUMBER.fullmatch(text) or (text == value and "%" not in text and text):
         return BuildMacro(name, text, text)
     number = program.number(text, place) if text else None
-    if number is None and "." in text:
-        number = _usual_of_member(program, text.rpartition(".")[2])
     return None if number is None else BuildMacro(name, text, str(number))
-
-
-def _usual_of_member(program: HostProgram, name: str) -> int | None:
-    """What a structure of the host gives its members of this name, where that is one number, as `int width = 64;`."""
-    given = {*re.findall(rf"(?<![.\w>]){re.escape(name)}\s*[={{]\s*(\d{{1,9}})u?\s*[,;}}]", program.code)}
-    return int(given.pop()) if len(given) == 1 else None

@@ -74,12 +74,12 @@ class HostProgram:
         self._types = frozenset[str]().union(*map(types_in, (*headers, code)))
         self._enumerated = {name: number for text in (*headers, code) for name, number in enumerated(text).items()}
         constants = (one for text in headers for one in CONSTANT.finditer(without_bodies(text)))
-        self.switched = switched(self._macros, code)
         self._constants = {one["name"]: _plain(one["text"]) for one in constants}
         macros = (one["name"] for one in _DEFINE.finditer(code) if one["parameters"] is None)
         self.own_numbers = frozenset([*macros, *dict(constants_of(code))])
         """Macros and constants of the file, which a build may give another number."""
         self.code = DIRECTIVE.sub(lambda line: spaces(line.group()), code)
+        self.switched = switched(self._macros, self.code)
         self._headers = headers
         self.members = HostMembers(self.code, headers)
         self._meanings: dict[tuple[str, int], tuple[str, int] | None] = {}

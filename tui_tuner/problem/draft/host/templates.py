@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from tui_tuner.problem.c_types import alias_in, dtype_of, member_type
 from tui_tuner.problem.draft.host.functions import HostFunction, function_at
 from tui_tuner.problem.draft.host.members import put_in
-from tui_tuner.problem.host_code import DIRECTIVE
 from tui_tuner.problem.structures import enumerated, enumerators, spaced, structures, template_of
 from tui_tuner.problem.syntax import closing, list_at, name_in, split_list, unwrapped
 
@@ -34,7 +33,7 @@ def switched(macros: Mapping[str, tuple[str | None, str]], code: str) -> dict[st
 
     Args:
         macros: parameters and text by name.
-        code: where they are used.
+        code: where they are used, without directives.
     """
     found: dict[str, str] = {}
     for name, (parameters, text) in macros.items():
@@ -45,8 +44,8 @@ def switched(macros: Mapping[str, tuple[str | None, str]], code: str) -> dict[st
             found.setdefault(constant, number)
         listed = split_list(unwrapped(parameters))
         position = listed.index(switch["on"]) if switch["on"] in listed else len(listed)
-        for use in re.finditer(rf"\b{name}\s*(?=\()", DIRECTIVE.sub("", code)):
-            given = list_at(DIRECTIVE.sub("", code), use.end())
+        for use in re.finditer(rf"\b{name}\s*(?=\()", code):
+            given = list_at(code, use.end())
             if position < len(given) and given[position].strip().isidentifier():
                 found[given[position].strip()] = switch["number"]
     return found

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from tui_tuner.problem.by_value import Field, structure_bytes
-from tui_tuner.problem.draft.arithmetic.worked_out import extents_of
+from tui_tuner.problem.draft.arithmetic.c_expressions import NotArithmetic, arithmetic
+from tui_tuner.problem.draft.arithmetic.worked_out import extents_of, fraction
 from tui_tuner.problem.draft.host.members import declared_default
 from tui_tuner.problem.draft.kernel.guesses import (
     AXES,
@@ -127,10 +129,10 @@ def _members(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
             continue
         names = [f"{member.name}[{index}]" for index in range(member.count)] if member.count else [member.name]
         said = [_valued(f"{parameter.name}.{name}", name, member.dtype, draft) for name in names]
-        is_guess = said[0] in ((f'"{member.name}"', ""), (said[0][0], CHECK))
-        if said[0][1] == CHECK and (number := _declared_number(member, parameter, draft)):
-            said = [(number, "  # as it is declared")]
-        elif is_guess and (apart := _between_rows(member, parameter, draft)):
+        is_guess, is_size = said[0][1] == CHECK, said[0] == (f'"{member.name}"', "")
+        if is_guess and (number := _declared_number(member, parameter, draft)) is not None:
+            said = [(str(number), "  # as it is declared")]
+        elif (is_guess or is_size) and (apart := _between_rows(member, parameter, draft)):
             said = [(f'"{apart}"', CHECK)]
         values = ", ".join(value for value, _ in said)
         keys = f'name = "{member.name}", dtype = "{member.dtype}", value = {f"[{values}]" if member.count else values}'
@@ -139,15 +141,15 @@ def _members(parameter: KernelParameter, draft: Draft) -> Iterator[str]:
     yield "]"
 
 
-def _declared_number(member: Field, parameter: KernelParameter, draft: Draft) -> str:
-    """The number that a structure's declaration sets a member to; empty where it sets it to none."""
+def _declared_number(member: Field, parameter: KernelParameter, draft: Draft) -> float | None:
+    """The number that a structure's declaration sets a member to; None where it sets it to none."""
     words = re.findall(r"\w+", parameter.type_text.partition("<")[0])
-    text = declared_default(words[-1] if words else "", member.name, code_only(draft.source))
+    text = None if member.count else declared_default(words[-1], member.name, code_only(draft.source))
+    number: float | None = None
+    with suppress(NotArithmetic):
+        number = None if text is None else fraction(arithmetic(text), {})
     is_float = member.dtype is None or is_floating(dtype_named(member.dtype))
-    plain = re.fullmatch(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)[fFuUlL]*", text or "")
-    if plain is None or member.count:
-        return ""
-    return str(float(plain[1])) if is_float else plain[1] if plain[1].isdecimal() else ""
+    return number if number is None or is_float == isinstance(number, float) else float(number) if is_float else None
 
 
 def _between_rows(member: Field, parameter: KernelParameter, draft: Draft) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from tui_tuner.problem.c_types import dtype_of
 from tui_tuner.problem.draft.arithmetic.worked_out import value_in
 from tui_tuner.problem.draft.drafted_launch import MOST_THREADS, DraftedLaunch, TunedSpace
+from tui_tuner.problem.draft.host.build_options import CPP_20
 from tui_tuner.problem.draft.kernel.device_words import header_directories
 from tui_tuner.problem.draft.kernel.extents import elements_along
 from tui_tuner.problem.draft.kernel.guesses import (
@@ -83,6 +84,8 @@ def _said_of_options(draft: Draft) -> str:
         return FROM_THE_MODEL
     if draft.supposed_macros:
         return f"  # {', '.join(sorted(draft.supposed_macros))}, without which it has no kernel: check"
+    if draft.options and not {*draft.options} - {CPP_20}:
+        return "  # which the kernel is written in"
     return f"  # {'as the host builds it' if draft.options else 'for the headers of its project'}"
 
 
