@@ -27,6 +27,7 @@ from tui_tuner.format import assigned_words, factor_in_lines, time_words
 from tui_tuner.journal.reading import RESULT
 from tui_tuner.problem.candidate import Candidate, geometry
 from tui_tuner.problem.model import Configuration, Launch, Problem, Value
+from tui_tuner.problem.triton_source import with_result
 from tui_tuner.resources import write_whole
 from tui_tuner.text import flattened
 
@@ -151,7 +152,9 @@ def write_as_written(directory: Path, kernel: str, written: str) -> None:
 def best_text(problem: Problem, candidate: Candidate, outcome: SessionOutcome) -> str:
     """The tuned kernel ready to paste: what was measured where, its tunables defined, and the source."""
     if not problem.is_compiled:
-        return candidate.source
+        is_given = candidate.source == problem.source_text
+        told, line = measured_lines(problem, candidate, outcome), outcome.best.as_written
+        return candidate.source if is_given else with_result(candidate.source, candidate.kernel, line, told)
     comment = "".join(f"// {line}".rstrip() + "\n" for line in measured_lines(problem, candidate, outcome))
     values = outcome.best.configuration
     return comment + definitions(values) + _without_empty_guards(_without_comment(candidate.source), values)
@@ -192,8 +195,16 @@ def measured_lines(problem: Problem, candidate: Candidate, outcome: SessionOutco
     yield f"{_TUNED_BY} {outcome.program} on {flattened(f'{device.name} ({place})')}"
     yield f"{time_words(best, unit)} instead of {time_words(given, unit)} at {of or 'its only size'}:"
     yield f"{factor_in_lines(outcome.speedup)} over the kernel as given, {outcome.how_timed}"
+    if not problem.is_compiled:
+        yield f"launched as {outcome.best.as_written}{_grid_in_words(candidate.launch)}"
+        return
     launched = geometry(candidate.launch, sizes, outcome.best.configuration)
     yield f"there launched with grid {launched.grid}, block {launched.block}, {launched.shared_bytes} B shared memory"
+
+
+def _grid_in_words(launch: Launch) -> str:
+    """The grid of a rewritten kernel, where it is not the one that the program gives."""
+    return "" if launch.grid is None else f" with the grid ({', '.join(map(str, launch.grid))})"
 
 
 def how_timed(*, confirmed: bool, is_record: bool, nothing_faster: bool) -> str:
@@ -229,6 +240,8 @@ def best_problem_text(
         kernel["host"] = os.path.relpath(problem.directory / problem.kernel.host, directory)
     if problem.is_compiled:
         document["launch"] = launch_table(candidate.launch)
+    elif candidate.launch.grid is not None:
+        document["launch"] = {"grid": candidate.launch.grid}
     tunables = tomlkit.table()
     for name, value in configuration.items():
         tunables[name] = [value]

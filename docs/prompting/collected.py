@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from docs.prompting.scenes import first_asked, good_path, good_scenes, limit_of, other_scenes
 from docs.prompting.session import requests_of
+from docs.prompting.triton import triton_scenes
 from tui_tuner.llm import Request
 from tui_tuner.problem.model import Problem
 
@@ -76,6 +77,13 @@ ASKED = (
         "are judged with it where it is not worth doing.",
     ),
     Asked("one_prompt", "`one_prompt`", "By `one_prompt`, once the kernel as given is tuned."),
+    Asked(
+        "one_prompt, of a kernel in Triton",
+        "Triton",
+        "The same for a kernel in Triton, with all techniques, since nothing tells what holds it back; other prompts "
+        "for a rewritten kernel end in the same way.",
+    ),
+    Asked("plan, of a kernel in Triton", "Triton, planned", "By `autonomous`, once the kernel as given is tuned."),
     Asked(
         "fix_parameters", "custom", "By `CustomStrategy.fix_parameters`, where a strategy of the user's own calls it."
     ),
@@ -147,7 +155,7 @@ async def collect(problem: Problem) -> Collected:
         ValueError: a session asks for something that has no section, or an answer that should be of use is not.
     """
     good = good_scenes(problem)
-    scenes = {**good, **other_scenes(problem)}
+    scenes = {**good, **other_scenes(problem), **triton_scenes()}
     requests = {name: await requests_of(scene) for name, scene in scenes.items()}
     _check_sections(requests)
     prompts = [

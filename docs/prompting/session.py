@@ -17,7 +17,7 @@ from tui_tuner.evaluate.results import Ceiling, Comparison, DeviceInfo, Evaluati
 from tui_tuner.evaluate.tolerance import AllowedError
 from tui_tuner.llm import Chunk, Request, Stop, Usage
 from tui_tuner.problem.candidate import Candidate, baseline, geometry
-from tui_tuner.problem.load import load_problem
+from tui_tuner.problem.load import load_problem, problem_text
 from tui_tuner.problem.model import Configuration, Problem, Test
 from tui_tuner.resources import samples_directory
 from tui_tuner.search import BRUTE_FORCE
@@ -99,19 +99,21 @@ class ExampleMachine:
 
     def __init__(self, problem: Problem, speeds: Mapping[str, float]) -> None:
         self.device = H200.model_copy(update={"kind": problem.language})
+        if not problem.is_compiled:
+            self.device = H200.model_copy(update={"toolchain": "triton 3.6.0, torch 2.11.0", "peaks": {}})
         self._problem = problem
         self._speeds = {"baseline": 1.0, **speeds}
         self._roofline = roofline(problem, self.device) or Roofline(1.0, 1.0)
 
-    async def sized_problem(self) -> Problem:
-        """The problem as it is."""
-        return self._problem
+    async def sized_problem(self) -> Problem | None:
+        """The problem as it is; none of which a model can propose arguments."""
+        return self._problem if self._problem.is_compiled else None
 
     async def start(self, proposed: Sequence[Test] = ()) -> MachineReport:
         """The device and the time of the kernel as given; every proposed test is taken."""
         given = baseline(self._problem)
         evaluation = self._evaluation(given, given.default_configuration)
-        profiles = self.device.kind == "cuda"
+        profiles = self._problem.language == "cuda"
         allowed = {"C": AllowedError(of_usual=5.6e-06, of_element=9.5e-07)}
         tests = list(proposed)
         return MachineReport(self.device, "nothing is built", "", evaluation, tests, profiles=profiles, allowed=allowed)
@@ -228,7 +230,8 @@ async def requests_of(scene: Scene) -> list[Request]:
         rounds=RoundOptions(initial_batch_size=6, refinement_batch_size=3, max_rounds=2),
     )
     with TemporaryDirectory() as directory:
-        run = create(Path(directory) / "run", problem, file, options, model.name)
+        text = None if problem.is_compiled else problem_text(problem)
+        run = create(Path(directory) / "run", problem, file, options, model.name, problem_text=text)
         session = Session(run, scene.strategy, ExampleMachine(problem, scene.speeds), model)
         for instruction in scene.told:
             session.tell(instruction)

@@ -30,6 +30,7 @@ from tui_tuner.python_kernels import (
     KernelOpenRequest,
     KernelPhase,
     KernelRequest,
+    Rewritten,
 )
 
 DEVICE = DeviceInfo(kind="cuda", name="Fake GPU", backend="helion 1.4.0", toolchain="helion 1.4.0, fake")
@@ -41,11 +42,12 @@ HANGS = 32
 UNANSWERED = 64
 
 
-def milliseconds(configuration: Configuration) -> float:
-    """A made-up machine: it likes tiles of 128 and 8 warps."""
+def milliseconds(configuration: Configuration, rewritten: Rewritten | None = None) -> float:
+    """A made-up machine: it likes tiles of 128, 8 warps and what is rewritten."""
     tiles = [value for name, value in configuration.items() if name.startswith("block_sizes") or name == "rows"]
     warps = float(configuration.get("num_warps", 4))
-    return 1.0 + sum(abs(float(tile) - 128) / 128 for tile in tiles) + abs(warps - 8) / 8
+    usual = 1.0 + sum(abs(float(tile) - 128) / 128 for tile in tiles) + abs(warps - 8) / 8
+    return usual if rewritten is None else usual / 2
 
 
 def evaluated(request: KernelEvaluationRequest) -> KernelEvaluationAnswer:
@@ -60,7 +62,10 @@ def evaluated(request: KernelEvaluationRequest) -> KernelEvaluationAnswer:
         case 1:
             failure = Failure(kind=FailureKind.COMPILE, message="error: made up")
             return KernelEvaluationAnswer(id=request.id, failure=failure)
-    time_ms = milliseconds(request.configuration)
+    if request.rewritten is not None and "tl.sqrt" in request.rewritten.source:
+        failure = Failure(kind=FailureKind.WRONG_RESULT, message="element [0] is 1, expected 2")
+        return KernelEvaluationAnswer(id=request.id, failure=failure)
+    time_ms = milliseconds(request.configuration, request.rewritten)
     timing = Timing(median=time_ms, low=time_ms * 0.999, high=time_ms * 1.001, samples=20)
     warps = request.configuration.get("num_warps")
     return KernelEvaluationAnswer(
@@ -69,7 +74,8 @@ def evaluated(request: KernelEvaluationRequest) -> KernelEvaluationAnswer:
 
 
 def compared(request: KernelComparisonRequest) -> KernelComparisonAnswer:
-    ratio = milliseconds(request.incumbent) / milliseconds(request.challenger)
+    before = milliseconds(request.incumbent, request.incumbent_rewritten)
+    ratio = before / milliseconds(request.challenger, request.challenger_rewritten)
     return KernelComparisonAnswer(id=request.id, comparison=Comparison(ratio=ratio, low=ratio, high=ratio, pairs=30))
 
 

@@ -22,8 +22,9 @@ from tui_tuner.python_kernels import (
     KernelDescription,
     KernelEvaluationRequest,
     KernelOpenRequest,
+    Rewritten,
 )
-from tui_tuner.python_kernels.child import bench
+from tui_tuner.python_kernels.child import bench, builds
 from tui_tuner.python_kernels.child import service as child_service
 from tui_tuner.python_kernels.child.kernel import Arguments, KernelFault, ReadyKernel, ReportCompiled, TunableKernel
 
@@ -79,7 +80,7 @@ class Doubling(TunableKernel):
     def describe(self) -> KernelDescription:
         raise NotImplementedError
 
-    def ready(self, configuration: Configuration) -> ReadyKernel:
+    def ready(self, configuration: Configuration, rewritten: Rewritten | None = None) -> ReadyKernel:
         if configuration["HOW"] == "unknown":
             raise KernelFault(FailureKind.INVALID, "there is no such way")
         return Ready(str(configuration["HOW"]))
@@ -116,8 +117,8 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
     monkeypatch.setattr(child_service, "check_device", lambda: None)
     monkeypatch.setattr(child_service, "device_info", lambda f: DeviceInfo(kind="cuda", name="Fake", backend=f))
     monkeypatch.setattr(bench, "EventTimer", CpuTimer)
-    monkeypatch.setattr(child_service, "die_with_parent", lambda: None)
-    monkeypatch.setattr(child_service.driver, "_active", type("Driver", (), {})(), raising=False)
+    monkeypatch.setattr(builds, "die_with_parent", lambda: None)
+    monkeypatch.setattr(builds.driver, "_active", type("Driver", (), {})(), raising=False)
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
     ours, theirs = socket.socketpair()

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui_tuner.problem.syntax import identifiers, strip_definitions
-from tui_tuner.strategies.rewriting.rewrite import conflicts, rename_identifiers, rename_in_expression, renames
+from tui_tuner.strategies.rewriting.dialect import rename_identifiers
+from tui_tuner.strategies.rewriting.rewrite import conflicts, rename_in_expression, renames
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from tui_tuner.problem import signature
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.load import parse_problem
 from tui_tuner.strategies.base import FaultyReply, ask_and_read
-from tui_tuner.strategies.rewriting import rewrite
+from tui_tuner.strategies.rewriting import dialect
 from tui_tuner.strategies.rewriting.faults import read_rewrite
 from tui_tuner.strategies.rewriting.rewrite import RewriteContext, RewriteReply
 from tui_tuner.strategies.single_step import OnePromptStrategy
@@ -72,7 +72,7 @@ def counted(monkeypatch, module, name):
 
 
 async def test_the_names_of_a_rewrite_are_found_and_its_code_is_parsed_once_a_reply(tmp_path, monkeypatch):
-    scanned = counted(monkeypatch, rewrite, "identifiers")
+    scanned = counted(monkeypatch, dialect, "identifiers")
     parsed = counted(monkeypatch, signature, "parse_code")
     figures = []
     for number, answers in enumerate(([one_prompt()], [one_prompt(fail="crash"), one_prompt()])):

@@ -23,6 +23,7 @@ from tui_tuner.llm.streams import BackoffPolicy, RetryingBackend
 from tui_tuner.memory import KeptReplies, Memory
 from tui_tuner.memory.sessions import Database
 from tui_tuner.problem.model import Problem
+from tui_tuner.problem.triton_source import is_rewritable
 from tui_tuner.processes.limits import usable_cores
 from tui_tuner.search import MODEL_METHODS
 from tui_tuner.session.run_directory import RunDirectory
@@ -82,11 +83,16 @@ async def choose_for(
     if given.backend is None:
         parse_spec(options.llm)  # a name that is none is told, also where no model is asked
     parts = _named(options, settings, given)
-    if parts.strategy.rewrites and (not problem.is_compiled or recorded_file(options.device)):
+    if parts.strategy.rewrites and (not _may_be_rewritten(problem) or recorded_file(options.device)):
         searched_anyway = given.backend is None and options.llm == "none"  # so that nothing else is said to run
         reason = "" if searched_anyway else "only configurations of this kernel can be chosen here"
         parts = _replaced(parts, LLM_SEARCH, reason)
     return await with_model(parts, settings, given.backend)
+
+
+def _may_be_rewritten(problem: Problem) -> bool:
+    """Whether there is code of the kernel that another may take the place of."""
+    return problem.is_compiled or is_rewritable(problem.source_text, problem.kernel.name)
 
 
 async def with_model(parts: StrategyAndModel, settings: Settings, given: Backend | None = None) -> StrategyAndModel:

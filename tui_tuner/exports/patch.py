@@ -62,6 +62,8 @@ def file_changes(told: ToldRun) -> list[Change]:
     """
     problem = told.run.problem
     kernel = _changed(problem.directory, problem.kernel.source, problem.source_text, _tuned_source(told))
+    if not problem.is_compiled:
+        return [kernel]
     table = Path(Path(told.run.journal.header["problem_file"]).name)  # paths are relative to where it is
     tuned = _tuned_problem(told)
     if not (problem.directory / table).exists():
@@ -70,11 +72,13 @@ def file_changes(told: ToldRun) -> list[Change]:
 
 
 def _tuned_source(told: ToldRun) -> str:
-    if not told.problem.is_compiled:
+    problem, best = told.run.problem, told.best
+    if not problem.is_compiled and best.source == problem.source_text:
         message = "the kernel's file stays as it is: only its configuration is tuned"
         raise ProblemError(message, hint="`tuner-tui best RUN --as configuration` prints it")
-    problem, best = told.run.problem, told.best
     tuned = best_text(problem, best, told.outcome)
+    if not problem.is_compiled:
+        return tuned
     if COMPILED_LANGUAGES[problem.language].kernel_mark is None:
         return tuned
     return _with_host_code(problem.source_text, tuned, best.source, best.kernel, problem.language)

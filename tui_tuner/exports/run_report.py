@@ -30,6 +30,7 @@ from tui_tuner.format import (
 from tui_tuner.problem.candidate import Candidate, geometry
 from tui_tuner.problem.expressions import evaluate
 from tui_tuner.problem.inputs import label_of
+from tui_tuner.problem.triton_source import kernel_text
 from tui_tuner.report import best_text, title_of
 from tui_tuner.session import events
 
@@ -207,6 +208,16 @@ def _found(told: ToldRun) -> Iterator[Block]:
         yield from _tuned(told)
     elif outcome.best.as_written:
         yield CodeBlock("The best configuration, ready to paste", outcome.best.as_written, "python")
+        yield from _rewritten(told)
+
+
+def _rewritten(told: ToldRun) -> Iterator[Block]:
+    """The functions of a kernel in Python, where they are not those of its file."""
+    best = told.best
+    if best.source and best.source != told.run.problem.source_text:
+        if best.launch.grid is not None:
+            yield Paragraph(f"Launched with the grid ({', '.join(map(str, best.launch.grid))}).")
+        yield CodeBlock("The rewritten kernel", kernel_text(best.source, best.kernel), "python")
 
 
 def _tuned(told: ToldRun) -> Iterator[Block]:

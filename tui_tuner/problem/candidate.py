@@ -56,9 +56,9 @@ def geometry(launch: Launch, sizes: Mapping[str, int], configuration: Configurat
     names = {**sizes, **configuration}
     block = _three([_positive(e, names, "block size") for e in block_expressions(launch, configuration)])
     grid = _three(_grid(launch, names, block))
-    for axis, blocks, limit in zip(AXES, grid, GRID_LIMITS, strict=True):
-        if blocks > limit:
-            raise ExpressionError(f"{blocks} blocks along {axis}: more than the {limit} that can be launched")
+    for axis, number, limit in zip(AXES, grid, GRID_LIMITS, strict=True):
+        if number > limit:
+            raise ExpressionError(f"{number} blocks along {axis}: more than the {limit} that can be launched")
     shared_bytes = _integer(launch.shared_memory, names, "shared memory")
     if not 0 <= shared_bytes <= MAX_SHARED_BYTES:
         raise ExpressionError(f"{shared_bytes} bytes of shared memory: outside 0 to {MAX_SHARED_BYTES}")
@@ -89,17 +89,26 @@ def block_expressions(launch: Launch, configuration: Configuration) -> list[Expr
     return [f"block_size_{axis}" if f"block_size_{axis}" in configuration else 1 for axis in AXES]
 
 
+def blocks(expression: Expression, names: Mapping[str, object]) -> int:
+    """The blocks along one axis of a grid.
+
+    Raises:
+        ExpressionError: it fails, or is no whole number of at least 1.
+    """
+    return _positive(expression, names, "grid")
+
+
 def _grid(launch: Launch, names: Mapping[str, object], block: tuple[int, int, int]) -> list[int]:
     if launch.grid is not None:
-        return [_positive(e, names, "grid") for e in launch.grid]
+        return [blocks(e, names) for e in launch.grid]
     divisors = (launch.grid_div_x, launch.grid_div_y, launch.grid_div_z)
-    blocks = []
+    counted = []
     for elements, expressions, threads in zip(launch.problem_size, divisors, block, strict=False):
         divisor = threads
         if expressions is not None:
             divisor = math.prod(_positive(e, names, "grid divisor") for e in expressions)
-        blocks.append(-(-_positive(elements, names, "problem size") // divisor))
-    return blocks
+        counted.append(-(-_positive(elements, names, "problem size") // divisor))
+    return counted
 
 
 def _three(numbers: list[int]) -> tuple[int, int, int]:

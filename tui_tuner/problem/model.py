@@ -48,6 +48,7 @@ class Kernel(ProblemTable):
         language: what the kernel is written in; without it the file's ending tells.
         compiler_options: extra options for the compiler, the same for every candidate.
         host: of a kernel in Python a script that is run to see how it is launched, relative to the problem file.
+        launched: of a kernel in Python how it is, a line each, as a model is told.
     """
 
     source: Path
@@ -55,11 +56,12 @@ class Kernel(ProblemTable):
     language: Language | None = None
     compiler_options: list[str] = []
     host: Path | None = None
+    launched: list[str] = []
 
     @model_serializer(mode="wrap")
     def _as_ever(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """What is not said is not written: keys in journals hash the kernel."""
-        return without_defaults(handler(self), host=None)
+        return without_defaults(handler(self), host=None, launched=[])
 
 
 class Launch(ProblemTable):

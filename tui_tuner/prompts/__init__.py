@@ -98,7 +98,7 @@ def size_facts(problem: Problem) -> str:
 
 def launch_facts(problem: Problem, candidate: Candidate) -> str:
     """Arguments and launch of a kernel; a tunable with one value is frozen there."""
-    lines = argument_facts(problem)
+    lines = [*argument_facts(problem), *problem.kernel.launched]
     launch = candidate.launch.model_dump(exclude_none=True, exclude_defaults=True)
     lines.append("every array starts at a multiple of 16 bytes; nothing before or behind it may be read or written")
     lines += [f"{key}: {value}" for key, value in launch.items()]
@@ -137,7 +137,7 @@ def check_facts(problem: Problem, allowed: Mapping[str, AllowedError] = MappingP
     """
     are_floating = [is_floating(dtype_named(argument.dtype)) for argument in problem.arguments if argument.output]
     lines = [fill_facts(problem)]
-    if any(are_floating):
+    if any(are_floating) or not problem.is_compiled:
         lines.append(_tolerance(problem, allowed))
     if not all(are_floating):
         lines.append(_of_whole_numbers(problem.tolerance.integers))

@@ -20,7 +20,8 @@ from pydantic import Field
 
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Failure, Resources, Timing
 from tui_tuner.evaluate.runner.protocol import Frame, UserErrorAnswer
-from tui_tuner.problem.model import Configuration, Tolerance, Value
+from tui_tuner.problem.model import Configuration, Expression, Tolerance, Value
+from tui_tuner.problem.triton_source import OPTIONS
 
 
 class KernelDescription(Frame):
@@ -32,6 +33,7 @@ class KernelDescription(Frame):
         seeds: configurations that the file or the compiler lists besides the default one.
         restrictions: over tunables, all of which must hold.
         sizes: extents of the arguments, and those that are whole numbers.
+        launched: arguments and grid of its launch, a line each.
         notes: what is taken for granted, a line each.
     """
 
@@ -42,6 +44,7 @@ class KernelDescription(Frame):
     seeds: list[Configuration] = Field(default_factory=list)
     restrictions: list[str] = Field(default_factory=list)
     sizes: dict[str, int] = Field(default_factory=dict)
+    launched: list[str] = Field(default_factory=list)
     notes: list[str] = Field(default_factory=list)
 
 
@@ -59,6 +62,18 @@ class DescriptionRequest(Frame):
     host: str | None = None
 
 
+class Rewritten(Frame):
+    """What a rewritten kernel has instead of what the file has.
+
+    Attributes:
+        source: the whole text of the file.
+        grid: expressions over sizes and tunables; None for the grid that the launch has.
+    """
+
+    source: str
+    grid: list[Expression] | None = None
+
+
 class KernelOpenRequest(Frame):
     """Load the file, take the device, check and time the default configuration.
 
@@ -66,6 +81,7 @@ class KernelOpenRequest(Frame):
         host: a script that is run to see how the kernel is launched; None for the file itself.
         source: the text that the file must have.
         default: the configuration of the kernel as given.
+        rewritten: what the problem has instead of what the file has, as a grid.
         jobs: builds at once.
         build_limit_s: how long one build may take; as Helion has it.
     """
@@ -76,27 +92,36 @@ class KernelOpenRequest(Frame):
     host: str | None = None
     source: str
     default: Configuration
+    rewritten: Rewritten | None = None
     tolerance: Tolerance = Tolerance()
     jobs: int = 1
     build_limit_s: float = 60.0
 
 
 class KernelEvaluationRequest(Frame):
-    """Build, check and time; `best_ms` is the incumbent's time, for stopping hopeless ones early."""
+    """Build, check and time.
+
+    Attributes:
+        rewritten: None for the kernel as given.
+        best_ms: the incumbent's time, for stopping hopeless ones early.
+    """
 
     type: Literal["evaluate"] = "evaluate"
     id: int
     configuration: Configuration
+    rewritten: Rewritten | None = None
     best_ms: float | None = None
 
 
 class KernelComparisonRequest(Frame):
-    """Time two, interleaved, on arguments made afresh."""
+    """Time two, interleaved, on arguments made afresh; the kernels as in `KernelEvaluationRequest`."""
 
     type: Literal["compare"] = "compare"
     id: int
     incumbent: Configuration
+    incumbent_rewritten: Rewritten | None = None
     challenger: Configuration
+    challenger_rewritten: Rewritten | None = None
     delta: float
 
 
@@ -180,8 +205,6 @@ Tree = dict[str, object]
 """A configuration as Helion or Triton has it: values and lists of values by name."""
 
 _ELEMENT = re.compile(r"(?P<key>\w+)_(?P<place>\d+)", re.ASCII)
-_LAUNCH_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
-"""What a triton.Config takes besides the kernel's own parameters."""
 
 
 def element_name(key: str, place: int) -> str:
@@ -232,8 +255,8 @@ def gathered(configuration: Mapping[str, Value]) -> Tree:
 
 def triton_line(options: Mapping[str, object]) -> str:
     """The options of a launch as a `triton.Config`, ready to paste."""
-    own = {name: value for name, value in options.items() if name not in _LAUNCH_OPTIONS}
-    others = "".join(f", {name}={options[name]!r}" for name in _LAUNCH_OPTIONS if name in options)
+    own = {name: value for name, value in options.items() if name not in OPTIONS}
+    others = "".join(f", {name}={options[name]!r}" for name in OPTIONS if name in options)
     return f"triton.Config({own!r}{others})"
 
 

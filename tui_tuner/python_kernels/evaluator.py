@@ -22,6 +22,7 @@ from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.load import Written, written_in_python
 from tui_tuner.problem.model import Configuration, Kernel, Launch, Problem, Search, Test
 from tui_tuner.problem.toml_file import read_text
+from tui_tuner.problem.triton_source import is_rewritable
 from tui_tuner.python_kernels import (
     DescriptionAnswer,
     DescriptionRequest,
@@ -31,11 +32,13 @@ from tui_tuner.python_kernels import (
     KernelEvaluationAnswer,
     KernelEvaluationRequest,
     KernelOpenRequest,
+    Rewritten,
 )
 from tui_tuner.python_kernels.client import DEFAULT, KernelClient, KernelProcess, KernelProcessDied, ProcessOptions
 from tui_tuner.text import clean
 
-UNCONFINED = "none: the kernel's file is your own code and runs in a process of its own"
+_OWN_CODE = "none: the kernel's file is your own code and runs in a process of its own"
+_CONFINED = f"{_OWN_CODE}; what a model writes of it is compiled confined, by Landlock"
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class PythonOptions:
 
 
 class PythonEvaluator:
-    """Evaluates configurations of one kernel; a candidate's text is always that of the user's file.
+    """Evaluates one kernel of the user's file, as it is and rewritten.
 
     Attributes:
         doing: nothing: its process does not tell.
@@ -70,6 +73,7 @@ class PythonEvaluator:
             host=None if problem.kernel.host is None else str(problem.directory / problem.kernel.host),
             source=problem.source_text,
             default=problem.default_configuration,
+            rewritten=self._rewritten(baseline(problem)),
             tolerance=problem.tolerance,
             jobs=options.jobs,
         )
@@ -91,7 +95,8 @@ class PythonEvaluator:
             )
         candidate = baseline(self._problem)
         given = _evaluation(candidate, candidate.default_configuration, opened.given)
-        return MachineReport(device=opened.device, sandbox=UNCONFINED, note="", given=given)
+        sandbox = _CONFINED if is_rewritable(self._problem.source_text, self._problem.kernel.name) else _OWN_CODE
+        return MachineReport(device=opened.device, sandbox=sandbox, note="", given=given)
 
     def news(self) -> Sequence[str]:
         """Nothing: a device that is lost ends the session."""
@@ -99,7 +104,12 @@ class PythonEvaluator:
 
     async def evaluate(self, candidate: Candidate, configuration: Configuration, best_ms: float | None) -> Evaluation:
         """Build, check and time one configuration."""
-        request = KernelEvaluationRequest(id=self._client.next_number(), configuration=configuration, best_ms=best_ms)
+        request = KernelEvaluationRequest(
+            id=self._client.next_number(),
+            configuration=configuration,
+            rewritten=self._rewritten(candidate),
+            best_ms=best_ms,
+        )
         answer = await self._client.ask(request)
         if not isinstance(answer, KernelEvaluationAnswer):
             raise RuntimeError(f"unexpected answer to evaluate: {answer!r}")
@@ -115,12 +125,23 @@ class PythonEvaluator:
     ) -> Comparison:
         """Time two configurations, interleaved, on arguments made afresh."""
         request = KernelComparisonRequest(
-            id=self._client.next_number(), incumbent=incumbent[1], challenger=challenger[1], delta=delta
+            id=self._client.next_number(),
+            incumbent=incumbent[1],
+            incumbent_rewritten=self._rewritten(incumbent[0]),
+            challenger=challenger[1],
+            challenger_rewritten=self._rewritten(challenger[0]),
+            delta=delta,
         )
         answer = await self._client.ask(request)
         if not isinstance(answer, KernelComparisonAnswer):
             raise RuntimeError(f"unexpected answer to compare: {answer!r}")
         return answer.comparison
+
+    def _rewritten(self, candidate: Candidate) -> Rewritten | None:
+        """What a candidate has that the file has not."""
+        if candidate.source == self._problem.source_text and candidate.launch.grid is None:
+            return None
+        return Rewritten(source=candidate.source, grid=candidate.launch.grid)
 
     async def profile(self, candidate: Candidate, configuration: Configuration) -> Profile:
         """Nothing: the framework that compiles it hides what it makes."""
@@ -231,7 +252,13 @@ def problem_of_description(
     """The problem as a file would say it; it can be read again without torch."""
     script = None if host is None else Path(os.path.relpath(host, file.parent))
     return Problem(
-        kernel=Kernel(source=Path(file.name), name=description.name, language="python", host=script),
+        kernel=Kernel(
+            source=Path(file.name),
+            name=description.name,
+            language="python",
+            host=script,
+            launched=description.launched,
+        ),
         sizes=description.sizes,
         launch=Launch(),
         arguments=[],

@@ -100,8 +100,8 @@ class ExplicitStrategy(ModelStrategy):
     async def run(self, session: Effects) -> None:
         """Work through the list; the incumbent is always the best that was found."""
         await tune_baseline_first(session)
-        work = _StepListRun(self, session)
-        for tuning in self.steps or session.problem.steps or default_steps():
+        work, problem = _StepListRun(self, session), session.problem
+        for tuning in self.steps or problem.steps or default_steps(compiled=problem.is_compiled):
             work.propose(tuning)
         while steps := session.proposed_steps():
             await work.do(work.first_ready(steps), to_come=len(steps) - 1)

@@ -98,6 +98,8 @@ async def ask_for_plan(
 def _means(session: Effects) -> str:
     """What the code of a step may use; how tensor maps are made is told the step that wants them."""
     device = session.bench.device
+    if not session.problem.is_compiled:
+        return render("plan_means_triton", toolchain=device.toolchain)
     whole, means = means_facts(device), means_facts(device, tensor_maps=False)
     return means if means == whole else f"{means} {_MAPS_BY_NAME}"
 

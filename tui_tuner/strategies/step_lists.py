@@ -46,7 +46,7 @@ def unfit(tuning: TuningStep, problem: Problem, device: DeviceInfo) -> str | Non
     return None
 
 
-_DEFAULT, _DEFAULT_TECHNIQUES = "default_steps.toml", "techniques.toml"
+_DEFAULT, _DEFAULT_TECHNIQUES, _TRITON = "default_steps.toml", "techniques.toml", "triton_steps.toml"
 
 
 class _Steps(BaseModel):
@@ -67,9 +67,14 @@ def load_steps(file: Path) -> list[TuningStep]:
 
 
 @cache
-def default_steps() -> list[TuningStep]:
-    """The steps that are taken where nobody gives any."""
-    return _steps(_ours(_DEFAULT), Path(_DEFAULT))
+def default_steps(*, compiled: bool = True) -> list[TuningStep]:
+    """The steps that are taken where nobody gives any.
+
+    Args:
+        compiled: whether the kernel is a source file that is compiled; else one in Triton.
+    """
+    name = _DEFAULT if compiled else _TRITON
+    return _steps(_ours(name), Path(name))
 
 
 def _ours(name: str) -> str:
@@ -161,6 +166,8 @@ async def techniques(session: Effects, candidate: Candidate, own: Sequence[Tunin
     Args:
         own: the user's techniques, which go first.
     """
+    if not session.problem.is_compiled:
+        return _of_triton(session, candidate, own)
     best, profile = await profiled(session, candidate)
     if best is None:
         return ToldTechniques()
@@ -178,6 +185,14 @@ async def techniques(session: Effects, candidate: Candidate, own: Sequence[Tunin
     held_by = "; ".join([*known, *(SIGNS[sign] for sign in seen)])
     text = f"\n{render('techniques', bottleneck=held_by, techniques=words)}\n"
     return ToldTechniques(text, frozenset(step.id for step in told))
+
+
+def _of_triton(session: Effects, candidate: Candidate, own: Sequence[TuningStep]) -> ToldTechniques:
+    """All that there are: nothing tells what holds the kernel back."""
+    told = [*own, *default_steps(compiled=False)]
+    words = "\n\n".join(_text(session, step, candidate) for step in told)
+    text = render("techniques", bottleneck="its counters are not known: see what it does", techniques=words)
+    return ToldTechniques(f"\n{text}\n", frozenset(step.id for step in told))
 
 
 def _best_fitting(
@@ -205,7 +220,9 @@ def with_named_technique(
         told: ids of those that the plans so far were told of, since they fit the kernel: that a model's title has the
             words of another, as "scan", is chance. The user means what the user writes.
     """
-    known = [*own, *default_techniques(), *(each for each in default_steps() if each.when)]
+    compiled = session.problem.is_compiled
+    ours = [*default_techniques(), *(each for each in default_steps() if each.when)]
+    known = [*own, *(ours if compiled else default_steps(compiled=False))]
     meant = {*told, *(each.id for each in (known if step.by_user else own))}
     named = [each for each in known if each.id in meant and _is_named(each, step.title)]
     fit = (each for each in named if unfit(each, session.problem, session.bench.device) is None)

@@ -56,7 +56,7 @@ def around(given: Mapping[str, object], constexprs: Sequence[str], grid: Grid, e
         grid: as the launch has it.
         extents: of the tensors, and how many elements these have.
     """
-    asked = _Asked({**OPTIONS, **given})
+    asked = Asked({**OPTIONS, **given})
     axes = None if callable(grid) else [*grid]
     if callable(grid):
         grid(asked)
@@ -139,7 +139,7 @@ def _whole(value: object) -> int:
     return value if type(value) is int else 0
 
 
-class _Asked(dict[str, object]):
+class Asked(dict[str, object]):
     """Notes what it is asked for."""
 
     def __init__(self, content: Mapping[str, object]) -> None:

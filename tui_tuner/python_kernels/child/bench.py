@@ -14,14 +14,26 @@ from tui_tuner.evaluate.devices.cuda.timing import BATCH, FLUSH_FACTOR
 from tui_tuner.evaluate.measure.timing import Patience, TimeLaunches, interleaved, measure
 from tui_tuner.evaluate.results import Comparison, FailureKind, Resources
 from tui_tuner.evaluate.runner.protocol import SayPhase
+from tui_tuner.evaluate.tolerance import Bound
 from tui_tuner.problem.model import Tolerance
 from tui_tuner.python_kernels import KernelEvaluationAnswer
-from tui_tuner.python_kernels.child.data import Data, bound, copied, deviation, own_errors, poison, resources_of
+from tui_tuner.python_kernels.child.data import (
+    Data,
+    bound,
+    copied,
+    deviation,
+    own_errors,
+    poison,
+    resources_of,
+    widened,
+)
 from tui_tuner.python_kernels.child.kernel import Arguments, KernelFault, ReadyKernel, failure, launch_fault, tensors_of
 
 LIMIT_S = 20.0
 """Time limit of a launch that nothing is known about; of others many times what the default configuration takes."""
 LIMIT_FACTOR = 200.0
+WIDE = 64
+"""So many times as large are inputs where a rewritten kernel is checked besides, and may its error be."""
 Make = Callable[[int], Arguments]
 Refer = Callable[[Arguments], object | None]
 
@@ -45,6 +57,9 @@ class PythonKernelBench:
         self._limit_s = LIMIT_S
         self._own: list[float | None] = []
         self._data: Data | None = None
+        self._given: ReadyKernel | None = None
+        self._wide: Data | None = None
+        self._is_wide_made = False
 
     @property
     def arguments(self) -> Arguments:
@@ -57,6 +72,7 @@ class PythonKernelBench:
         Raises:
             ProblemError: it is not near its reference.
         """
+        self._given = default
         try:
             self._data = self._fresh(default)
         except KernelFault as fault:
@@ -71,6 +87,8 @@ class PythonKernelBench:
         start = time.perf_counter()
         try:
             resources, error = self._check(kernel, self._opened)
+            if kernel.is_rewritten:
+                self._check_widely(kernel)
             checked = time.perf_counter()
             self._say("timing", self._limit_s)
             timing = measure(self._launches(kernel, self._opened), self._patience, best_ms=best_ms, cpu=False)
@@ -87,10 +105,11 @@ class PythonKernelBench:
         )
 
     def compare(self, incumbent: ReadyKernel, challenger: ReadyKernel, delta: float) -> tuple[Comparison, bool]:
-        """Check the challenger on arguments made afresh, time both there, interleaved; whether the device is lost."""
+        """Check both on arguments made afresh, time them there, interleaved; whether the device is lost."""
         try:
-            data = self._fresh(incumbent)
-            self._check(challenger, data)
+            data = self._fresh(self._given or incumbent)
+            for kernel in (incumbent, challenger):
+                self._check(kernel, data)
             self._say("incumbent and challenger in turns", self._limit_s)
             old, new = self._launches(incumbent, data), self._launches(challenger, data)
             pairs = interleaved(old, new, self._patience, delta)
@@ -108,23 +127,57 @@ class PythonKernelBench:
     def _fresh(self, default: ReadyKernel) -> Data:
         """Arguments made afresh, with what the default configuration and the reference give for them."""
         self._say("making the arguments", LIMIT_S + 60)
-        pristine = self._make(int.from_bytes(os.urandom(4)))
-        data = Data(pristine, tree_map(copied, pristine), [], [])
-        self._say("the kernel as given", LIMIT_S + 60)
-        returned = self._launch(default, data, lambda _: None)
-        data.written = data.changed()
-        mine = tensors_of(data.working)
-        data.expected = [copied(tensor) for tensor in [*returned, *(mine[index] for index in data.written)]]
-        data.restore()
-        right = self._refer(tree_map(copied, pristine))
+        data = Data(self._make(int.from_bytes(os.urandom(4))))
+        self._expect(default, data)
+        right = self._refer(tree_map(copied, data.pristine))
         self._own = [None] * len(data.expected)
         if right is not None:
             self._own = own_errors(data.expected, tensors_of(right))
             data.expected = [r.to(e.dtype) for r, e in zip(tensors_of(right), data.expected, strict=True)]
         return data
 
-    def _check(self, kernel: ReadyKernel, data: Data) -> tuple[Resources, float]:
-        """Launch once on restored arguments and compare; resources, and the largest share of the allowed error."""
+    def _expect(self, given: ReadyKernel, data: Data) -> None:
+        """Find out what the kernel as given makes of the arguments."""
+        data.renew()
+        self._say("the kernel as given", LIMIT_S + 60)
+        returned = self._launch(given, data, lambda _: None)
+        if data.overrun() is not None:
+            data.guards = []  # as it is the kernel relies on what is around its arguments
+        data.written = data.changed()
+        mine = tensors_of(data.working)
+        data.expected = [copied(tensor) for tensor in [*returned, *(mine[index] for index in data.written)]]
+        data.restore()
+
+    def _check_widely(self, kernel: ReadyKernel) -> None:
+        """Check a rewritten kernel where its inputs are larger, as a shortcut through a range may not be."""
+        if not self._is_wide_made:
+            self._wide, self._is_wide_made = self._widened(), True
+        if self._wide is None:
+            return
+        try:
+            self._check(kernel, self._wide, WIDE)
+        except KernelFault as fault:
+            fault.message = f"with larger inputs: {fault.message}"
+            raise
+
+    def _widened(self) -> Data | None:
+        """Arguments whose floating inputs are larger; None where the kernel as given does not stand that."""
+        if self._given is None:
+            return None
+        for factor in (WIDE, WIDE // 8):
+            data = Data(widened(self._opened.pristine, self._opened.written, factor))
+            self._expect(self._given, data)
+            numbers = (tensor for tensor in data.expected if tensor.is_floating_point())
+            if data.written == self._opened.written and all(bool(torch.isfinite(one.float()).all()) for one in numbers):
+                return data
+        return None
+
+    def _check(self, kernel: ReadyKernel, data: Data, slack: float = 1.0) -> tuple[Resources, float]:
+        """Launch once on restored arguments and compare; resources, and the largest share of the allowed error.
+
+        Args:
+            slack: so many times the usual error is allowed.
+        """
         self._say("the first launch", self._limit_s)
         compiled: list[object] = []
         data.restore()
@@ -132,14 +185,19 @@ class PythonKernelBench:
         returned = self._launch(kernel, data, compiled.append)
         got = [*returned, *(tensors_of(data.working)[index] for index in data.written)]
         if harmed := [index for index in data.changed() if index not in data.written]:
-            data.working = tree_map(copied, data.pristine)
+            data.renew()
             raise KernelFault(FailureKind.WRONG_RESULT, f"it writes to argument {harmed[0]}, which is an input")
+        if (around := data.overrun()) is not None:
+            data.renew()
+            message = f"it writes outside of argument {around}, the tensors counted from 0"
+            raise KernelFault(FailureKind.ILLEGAL_ACCESS, message)
         if len(got) != len(data.expected):
             raise KernelFault(FailureKind.WRONG_RESULT, f"{len(got)} results instead of {len(data.expected)}")
         operations = max((extent for t in tensors_of(data.pristine) for extent in t.shape), default=1)
         largest = 0.0
         for number, (mine, right, own) in enumerate(zip(got, data.expected, self._own, strict=True)):
-            share, wrong = deviation(mine, right, bound(right, operations, self._tolerance, own))
+            allowed = bound(right, operations, self._tolerance, own)
+            share, wrong = deviation(mine, right, Bound(allowed.absolute * slack, allowed.relative * slack))
             if wrong is not None:
                 where = "" if len(got) == 1 else f"result {number}, "
                 raise KernelFault(FailureKind.WRONG_RESULT, f"{where}element {wrong}")
@@ -152,7 +210,7 @@ class PythonKernelBench:
             torch.cuda.synchronize()
         except Exception as error:
             error.__traceback__ = None  # its frames would hold tensors
-            raise launch_fault(error) from None
+            raise error if isinstance(error, KernelFault) else launch_fault(error) from None
         return returned
 
     def _launches(self, kernel: ReadyKernel, data: Data) -> Callable[[int], list[float]]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
 
 import torch
+from torch.utils._pytree import tree_map
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.results import Resources
@@ -13,6 +16,10 @@ from tui_tuner.evaluate.tolerance import FLOOR_CAP, FLOOR_ULPS, MARGIN, Bound
 from tui_tuner.problem.model import Tolerance
 from tui_tuner.python_kernels.child.kernel import Arguments, tensors_of
 
+GUARD = 2**18
+"""Bytes before and behind each tensor that no launch may write to; tensors stay as aligned as torch makes them."""
+_PATTERN = 0xFF
+"""Of each byte there: what reads it as a floating number has none."""
 WRONG = 0.05
 """The kernel as given is refused where it is further from its reference, relative to the output's magnitude."""
 
@@ -26,12 +33,37 @@ class Data:
         working: those that launches get.
         expected: what the kernel returns and then what it writes to its arguments.
         written: indices, among the tensors of the arguments, of those that it writes to.
+        guards: memory around the tensors of the working arguments, with the index of each.
     """
 
     pristine: Arguments
-    working: Arguments
-    expected: list[torch.Tensor]
-    written: list[int]
+    working: Arguments = ()
+    expected: list[torch.Tensor] = field(default_factory=list)
+    written: list[int] = field(default_factory=list)
+    guards: list[tuple[int, torch.Tensor]] = field(default_factory=list)
+
+    def renew(self) -> None:
+        """Make the working arguments anew, each in memory of its own with guards around it."""
+        self.guards = []
+        numbers = itertools.count()
+        self.working = tree_map(lambda leaf: self._guarded(leaf, numbers), self.pristine)
+
+    def _guarded(self, leaf: object, numbers: Iterator[int]) -> object:
+        if not isinstance(leaf, torch.Tensor):
+            return leaf
+        number, nbytes = next(numbers), leaf.numel() * leaf.element_size()
+        copy = leaf.detach().clone()
+        if copy.stride() != leaf.stride() or not nbytes:
+            return copied(leaf)
+        memory = torch.full((2 * GUARD + nbytes,), _PATTERN, dtype=torch.uint8, device=leaf.device)
+        self.guards += [(number, memory[:GUARD]), (number, memory[GUARD + nbytes :])]
+        within = memory[GUARD : GUARD + nbytes].view(leaf.dtype)
+        return within.as_strided(leaf.size(), leaf.stride(), within.storage_offset()).copy_(copy)
+
+    def overrun(self) -> int | None:
+        """The index of an argument around which something was written; None where nothing was."""
+        intact = [bool((guard == _PATTERN).all()) for _, guard in self.guards]
+        return next((number for (number, _), whole in zip(self.guards, intact, strict=True) if not whole), None)
 
     def restore(self) -> None:
         """Put the arguments that a launch wrote to back."""
@@ -90,6 +122,20 @@ def copied(leaf: object) -> object:
     return torch.empty(0, dtype=leaf.dtype, device=leaf.device).set_(
         storage, leaf.storage_offset(), leaf.size(), leaf.stride()
     )
+
+
+def widened(arguments: Arguments, written: Collection[int], factor: float) -> Arguments:
+    """Arguments with the floating numbers so many times as large, those that a launch writes to aside."""
+    numbers = itertools.count()
+
+    def leaf_widened(leaf: object) -> object:
+        if not isinstance(leaf, torch.Tensor):
+            return leaf
+        is_left = next(numbers) in written or not leaf.is_floating_point() or leaf.element_size() < 2
+        return leaf if is_left else copied(leaf * factor)
+
+    made: Arguments = tree_map(leaf_widened, arguments)
+    return made
 
 
 def bits(tensor: torch.Tensor) -> torch.Tensor:

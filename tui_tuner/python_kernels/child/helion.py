@@ -37,7 +37,7 @@ from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.expressions import evaluate
 from tui_tuner.problem.languages import Value
 from tui_tuner.problem.model import Configuration
-from tui_tuner.python_kernels import KernelDescription, element_name, gathered, is_element_name, plain_values
+from tui_tuner.python_kernels import KernelDescription, Rewritten, element_name, gathered, is_element_name, plain_values
 from tui_tuner.python_kernels.child.kernel import (
     Arguments,
     JitLaunch,
@@ -95,8 +95,10 @@ class HelionKernel(TunableKernel):
         """The ConfigSpec, flat."""
         return described(self._bound, self._space, self.name, self._arguments)
 
-    def ready(self, configuration: Configuration) -> ReadyKernel:
+    def ready(self, configuration: Configuration, rewritten: Rewritten | None = None) -> ReadyKernel:
         """The kernel in a configuration, as Helion normalizes it; what is not named has its default."""
+        if rewritten is not None:
+            raise KernelFault(FailureKind.REFUSED, "kernels of Helion are not rewritten")
         try:
             config = self._space.normalized(helion.Config.from_dict(gathered(configuration)))
             return ReadyHelionKernel(self._bound, config)

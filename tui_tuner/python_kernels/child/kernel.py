@@ -27,7 +27,7 @@ from triton.runtime.jit import JITFunction
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.results import Failure, FailureKind
 from tui_tuner.problem.model import Configuration
-from tui_tuner.python_kernels import KernelDescription
+from tui_tuner.python_kernels import KernelDescription, Rewritten
 from tui_tuner.text import clean, suggestion
 
 
@@ -174,10 +174,12 @@ class ReadyKernel(ABC):
     Attributes:
         key: the same for configurations that are the same to the framework.
         as_written: the configuration as the user's file would have it, ready to paste.
+        is_rewritten: whether its code is another than that of the user's file.
     """
 
     key: str
     as_written: str
+    is_rewritten: bool = False
 
     @abstractmethod
     def jit_launches(self, arguments: Arguments) -> list[JitLaunch]:
@@ -203,11 +205,14 @@ class TunableKernel(ABC):
         """The search space."""
 
     @abstractmethod
-    def ready(self, configuration: Configuration) -> ReadyKernel:
+    def ready(self, configuration: Configuration, rewritten: Rewritten | None = None) -> ReadyKernel:
         """The kernel in a configuration; code is generated, nothing is compiled for the device.
 
+        Args:
+            rewritten: None for the kernel as the file has it.
+
         Raises:
-            KernelFault: the framework refuses the configuration.
+            KernelFault: the framework refuses the configuration, or what is rewritten.
         """
 
 

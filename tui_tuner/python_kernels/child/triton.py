@@ -7,7 +7,7 @@ Without a list it lies around what the launch has: warps, stages and the extents
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -18,10 +18,12 @@ from triton.runtime.jit import JITFunction
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.results import FailureKind
+from tui_tuner.problem.candidate import blocks
+from tui_tuner.problem.expressions import ExpressionError
 from tui_tuner.problem.languages import Value
-from tui_tuner.problem.model import Configuration
-from tui_tuner.python_kernels import KernelDescription, plain_values, triton_line, value_of
-from tui_tuner.python_kernels.child.around import ALWAYS, OPTIONS, Around, Grid, Space, around
+from tui_tuner.problem.model import Configuration, Expression
+from tui_tuner.python_kernels import KernelDescription, Rewritten, plain_values, triton_line, value_of
+from tui_tuner.python_kernels.child.around import ALWAYS, OPTIONS, Around, Asked, Grid, Space, around
 from tui_tuner.python_kernels.child.kernel import (
     Arguments,
     JitLaunch,
@@ -33,6 +35,7 @@ from tui_tuner.python_kernels.child.kernel import (
     sizes_of,
     tensors_of,
 )
+from tui_tuner.python_kernels.child.rewritten import RewrittenKernels
 from tui_tuner.python_kernels.child.seen import SeenLaunch, decorated, function_of, tuned_by
 
 Hook = Callable[[dict[str, object]], object]
@@ -45,6 +48,7 @@ class ReadyTritonKernel(ReadyKernel):
         names: of the arguments, in the order in which they come.
         hooks: called with all arguments and options before each launch.
         fixed: options that all launches have.
+        text: of a rewritten kernel; empty for the file's own.
     """
 
     def __init__(
@@ -55,9 +59,11 @@ class ReadyTritonKernel(ReadyKernel):
         grid: Grid,
         hooks: Sequence[Hook],
         fixed: Mapping[str, object],
+        text: str = "",
     ) -> None:
-        self.key = repr(sorted(options.items()))
+        self.key = f"{sorted(options.items())!r}{text}"
         self.as_written = triton_line(options)
+        self.is_rewritten = bool(text)
         self._kernel = kernel
         self._names = names
         self._options = {**fixed, **options}
@@ -77,9 +83,21 @@ class ReadyTritonKernel(ReadyKernel):
         options = self._all(arguments)
         for hook in self._hooks:
             hook(options)
-        grid = self._grid(options) if callable(self._grid) else self._grid
-        report(self._kernel.run(grid=tuple(grid), warmup=False, **options))
+        report(self._kernel.run(grid=tuple(self._asked(options)), warmup=False, **options))
         return []
+
+    def _asked(self, options: Mapping[str, object]) -> Sequence[int]:
+        """The grid.
+
+        Raises:
+            KernelFault: it is a function of what a rewritten kernel no longer has.
+        """
+        if not callable(self._grid):
+            return self._grid
+        try:
+            return self._grid(dict(options))
+        except KeyError as error:
+            raise KernelFault(FailureKind.INVALID, f"the launch's own grid asks for {error}: say another") from None
 
     def _all(self, arguments: Arguments) -> dict[str, object]:
         return {**dict(zip(self._names, arguments, strict=True)), **self._options}
@@ -119,6 +137,7 @@ class TritonKernel(TunableKernel):
             self._space, self._grid, self.notes = lies.space, lies.grid, lies.notes
             self._kernel = _left(self._kernel, self._space.columns)
         self._named = self._by_name(arguments)
+        self._rewritten = None if (own := function_of(self._kernel)) is None else RewrittenKernels(file, name, own)
         options = {} if launch is None else launch.options
         self._fixed = {name: value for name, value in options.items() if name not in self._space.columns}
 
@@ -141,16 +160,51 @@ class TritonKernel(TunableKernel):
             defaults=listed[0],
             seeds=listed[1:],
             sizes=sizes_of(self._named),
+            launched=[*_arguments_in_words(self._named), self._grid_in_words(self._space.listed[0])],
         )
 
-    def ready(self, configuration: Configuration) -> ReadyKernel:
-        """The kernel in a configuration."""
+    def _grid_in_words(self, default: Mapping[str, object]) -> str:
+        """The blocks of the default configuration, and what they are made of."""
+        asked = Asked({**self._named, **self._fixed, **default})
+        grid = self._grid(asked) if callable(self._grid) else self._grid
+        made_of = sorted(asked.names - {name for name, value in self._named.items() if isinstance(value, torch.Tensor)})
+        how = f"a function of {', '.join(made_of)}" if made_of else "the same whatever the configuration"
+        return f"grid with the default configuration: {tuple(grid)}, {how}"
+
+    def ready(self, configuration: Configuration, rewritten: Rewritten | None = None) -> ReadyKernel:
+        """The kernel in a configuration, as it is or rewritten."""
         options = {name: value_of(plain) for name, plain in configuration.items()}
-        unknown = options.keys() - self._space.columns.keys()
-        if unknown:
+        kernel, grid, text = self._kernel, self._grid, ""
+        if rewritten is not None:
+            kernel, text = self._made_of(rewritten.source, configuration), rewritten.source
+            grid = grid if rewritten.grid is None else self._grid_of(rewritten.grid)
+        elif unknown := options.keys() - {*self._space.columns, *kernel.arg_names, *OPTIONS}:
             raise KernelFault(FailureKind.INVALID, f"the kernel has no parameter '{min(unknown)}'")
         options = {name: value for name, value in options.items() if value is not None}
-        return ReadyTritonKernel(self._kernel, [*self._named], options, self._grid, self._hooks, self._fixed)
+        fixed = {name: value for name, value in self._fixed.items() if name not in options}
+        return ReadyTritonKernel(kernel, [*self._named], options, grid, self._hooks, fixed, text)
+
+    def _made_of(self, source: str, tunables: Collection[str]) -> JITFunction | Heuristics:
+        """The kernel of another text, with what chooses its options around it."""
+        if self._rewritten is None:
+            raise KernelFault(FailureKind.REFUSED, f"'{self.name}' is no function under @triton.jit")
+        made: JITFunction | Heuristics = self._rewritten.function(source, tunables, self._space.columns)
+        for layer in reversed([one for one in decorated(self._kernel) if isinstance(one, Heuristics)]):
+            chosen = {name: choose for name, choose in layer.values.items() if name in made.arg_names}
+            made = Heuristics(made, made.arg_names, chosen)
+        return made
+
+    def _grid_of(self, expressions: Sequence[Expression]) -> Grid:
+        """A grid of expressions over the sizes of the arguments and the options of a launch."""
+
+        def grid(meta: Mapping[str, object]) -> Sequence[int]:
+            names = {**sizes_of(meta), **{name: meta[name] for name in meta if isinstance(meta[name], int | float)}}
+            try:
+                return [blocks(expression, names) for expression in expressions]
+            except ExpressionError as error:
+                raise KernelFault(FailureKind.INVALID, f"grid: {error}") from None
+
+        return grid
 
     def _by_name(self, arguments: Arguments | Mapping[str, object]) -> dict[str, object]:
         """Arguments by name, in the kernel's order; those that are tuned are none.
@@ -169,6 +223,20 @@ class TritonKernel(TunableKernel):
             message = f"arguments() gives {len(arguments)} values, '{self.name}' takes {', '.join(free)}"
             raise ProblemError(message, file=self._file.file)
         return dict(zip(free, arguments, strict=False))
+
+
+def _arguments_in_words(named: Mapping[str, object]) -> Iterator[str]:
+    total = sum(tensor.numel() * tensor.element_size() for tensor in tensors_of([*named.values()]))
+    for name, value in named.items():
+        if isinstance(value, torch.Tensor):
+            extents = ", ".join(f"{name}_{axis}" for axis in range(value.dim()))
+            strides = "" if value.is_contiguous() else f", strides {value.stride()}"
+            dtype = str(value.dtype).removeprefix("torch.")
+            nbytes = value.numel() * value.element_size()
+            yield f"argument {name}: {dtype} tensor of shape ({extents}){strides}, {nbytes / 1e6:.4g} MB"
+        elif isinstance(value, bool | int | float | str):
+            yield f"argument {name}: {value!r}"
+    yield f"all tensors together: {total / 1e6:.4g} MB"
 
 
 def kernels_in(members: Mapping[str, object], *, listed: bool = True) -> dict[str, object]:

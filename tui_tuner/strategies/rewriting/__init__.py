@@ -170,6 +170,9 @@ def rewrite_answer(session: Effects, evaluations: int, said: str) -> str:
         evaluations: how many configurations of it can be measured.
         said: what is asked for, and the kernel.
     """
+    if not session.problem.is_compiled:
+        toolchain = session.bench.device.toolchain
+        return render("rewrite_answer_triton", evaluations=max(1, evaluations), toolchain=toolchain)
     means = means_facts(session.bench.device, tensor_maps=_wants_tensor_maps(session, said))
     return render("rewrite_answer", evaluations=max(1, evaluations), means=f" {means}" if means else "")
 

@@ -8,13 +8,10 @@ from typing import Protocol
 
 from pydantic import BaseModel, ConfigDict
 
-from tui_tuner.errors import ProblemError
 from tui_tuner.llm.streams import split_thinking
 from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.contradiction import without_tautologies
-from tui_tuner.problem.model import Expression, Problem
-from tui_tuner.problem.signature import find_kernel
-from tui_tuner.problem.syntax import identifiers, strip_definitions
+from tui_tuner.problem.model import Expression
 from tui_tuner.prompts import render
 from tui_tuner.strategies.base import Effects, FaultyReply, ReplyType, ask_and_read
 from tui_tuner.strategies.rewriting import situation
@@ -26,7 +23,6 @@ from tui_tuner.strategies.rewriting.rewrite import (
     TunableReply,
     candidate_of,
     conflicts,
-    rename_identifiers,
     renames,
     with_names_in_use,
 )
@@ -89,12 +85,12 @@ async def with_parameters(ask: AskPrompt, session: Effects, candidate: Candidate
 
 def _renamed(candidate: Candidate, names: Sequence[str], context: RewriteContext) -> tuple[RewriteReply, list[str]]:
     """The kernel with each name that is another spelling of a tunable replaced, and the names that are new."""
-    used = identifiers(candidate.source, context.problem.language)
+    used = context.dialect.names(candidate.source)
     wanted = [name for name in dict.fromkeys(names) if name in used and name not in context.in_use]
     if clashes := conflicts(wanted, list(context.in_use), used):
         raise UnusableKernel(clashes)
     known = renames(wanted, list(context.in_use), used)
-    code = rename_identifiers(candidate.source, known)
+    code = context.dialect.renamed(candidate.source, known)
     return reply_of(candidate.model_copy(update={"source": code})), [name for name in wanted if name not in known]
 
 
@@ -152,20 +148,22 @@ def kernel_in(text: str, session: Effects) -> str:
     Raises:
         UnusableKernel: there is none, or it takes other arguments, or it is text that is not built.
     """
-    problem, base = session.problem, session.incumbent.candidate
-    code = strip_definitions(_block(split_thinking(text)[0], problem), {*problem.tunables, *base.tunables})
+    base = session.incumbent.candidate
+    context = context_of(session, base)
+    block = _block(split_thinking(text)[0], context)
+    code = context.dialect.without_values(block, {*session.problem.tunables, *base.tunables})
     try:
-        read_rewrite(reply_of(base.model_copy(update={"source": code})), context_of(session, base))
+        read_rewrite(reply_of(base.model_copy(update={"source": code})), context)
     except FaultyReply as faulty:
         raise UnusableKernel(faulty.faults) from None
-    return f"{code.strip()}\n"
+    return f"{context.dialect.whole(code, base.source).strip()}\n"
 
 
-def _block(text: str, problem: Problem) -> str:
+def _block(text: str, context: RewriteContext) -> str:
     blocks = _fenced(text) or [text]
     if len(blocks) == 1:
         return blocks[0]
-    return next((block for block in blocks if _defines_kernel(block, problem)), blocks[0])
+    return next((block for block in blocks if context.dialect.has_kernel(block)), blocks[0])
 
 
 def _fenced(text: str) -> list[str]:
@@ -180,14 +178,6 @@ def _fenced(text: str) -> list[str]:
             blocks.append("".join(f"{one}\n" for one in lines[begin:number]))
             begin = None
     return blocks
-
-
-def _defines_kernel(code: str, problem: Problem) -> bool:
-    try:
-        find_kernel(code, problem.language, problem.kernel.name)
-    except ProblemError:
-        return False
-    return True
 
 
 def context_of(session: Effects, base: Candidate) -> RewriteContext:

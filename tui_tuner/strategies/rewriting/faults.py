@@ -6,20 +6,17 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tui_tuner.errors import ProblemError
-from tui_tuner.evaluate.build.sources import refuse
 from tui_tuner.problem.candidate import Candidate, geometry
 from tui_tuner.problem.contradiction import why_empty
 from tui_tuner.problem.expressions import ExpressionError, check_expression
-from tui_tuner.problem.headers import include_paths, without_climbing
 from tui_tuner.problem.inputs import test_sizes
-from tui_tuner.problem.signature import find_kernel, same_signature
 from tui_tuner.problem.tunables import why_no_tunable
 from tui_tuner.strategies.base import FaultyReply
 from tui_tuner.strategies.rewriting.rewrite import (
     NamedRewrite,
     RewriteContext,
     RewriteReply,
+    TritonReply,
     candidate_of,
     conflicts,
     with_names_in_use,
@@ -40,18 +37,18 @@ class CheckedRewrite:
         searched: the tunables that it lists with several values, by their established names.
     """
 
-    reply: RewriteReply
+    reply: RewriteReply | TritonReply
     candidate: Candidate
     searched: frozenset[str]
 
 
-def read_rewrite(reply: RewriteReply, context: RewriteContext, title: str = "") -> CheckedRewrite:
+def read_rewrite(reply: RewriteReply | TritonReply, context: RewriteContext, title: str = "") -> CheckedRewrite:
     """The reply as a candidate with this title.
 
     Raises:
         FaultyReply: it cannot be evaluated.
     """
-    rewrite = with_names_in_use(reply, context)
+    rewrite = with_names_in_use(reply.rewrite if isinstance(reply, TritonReply) else reply, context)
     faults = _reply_faults(rewrite, context)
     if faults:
         raise FaultyReply(faults)
@@ -65,11 +62,15 @@ def read_rewrite(reply: RewriteReply, context: RewriteContext, title: str = "") 
 
 def _reply_faults(rewrite: NamedRewrite, context: RewriteContext) -> list[str]:
     return [
-        *_code_faults(rewrite.reply, context),
+        *context.dialect.faults(rewrite.reply.code, _offered(rewrite.reply, context), context.base.source),
         *_tunable_faults(rewrite, context),
         *_parameter_faults(rewrite, context),
         *_length_faults(rewrite.reply),
     ]
+
+
+def _offered(reply: RewriteReply, context: RewriteContext) -> list[str]:
+    return [*(tunable.name for tunable in reply.tunables), *context.parameters]
 
 
 def _candidate_faults(reply: RewriteReply, candidate: Candidate, context: RewriteContext) -> list[str]:
@@ -77,26 +78,6 @@ def _candidate_faults(reply: RewriteReply, candidate: Candidate, context: Rewrit
     if combinations > MOST_COMBINATIONS:
         return [f"tunables: {combinations} combinations of values, at most {MOST_COMBINATIONS}: offer fewer"]
     return [*_expression_faults(reply, candidate, context)] or [*_launch_faults(candidate, context)]
-
-
-def _code_faults(reply: RewriteReply, context: RewriteContext) -> Iterator[str]:
-    problem = context.problem
-    code = without_climbing(reply.code, include_paths(problem.kernel.compiler_options))
-    refused = refuse(code, problem.language)
-    if refused is not None:
-        yield f"code: {refused.message}"
-        return
-    if "<<<" in reply.code:
-        yield "code: it launches a kernel (<<<...>>>); answer with device code only"
-    try:
-        theirs = find_kernel(reply.code, problem.language, problem.kernel.name)
-        ours = context.signature
-    except ProblemError as error:
-        yield f"code: {error.message}"
-        return
-    different = same_signature(ours, theirs)
-    if different is not None:
-        yield f"code: the kernel must take the same arguments: {different}"
 
 
 def _tunable_faults(rewrite: NamedRewrite, context: RewriteContext) -> Iterator[str]:

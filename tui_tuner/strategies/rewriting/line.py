@@ -25,7 +25,7 @@ from tui_tuner.strategies.rewriting.failures import (
     failure_of,
 )
 from tui_tuner.strategies.rewriting.faults import CheckedRewrite, read_rewrite
-from tui_tuner.strategies.rewriting.rewrite import Declined, RewriteContext, RewriteReply
+from tui_tuner.strategies.rewriting.rewrite import Declined, RewriteContext, RewriteReply, TritonReply, reply_type
 from tui_tuner.strategies.steps import EditedAgain, Step, StepState, as_wanted
 
 _EQUAL = Comparison(ratio=1.0, low=1.0, high=1.0, pairs=0)
@@ -155,7 +155,7 @@ class Line:
         self._context = _context(session, job)
         self._left = policy.attempts
         self._last = 0
-        self._reply: RewriteReply | None = None
+        self._reply: RewriteReply | TritonReply | None = None
 
     async def until(self, settle: Settle) -> Outcome:
         """Ask until a kernel is settled, the user skips it, or none is asked for any more."""
@@ -246,7 +246,8 @@ class Line:
     def _put_back(self, candidate: Candidate, failed: CandidateFailed) -> None:
         if self._reply is None:
             raise RuntimeError("there is no reply to put back")
-        said = self._reply.model_copy(update={"code": candidate.source}).model_dump_json()
+        code = self._context.dialect.answered(candidate.source)
+        said = self._reply.model_copy(update={"code": code}).model_dump_json()
         told = "\n".join(filter(None, [self._policy.message(failed), self._fewer_left()]))
         self._messages += [Message("assistant", said), Message("user", told)]
         self._step = self._session.update_step(
@@ -280,11 +281,10 @@ class Line:
 
     async def _ask(self, attempts: int) -> CheckedRewrite | Declined:
         session, purpose, messages = self._session, self._job.purpose, self._messages
-        return await ask_and_read(
-            lambda check: session.ask(purpose, messages, RewriteReply, check, attempts), self._read
-        )
+        answered = reply_type(session.problem)
+        return await ask_and_read(lambda check: session.ask(purpose, messages, answered, check, attempts), self._read)
 
-    def _read(self, reply: RewriteReply) -> CheckedRewrite | Declined:
+    def _read(self, reply: RewriteReply | TritonReply) -> CheckedRewrite | Declined:
         if self._job.may_decline and not reply.code.strip():
             return Declined(reply.summary)
         return read_rewrite(reply, self._context, self._title)

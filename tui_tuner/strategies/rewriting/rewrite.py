@@ -14,24 +14,13 @@ from tui_tuner.problem.candidate import Candidate
 from tui_tuner.problem.contradiction import without_tautologies
 from tui_tuner.problem.expressions import ExpressionError, names_in, respelt
 from tui_tuner.problem.model import Configuration, Expression, Launch, Problem, Value
-from tui_tuner.problem.signature import KernelSignature, find_kernel
-from tui_tuner.problem.syntax import code_only, identifiers, strip_definitions
+from tui_tuner.strategies.rewriting.dialect import Dialect, dialect_of
 
 _WITH_AXIS = re.compile(r"(.*[^_])(?:_([xyzXYZ])|(?<=[a-z0-9])([XYZ]))")
 _BLOCK_SIZE = "blocksize"
 _BLOCK_SIZE_WORDS = frozenset({"blockdim", "threadsperblock", "workgroupsize"})
 _BLOCK_SIZE_WORDS_WITH_AXIS = _BLOCK_SIZE_WORDS | {"threads", "localsize"}
 _NAMES_OF_THE_LAUNCH = frozenset({"block_size_x", "block_size_y", "block_size_z"})
-_TOKENS = re.compile(
-    r"""
-      ^[ \t]*\#[ \t]*include\b[^\n]*
-    | \.?\d(?:[eEpP][+-]|[\w.])*                      # a number with its suffix
-    | (?:(?<!\.)\.|->|\#\#)\s*[^\W\d]\w*            # a member, or what a macro pastes behind something
-    | [^\W\d]\w*(?=\s*\#\#)                         # what a macro pastes something behind
-    | (?P<name>[^\W\d]\w*)
-    """,
-    re.VERBOSE | re.MULTILINE,
-)
 
 
 def renames(listed: Collection[str], in_use: Collection[str], used_names: Collection[str]) -> dict[str, str]:
@@ -77,21 +66,6 @@ def _conflicts(listed: Collection[str], in_use: Collection[str], occurring: Coll
 
 def _quoted(names: Collection[str]) -> str:
     return ", ".join(f"'{name}'" for name in names)
-
-
-def rename_identifiers(source: str, names: Mapping[str, str]) -> str:
-    """The source with these identifiers renamed wherever a macro of the old name would be replaced.
-
-    That is in code, conditions and bodies of macros; not in comments, strings and names of files, not where a
-    name is part of a longer one or made by `##`, and not after `.` or `->`, since members keep their names.
-    """
-    pieces: list[str] = []
-    end = 0
-    for token in _TOKENS.finditer(code_only(source)):
-        if token["name"] in names:
-            pieces += [source[end : token.start()], names[token["name"]]]
-            end = token.end()
-    return "".join([*pieces, source[end:]])
 
 
 def rename_in_expression(expression: str, names: Mapping[str, str]) -> str:
@@ -154,6 +128,40 @@ class RewriteReply(BaseModel):
     shared_memory: str
 
 
+class TritonReply(BaseModel):
+    """A new kernel of a Python file with its search space; the fields are explained in the prompt."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    summary: str
+    code: str
+    tunables: list[TunableReply]
+    restrictions: list[str]
+    grid: list[str]
+
+    @property
+    def rewrite(self) -> RewriteReply:
+        """The same as of a kernel that this program launches."""
+        nothing: list[str] = []
+        return RewriteReply(
+            summary=self.summary,
+            code=self.code,
+            tunables=self.tunables,
+            restrictions=self.restrictions,
+            grid=self.grid,
+            block_size=nothing,
+            grid_div_x=nothing,
+            grid_div_y=nothing,
+            grid_div_z=nothing,
+            shared_memory="",
+        )
+
+
+def reply_type(problem: Problem) -> type[RewriteReply | TritonReply]:
+    """What a model answers."""
+    return RewriteReply if problem.is_compiled else TritonReply
+
+
 @dataclass(frozen=True)
 class Declined:
     """A reply without code: what is asked for is not worth doing, and why."""
@@ -181,13 +189,9 @@ class RewriteContext:
     frozen: Configuration = field(default_factory=dict)
 
     @cached_property
-    def signature(self) -> KernelSignature:
-        """What the kernel as given takes.
-
-        Raises:
-            ProblemError: the source as given does not define it.
-        """
-        return find_kernel(self.problem.source_text, self.problem.language, self.problem.kernel.name)
+    def dialect(self) -> Dialect:
+        """Reads its code."""
+        return dialect_of(self.problem)
 
     @cached_property
     def in_use(self) -> dict[str, Sequence[Value]]:
@@ -219,7 +223,7 @@ def candidate_of(rewrite: NamedRewrite, context: RewriteContext, title: str) -> 
     tunables = listed | kept
     restrictions = [*reply.restrictions, *_kept_restrictions(context.base, kept)]
     return Candidate(
-        source=strip_definitions(reply.code, list(tunables)),
+        source=context.dialect.whole(context.dialect.without_values(reply.code, tunables), context.base.source),
         kernel=context.problem.kernel.name,
         launch=_launch(reply, context.problem.launch),
         tunables=tunables,
@@ -231,17 +235,17 @@ def candidate_of(rewrite: NamedRewrite, context: RewriteContext, title: str) -> 
 
 def with_names_in_use(reply: RewriteReply, context: RewriteContext) -> NamedRewrite:
     """The reply with the established name of each tunable that it spells in another way."""
-    used = _names_of(reply, context.problem)
+    used = _names_of(reply, context.dialect)
     names = renames([t.name for t in reply.tunables], list(context.in_use), used)
     if not names:
         return NamedRewrite(reply, used)
-    renamed = _renamed(reply, names)
-    return NamedRewrite(renamed, _names_of(renamed, context.problem))
+    renamed = _renamed(reply, names, context.dialect)
+    return NamedRewrite(renamed, _names_of(renamed, context.dialect))
 
 
-def _renamed(reply: RewriteReply, names: Mapping[str, str]) -> RewriteReply:
+def _renamed(reply: RewriteReply, names: Mapping[str, str], dialect: Dialect) -> RewriteReply:
     tunables = [t.model_copy(update={"name": names.get(t.name, t.name)}) for t in reply.tunables]
-    code = rename_identifiers(reply.code, names)
+    code = dialect.renamed(reply.code, names)
     expressions = {
         name: [rename_in_expression(text, names) for text in getattr(reply, name)] for name in _EXPRESSION_LISTS
     }
@@ -250,8 +254,8 @@ def _renamed(reply: RewriteReply, names: Mapping[str, str]) -> RewriteReply:
     return reply.model_copy(update=changes)
 
 
-def _names_of(reply: RewriteReply, problem: Problem) -> frozenset[str]:
-    return identifiers(reply.code, problem.language) | frozenset(_launch_names(reply))
+def _names_of(reply: RewriteReply, dialect: Dialect) -> frozenset[str]:
+    return dialect.names(reply.code) | frozenset(_launch_names(reply))
 
 
 _LAUNCH_LISTS = ("block_size", "grid", "grid_div_x", "grid_div_y", "grid_div_z")

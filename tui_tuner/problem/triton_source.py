@@ -1,0 +1,244 @@
+"""The Triton kernels in the text of a Python file: found, and put in place of each other.
+
+Of what a model writes only the functions under `@triton.jit` count, with the numbers that they name.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from tui_tuner.errors import ProblemError
+
+OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
+"""What a launch takes besides the kernel's own parameters."""
+
+
+@dataclass(frozen=True)
+class JitFunction:
+    """A function of a file that Triton compiles.
+
+    Attributes:
+        text: from its `def` on, without decorators.
+        start: its first line, decorators included, counted from 0.
+        body: the line of its `def`.
+        end: the line behind it.
+        decorators: the lines between.
+    """
+
+    name: str
+    node: ast.FunctionDef
+    text: str
+    start: int
+    body: int
+    end: int
+    decorators: str
+
+    @property
+    def parameters(self) -> list[ast.arg]:
+        """All that it takes, in order."""
+        given = self.node.args
+        return [*given.posonlyargs, *given.args, *given.kwonlyargs]
+
+    @property
+    def nodes(self) -> Iterator[ast.AST]:
+        """All that it says but its decorators."""
+        given = self.node.args
+        marks = (parameter.annotation for parameter in self.parameters)
+        for part in (*self.node.body, *given.defaults, *filter(None, (*given.kw_defaults, *marks))):
+            yield from ast.walk(part)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """All names in it, those of its parameters included."""
+        used = {node.id for node in self.nodes if isinstance(node, ast.Name)}
+        return frozenset(used | {parameter.arg for parameter in self.parameters})
+
+
+@dataclass(frozen=True)
+class TritonFile:
+    """The text of a file as far as rewriting a kernel needs it.
+
+    Attributes:
+        functions: those that Triton compiles, by name.
+        numbers: the lines that give names at the top level a number, by name.
+        assigned: every name at the top level that is given a value.
+        imported: the names of Triton's modules, and of what is imported from others.
+    """
+
+    text: str
+    functions: Mapping[str, JitFunction]
+    numbers: Mapping[str, str]
+    assigned: frozenset[str]
+    imported: frozenset[str]
+
+    def reached(self, kernel: str) -> list[JitFunction]:
+        """The kernel and the functions that it calls, in the order of the file; none where it has no such kernel."""
+        found: dict[str, JitFunction] = {}
+        pending = [kernel]
+        while pending:
+            name = pending.pop()
+            if name in self.functions and name not in found:
+                found[name] = self.functions[name]
+                pending += found[name].names
+        return sorted(found.values(), key=lambda one: one.start)
+
+
+@lru_cache(maxsize=32)  # a kernel has one text and many configurations
+def triton_file(source: str) -> TritonFile:
+    """A file's functions and numbers.
+
+    Raises:
+        ProblemError: it is no Python.
+    """
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError) as error:
+        raise ProblemError(f"no Python: {error}", hint="answer with plain Python text") from None
+    lines = source.splitlines(keepends=True)
+    functions = {
+        node.name: _function(node, lines)
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef) and any(_is_jit(one) for one in node.decorator_list)
+    }
+    assigned, numbers = set[str](), dict[str, str]()
+    for node in tree.body:
+        for name in _given_by(node):
+            assigned.add(name)
+            if isinstance(node, ast.Assign | ast.AnnAssign) and is_number(node.value):
+                numbers[name] = "".join(lines[node.lineno - 1 : node.end_lineno])
+    imported = frozenset(name for node in ast.walk(tree) for name in _imported(node))
+    return TritonFile(source, functions, numbers, frozenset(assigned), imported)
+
+
+def _imported(node: ast.AST) -> Iterator[str]:
+    """The names that an import gives, of whole modules those of Triton's alone."""
+    if isinstance(node, ast.Import):
+        of_triton = (alias for alias in node.names if alias.name.partition(".")[0] == "triton")
+        yield from (alias.asname or "triton" for alias in of_triton)
+    elif isinstance(node, ast.ImportFrom):
+        yield from (alias.asname or alias.name for alias in node.names)
+
+
+def _function(node: ast.FunctionDef, lines: list[str]) -> JitFunction:
+    start = min(decorator.lineno for decorator in node.decorator_list) - 1
+    end = node.end_lineno or node.lineno
+    text, above = "".join(lines[node.lineno - 1 : end]), "".join(lines[start : node.lineno - 1])
+    return JitFunction(node.name, node, text, start, node.lineno - 1, end, above)
+
+
+def _is_jit(decorator: ast.expr) -> bool:
+    called = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return (
+        called.attr == "jit"
+        if isinstance(called, ast.Attribute)
+        else isinstance(called, ast.Name) and called.id == "jit"
+    )
+
+
+def _given_by(node: ast.stmt) -> Iterator[str]:
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    for target in targets:
+        yield from (each.id for each in ast.walk(target) if isinstance(each, ast.Name))
+
+
+def is_number(value: ast.expr | None) -> bool:
+    """Whether it is a number, or one that Triton is told to be known at compile time."""
+    if isinstance(value, ast.Call) and len(value.args) == 1 and not value.keywords:
+        called = value.func
+        is_constexpr = (called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")) == "constexpr"
+        return is_constexpr and is_number(value.args[0])
+    if isinstance(value, ast.UnaryOp):
+        return isinstance(value.op, ast.USub) and is_number(value.operand)
+    return isinstance(value, ast.Constant) and isinstance(value.value, int | float)
+
+
+def is_rewritable(source: str, kernel: str) -> bool:
+    """Whether a kernel stands in the file as a function under `@triton.jit`."""
+    try:
+        return kernel in triton_file(source).functions
+    except ProblemError:
+        return False
+
+
+def names_in(code: str) -> frozenset[str]:
+    """The names that the functions of a text use; none of what is no Python."""
+    try:
+        return frozenset().union(*(one.names for one in triton_file(code).functions.values()))
+    except ProblemError:
+        return frozenset()
+
+
+def kernel_text(source: str, kernel: str) -> str:
+    """A kernel with the functions and the numbers of the file that it names."""
+    file = triton_file(source)
+    reached = file.reached(kernel)
+    used = frozenset().union(*(one.names for one in reached))
+    numbers = [line for name, line in file.numbers.items() if name in used]
+    return "\n\n".join([*(["".join(numbers)] if numbers else []), *(one.decorators + one.text for one in reached)])
+
+
+def in_place(base: str, code: str, kernel: str, given: str) -> str:
+    """A file with the functions of a text in place of its own, further ones and numbers before the kernel.
+
+    Functions that only an earlier rewriting brought, and that nothing calls any more, go.
+
+    Args:
+        base: the file.
+        code: has the kernel.
+        given: the file as the user has it.
+    """
+    file, new = triton_file(base), triton_file(code)
+    lines, brought = base.splitlines(keepends=True), _brought(file, new, file.functions[kernel])
+    for one in sorted(file.functions.values(), key=lambda each: -each.start):
+        if one.name in new.functions:
+            lines[one.body : one.end] = [f"{new.functions[one.name].text.rstrip()}\n"]
+        if one.name == kernel:
+            lines[one.start : one.start] = [brought]
+    return _without_unused("".join(lines), kernel, triton_file(given))
+
+
+def _brought(file: TritonFile, new: TritonFile, kernel: JitFunction) -> str:
+    """Numbers and functions that a text has and a file has not."""
+    numbers = "".join(line for name, line in new.numbers.items() if name not in file.assigned)
+    functions = [one for name, one in new.functions.items() if name not in file.functions]
+    return (f"{numbers}\n\n" if numbers else "") + "".join(
+        f"{_jit_line(kernel)}{one.text.rstrip()}\n\n\n" for one in functions
+    )
+
+
+def _jit_line(kernel: JitFunction) -> str:
+    """How the file names the decorator that makes a kernel."""
+    jit = next(one for one in kernel.node.decorator_list if _is_jit(one))
+    return f"@{ast.unparse(jit.func if isinstance(jit, ast.Call) else jit)}\n"
+
+
+def _without_unused(text: str, kernel: str, given: TritonFile) -> str:
+    file = triton_file(text)
+    kept = {one.name for one in file.reached(kernel)} | given.functions.keys()
+    lines = text.splitlines(keepends=True)
+    for one in sorted(file.functions.values(), key=lambda each: -each.start):
+        if one.name not in kept:
+            end = one.end
+            while end < len(lines) and not lines[end].strip():
+                end += 1
+            del lines[one.start : end]
+    return "".join(lines)
+
+
+def with_result(source: str, kernel: str, configuration: str, comment: Iterable[str]) -> str:
+    """A file whose kernel says how it was tuned, and has one configuration where it had a list to choose from.
+
+    Args:
+        configuration: as Python writes it.
+    """
+    function = triton_file(source).functions[kernel]
+    lines = source.splitlines(keepends=True)
+    for decorator in reversed(function.node.decorator_list):
+        if isinstance(decorator, ast.Call) and ast.unparse(decorator.func).rpartition(".")[2] == "autotune":
+            single = f"@{ast.unparse(decorator.func)}(configs=[{configuration}], key=[])\n"
+            lines[decorator.lineno - 1 : decorator.end_lineno] = [single]
+    lines[function.start : function.start] = [f"# {line}".rstrip() + "\n" for line in comment]
+    return "".join(lines)
