@@ -26,8 +26,9 @@ from tui_tuner.evaluate.results import Comparison, DeviceInfo, Evaluation
 from tui_tuner.format import assigned_words, factor_in_lines, time_words
 from tui_tuner.journal.reading import RESULT
 from tui_tuner.problem.candidate import Candidate, geometry
+from tui_tuner.problem.expressions import names_in
 from tui_tuner.problem.model import Configuration, Launch, Problem, Value
-from tui_tuner.problem.triton_source import with_result
+from tui_tuner.problem.triton_result import TunedKernel, with_result
 from tui_tuner.resources import write_whole
 from tui_tuner.text import flattened
 
@@ -152,12 +153,23 @@ def write_as_written(directory: Path, kernel: str, written: str) -> None:
 def best_text(problem: Problem, candidate: Candidate, outcome: SessionOutcome) -> str:
     """The tuned kernel ready to paste: what was measured where, its tunables defined, and the source."""
     if not problem.is_compiled:
-        is_given = candidate.source == problem.source_text
-        told, line = measured_lines(problem, candidate, outcome), outcome.best.as_written
-        return candidate.source if is_given else with_result(candidate.source, candidate.kernel, line, told)
+        return _python_text(problem, candidate, outcome)
     comment = "".join(f"// {line}".rstrip() + "\n" for line in measured_lines(problem, candidate, outcome))
     values = outcome.best.configuration
     return comment + definitions(values) + _without_empty_guards(_without_comment(candidate.source), values)
+
+
+def _python_text(problem: Problem, candidate: Candidate, outcome: SessionOutcome) -> str:
+    """The file of a kernel in Python: as it is, or with the rewritten kernel and launches that fit it."""
+    if candidate.source == problem.source_text:
+        return candidate.source
+    best = outcome.best
+    tuned = TunedKernel(
+        candidate.kernel, best.as_written, best.configuration, candidate.launch.grid, [*problem.tunables]
+    )
+    sizes = [text for text in candidate.restrictions if names_in(text) & problem.sizes.keys()]
+    told = [*measured_lines(problem, candidate, outcome), *(f"right only where {text}" for text in sizes)]
+    return with_result(candidate.source, tuned, told)
 
 
 def definitions(configuration: Configuration) -> str:

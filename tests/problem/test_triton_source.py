@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from tui_tuner.problem.triton_check import arguments_differ, faults
-from tui_tuner.problem.triton_source import in_place, is_rewritable, kernel_text, names_in, with_result
+from tui_tuner.problem.triton_source import in_place, is_rewritable, kernel_text, names_in
 
 FILE = '''"""Rows scaled."""
 import os
@@ -178,6 +178,8 @@ def test_what_is_no_kernel_is_told_with_its_line(code, said):
         ("y, x, n, m, BLOCK: tl.constexpr", ["BLOCK"], "takes m, which the launch does not give"),
         ("y, x, n, BLOCK: tl.constexpr", ["BLOCK", "WIDE"], "WIDE is no parameter of it"),
         ("y, x, n", [], None),
+        ("x, y, n, BLOCK: tl.constexpr", ["BLOCK"], "y, x, n in this order"),
+        ("y, x, WIDE: tl.constexpr, n", ["WIDE"], "must be the first that it takes"),
         ("y, x, n, BLOCK: tl.constexpr, m=3", ["BLOCK", "num_warps"], None),
     ],
 )
@@ -193,14 +195,3 @@ def test_kernels_that_something_else_makes_or_that_are_no_kernels_are_not_rewrit
     assert not is_rewritable("import helion\n\n@helion.kernel()\ndef f(x): return x\n", "f")
     assert not is_rewritable("no python at all", "f")
     assert names_in("no python at all") == frozenset()
-
-
-def test_the_result_stands_at_the_kernel_with_one_configuration_in_place_of_a_list():
-    told = with_result(FILE, "scale", "triton.Config({'BLOCK': 512}, num_warps=8)", ["Tuned.", "Twice as fast."])
-
-    assert (
-        "# Tuned.\n# Twice as fast.\n@triton.autotune(configs=[triton.Config({'BLOCK': 512}, num_warps=8)], key=[])\n"
-        in told
-    )
-    assert ast.parse(told)
-    assert told.count("triton.Config(") == 1

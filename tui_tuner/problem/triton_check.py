@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.triton_source import OPTIONS, JitFunction, TritonFile, is_number, triton_file
@@ -92,6 +93,7 @@ def arguments_differ(code: str, kernel: str, given: str, tunables: Iterable[str]
     missing = [name for name in ours if name not in theirs and name not in before]
     more = [name for name in theirs if name not in ours and name not in chosen and not _has_default(code, kernel, name)]
     gone = [name for name in chosen - {*theirs} if name not in OPTIONS]
+    first = [*takewhile(lambda name: name not in before, ours)]
     if missing:
         return f"it no longer takes {', '.join(missing)}, which the launch gives"
     if more:
@@ -100,6 +102,8 @@ def arguments_differ(code: str, kernel: str, given: str, tunables: Iterable[str]
         )
     if gone:
         return f"{', '.join(sorted(gone))} is no parameter of it: a tunable is a parameter marked tl.constexpr"
+    if theirs[: len(first)] != first:
+        return f"the launch gives {', '.join(first)} in this order, and they must be the first that it takes"
     return None
 
 
@@ -120,8 +124,7 @@ class _Reader:
 
     def __init__(self, function: JitFunction, known: frozenset[str], imported: frozenset[str]) -> None:
         self._function = function
-        stored = {n.id for n in function.nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        self._own = frozenset(stored | {parameter.arg for parameter in function.parameters})
+        self._own = function.own
         self._known = known
         self._imported = imported
 

@@ -6,7 +6,7 @@ Of what a model writes only the functions under `@triton.jit` count, with the nu
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -53,8 +53,13 @@ class JitFunction:
     @property
     def names(self) -> frozenset[str]:
         """All names in it, those of its parameters included."""
-        used = {node.id for node in self.nodes if isinstance(node, ast.Name)}
-        return frozenset(used | {parameter.arg for parameter in self.parameters})
+        return self.own | {node.id for node in self.nodes if isinstance(node, ast.Name)}
+
+    @property
+    def own(self) -> frozenset[str]:
+        """The names of its parameters and of what it gives values."""
+        names = (node for node in self.nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+        return frozenset([*(node.id for node in names), *(parameter.arg for parameter in self.parameters)])
 
 
 @dataclass(frozen=True)
@@ -82,7 +87,7 @@ class TritonFile:
             name = pending.pop()
             if name in self.functions and name not in found:
                 found[name] = self.functions[name]
-                pending += found[name].names
+                pending += found[name].names - found[name].own
         return sorted(found.values(), key=lambda one: one.start)
 
 
@@ -225,20 +230,4 @@ def _without_unused(text: str, kernel: str, given: TritonFile) -> str:
             while end < len(lines) and not lines[end].strip():
                 end += 1
             del lines[one.start : end]
-    return "".join(lines)
-
-
-def with_result(source: str, kernel: str, configuration: str, comment: Iterable[str]) -> str:
-    """A file whose kernel says how it was tuned, and has one configuration where it had a list to choose from.
-
-    Args:
-        configuration: as Python writes it.
-    """
-    function = triton_file(source).functions[kernel]
-    lines = source.splitlines(keepends=True)
-    for decorator in reversed(function.node.decorator_list):
-        if isinstance(decorator, ast.Call) and ast.unparse(decorator.func).rpartition(".")[2] == "autotune":
-            single = f"@{ast.unparse(decorator.func)}(configs=[{configuration}], key=[])\n"
-            lines[decorator.lineno - 1 : decorator.end_lineno] = [single]
-    lines[function.start : function.start] = [f"# {line}".rstrip() + "\n" for line in comment]
     return "".join(lines)

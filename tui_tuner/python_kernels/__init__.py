@@ -68,10 +68,12 @@ class Rewritten(Frame):
     Attributes:
         source: the whole text of the file.
         grid: expressions over sizes and tunables; None for the grid that the launch has.
+        restrictions: what each configuration must satisfy.
     """
 
     source: str
     grid: list[Expression] | None = None
+    restrictions: list[str] = Field(default_factory=list)
 
 
 class KernelOpenRequest(Frame):

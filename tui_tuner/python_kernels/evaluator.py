@@ -141,7 +141,7 @@ class PythonEvaluator:
         """What a candidate has that the file has not."""
         if candidate.source == self._problem.source_text and candidate.launch.grid is None:
             return None
-        return Rewritten(source=candidate.source, grid=candidate.launch.grid)
+        return Rewritten(source=candidate.source, grid=candidate.launch.grid, restrictions=candidate.restrictions)
 
     async def profile(self, candidate: Candidate, configuration: Configuration) -> Profile:
         """Nothing: the framework that compiles it hides what it makes."""

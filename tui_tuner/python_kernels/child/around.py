@@ -62,7 +62,7 @@ def around(given: Mapping[str, object], constexprs: Sequence[str], grid: Grid, e
         grid(asked)
     blocks = {name: extent for name in constexprs if (extent := _extent(given.get(name))) > 1}
     blocks = {name: extent for name, extent in blocks.items() if name in asked.names or _BLOCK.search(name)}
-    others = [name for name in given if name not in blocks and name not in OPTIONS and not _STRIDE.search(name)]
+    others = [name for name in given if name not in blocks and name not in OPTIONS and not is_stride(name)]
     sizes = {name: size for name in others if (size := _whole(given[name])) > 1}
     known = {*extents, *sizes.values()}
     follows = [_followed(axis, known, blocks) for axis in axes or ()]
@@ -75,6 +75,11 @@ def around(given: Mapping[str, object], constexprs: Sequence[str], grid: Grid, e
         columns[name] = [extent * 4 // part for part in parts if extent * 4 >= part]
     notes = [*_said_of_grid(axes or (), follows, known, blocks), *_said_of_covers(covers)]
     return Around(Space([default], columns), _following(grid, follows), notes)
+
+
+def is_stride(name: str) -> bool:
+    """Whether an argument is called as what lies between rows of a tensor is."""
+    return _STRIDE.search(name) is not None
 
 
 def _followed(axis: object, sizes: Collection[int], blocks: Mapping[str, int]) -> tuple[str, int] | None:

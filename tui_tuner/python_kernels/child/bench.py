@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch.utils._pytree import tree_map
@@ -25,15 +25,21 @@ from tui_tuner.python_kernels.child.data import (
     own_errors,
     poison,
     resources_of,
-    widened,
 )
-from tui_tuner.python_kernels.child.kernel import Arguments, KernelFault, ReadyKernel, failure, launch_fault, tensors_of
+from tui_tuner.python_kernels.child.further import Further, further_arguments
+from tui_tuner.python_kernels.child.kernel import (
+    Arguments,
+    KernelFault,
+    ReadyKernel,
+    TunableKernel,
+    failure,
+    launch_fault,
+    tensors_of,
+)
 
 LIMIT_S = 20.0
 """Time limit of a launch that nothing is known about; of others many times what the default configuration takes."""
 LIMIT_FACTOR = 200.0
-WIDE = 64
-"""So many times as large are inputs where a rewritten kernel is checked besides, and may its error be."""
 Make = Callable[[int], Arguments]
 Refer = Callable[[Arguments], object | None]
 
@@ -47,7 +53,8 @@ class PythonKernelBench:
         say: tells what is done now and how long it may take, seconds.
     """
 
-    def __init__(self, make: Make, refer: Refer, tolerance: Tolerance, say: SayPhase) -> None:
+    def __init__(self, kernel: TunableKernel, make: Make, refer: Refer, tolerance: Tolerance, say: SayPhase) -> None:
+        self._kernel = kernel
         self._make = make
         self._refer = refer
         self._tolerance = tolerance
@@ -58,13 +65,11 @@ class PythonKernelBench:
         self._own: list[float | None] = []
         self._data: Data | None = None
         self._given: ReadyKernel | None = None
-        self._wide: Data | None = None
-        self._is_wide_made = False
+        self._further: list[Further] | None = None
 
-    @property
-    def arguments(self) -> Arguments:
-        """Those that launches get."""
-        return self._opened.working
+    def arguments(self, kernel: ReadyKernel) -> list[Arguments]:
+        """Those that launches of a kernel get, each of which may be compiled for by itself."""
+        return [self._opened.working, *(one.data.working for one in self.further(kernel))]
 
     def prepare(self, default: ReadyKernel) -> KernelEvaluationAnswer:
         """Run the kernel as given, keep what it gives, check it against the reference, time it.
@@ -87,8 +92,7 @@ class PythonKernelBench:
         start = time.perf_counter()
         try:
             resources, error = self._check(kernel, self._opened)
-            if kernel.is_rewritten:
-                self._check_widely(kernel)
+            self._check_further(kernel)
             checked = time.perf_counter()
             self._say("timing", self._limit_s)
             timing = measure(self._launches(kernel, self._opened), self._patience, best_ms=best_ms, cpu=False)
@@ -148,29 +152,25 @@ class PythonKernelBench:
         data.expected = [copied(tensor) for tensor in [*returned, *(mine[index] for index in data.written)]]
         data.restore()
 
-    def _check_widely(self, kernel: ReadyKernel) -> None:
-        """Check a rewritten kernel where its inputs are larger, as a shortcut through a range may not be."""
-        if not self._is_wide_made:
-            self._wide, self._is_wide_made = self._widened(), True
-        if self._wide is None:
-            return
-        try:
-            self._check(kernel, self._wide, WIDE)
-        except KernelFault as fault:
-            fault.message = f"with larger inputs: {fault.message}"
-            raise
+    def further(self, kernel: ReadyKernel) -> Sequence[Further]:
+        """Other arguments that a kernel is checked with besides; none where it is not rewritten.
 
-    def _widened(self) -> Data | None:
-        """Arguments whose floating inputs are larger; None where the kernel as given does not stand that."""
-        if self._given is None:
-            return None
-        for factor in (WIDE, WIDE // 8):
-            data = Data(widened(self._opened.pristine, self._opened.written, factor))
-            self._expect(self._given, data)
-            numbers = (tensor for tensor in data.expected if tensor.is_floating_point())
-            if data.written == self._opened.written and all(bool(torch.isfinite(one.float()).all()) for one in numbers):
-                return data
-        return None
+        Raises:
+            KernelFault: the device is lost while they are made.
+        """
+        if not kernel.is_rewritten or self._given is None:
+            return []
+        if self._further is None:
+            self._further = [*further_arguments(self._kernel, self._given, self._opened, self._expect)]
+        return [one for one in self._further if kernel.fits(one.data.pristine)]
+
+    def _check_further(self, kernel: ReadyKernel) -> None:
+        for one in self.further(kernel):
+            try:
+                self._check(kernel, one.data, one.slack)
+            except KernelFault as fault:
+                fault.message = f"{one.words}: {fault.message}"
+                raise
 
     def _check(self, kernel: ReadyKernel, data: Data, slack: float = 1.0) -> tuple[Resources, float]:
         """Launch once on restored arguments and compare; resources, and the largest share of the allowed error.

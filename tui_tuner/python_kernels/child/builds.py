@@ -80,15 +80,15 @@ class RunningBuilds:
         """Time until the next limit is reached; None without a build."""
         return min((max(0.0, self._limit_s - running.age) for running in self._running), default=None)
 
-    def start(self, kernel: ReadyKernel, arguments: Arguments) -> None:
-        """Begin to compile what the kernel launches.
+    def start(self, kernel: ReadyKernel, arguments: Sequence[Arguments]) -> None:
+        """Begin to compile what the kernel launches with each of some arguments.
 
         Raises:
             KernelFault: its host code fails before it launches anything.
         """
         device = torch.cuda.current_device()
         try:
-            launches = kernel.jit_launches(arguments)
+            launches = [launch for each in arguments for launch in kernel.jit_launches(each)]
             for launch in launches:
                 launch.function.device_caches[device]  # made here: making it asks the device
         except Exception as error:

@@ -16,7 +16,7 @@ import re
 import sys
 import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -181,6 +181,10 @@ class ReadyKernel(ABC):
     as_written: str
     is_rewritten: bool = False
 
+    def fits(self, arguments: Arguments) -> bool:
+        """Whether the configuration may be used with other arguments than those that are timed."""
+        return True
+
     @abstractmethod
     def jit_launches(self, arguments: Arguments) -> list[JitLaunch]:
         """What a launch will compile; nothing is launched."""
@@ -215,6 +219,14 @@ class TunableKernel(ABC):
             KernelFault: the framework refuses the configuration, or what is rewritten.
         """
 
+    def another(self, default: ReadyKernel) -> ReadyKernel | None:
+        """The kernel as given in a configuration that divides its work otherwise; None where there is none."""
+        return None
+
+    def at_odd_sizes(self, arguments: Arguments) -> Arguments | None:
+        """Arguments with somewhat smaller sizes, which nothing divides; None where no argument is a size."""
+        return None
+
 
 def tensors_of(tree: object) -> list[torch.Tensor]:
     """All tensors of a value, of its elements and of theirs, in order."""
@@ -232,6 +244,21 @@ def sizes_of(named: Mapping[str, object]) -> dict[str, int]:
         elif isinstance(value, int) and not isinstance(value, bool):
             sizes[name] = value
     return sizes
+
+
+def arguments_in_words(named: Mapping[str, object]) -> Iterator[str]:
+    """What a launch is given, by name, a line each for a model."""
+    total = sum(tensor.numel() * tensor.element_size() for tensor in tensors_of([*named.values()]))
+    for name, value in named.items():
+        if isinstance(value, torch.Tensor):
+            extents = ", ".join(f"{name}_{axis}" for axis in range(value.dim()))
+            strides = "" if value.is_contiguous() else f", strides {value.stride()}"
+            dtype = str(value.dtype).removeprefix("torch.")
+            nbytes = value.numel() * value.element_size()
+            yield f"argument {name}: {dtype} tensor of shape ({extents}){strides}, {nbytes / 1e6:.4g} MB"
+        elif isinstance(value, bool | int | float | str):
+            yield f"argument {name}: {value!r}"
+    yield f"all tensors together: {total / 1e6:.4g} MB"
 
 
 _LOST = re.compile(

@@ -94,7 +94,7 @@ class RewrittenKernels:
         """The text's functions as a module of their own."""
         text, given = triton_file(source), triton_file(self._given)
         functions = [one for one in text.reached(self._name) if one.name == self._name or _is_new(one, given.functions)]
-        used = frozenset().union(*(one.names for one in functions))
+        used = frozenset().union(*(one.names - one.own for one in functions))
         numbers = "".join(line for name, line in text.numbers.items() if name in used)
         text_of_module = numbers + "\n\n".join(f"@triton.jit\n{one.text}" for one in functions)
         own = {one.name for one in functions} | text.numbers.keys()
@@ -123,15 +123,20 @@ class RewrittenKernels:
                 raise KernelFault(FailureKind.REFUSED, f"'{name}' is nothing that a kernel may use")
             if name in known:
                 yield name, known[name]
-        for node in (each for one in functions for each in one.nodes if isinstance(each, ast.Attribute)):
-            self._check_member(node)
+        for one in functions:
+            for node in (each for each in one.nodes if isinstance(each, ast.Attribute)):
+                self._check_member(node, one.own)
 
-    def _check_member(self, node: ast.Attribute) -> None:
-        """Refuse what leads from Triton's modules to others."""
+    def _check_member(self, node: ast.Attribute, own: Collection[str]) -> None:
+        """Refuse what leads from Triton's modules to others.
+
+        Args:
+            own: names of the function itself.
+        """
         path, root = [node.attr], node.value
         while isinstance(root, ast.Attribute):
             path, root = [root.attr, *path], root.value
-        if not isinstance(root, ast.Name):
+        if not isinstance(root, ast.Name) or root.id in own:
             return
         path = [root.id, *path]
         reached: object = {"triton": triton, "tl": tl, **vars(self._file.module)}.get(path[0])

@@ -49,7 +49,8 @@ class KernelService:
         self._loaded = _loaded(opening)
         self._opening = opening
         self._builds = RunningBuilds(opening.jobs, opening.build_limit_s)
-        self._bench = PythonKernelBench(self._loaded.arguments, self._loaded.reference, opening.tolerance, self._now)
+        loaded = self._loaded
+        self._bench = PythonKernelBench(loaded.kernel, loaded.arguments, loaded.reference, opening.tolerance, self._now)
         self._new: deque[KernelEvaluationRequest | KernelComparisonRequest] = deque()
         self._building: dict[str, list[KernelEvaluationRequest]] = {}
         self._built: deque[BuildOutcome] = deque()
@@ -124,7 +125,7 @@ class KernelService:
             elif kernel.key in self._building:
                 self._building[kernel.key].append(request)
             else:
-                self._builds.start(kernel, self._bench.arguments)
+                self._builds.start(kernel, self._bench.arguments(kernel))
                 self._building[kernel.key] = [request]
         except KernelFault as fault:
             self._say(KernelEvaluationAnswer(id=request.id, failure=failure(fault)))

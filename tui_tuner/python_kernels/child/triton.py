@@ -7,7 +7,7 @@ Without a list it lies around what the launch has: warps, stages and the extents
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -19,11 +19,11 @@ from triton.runtime.jit import JITFunction
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.candidate import blocks
-from tui_tuner.problem.expressions import ExpressionError
+from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.languages import Value
 from tui_tuner.problem.model import Configuration, Expression
 from tui_tuner.python_kernels import KernelDescription, Rewritten, plain_values, triton_line, value_of
-from tui_tuner.python_kernels.child.around import ALWAYS, OPTIONS, Around, Asked, Grid, Space, around
+from tui_tuner.python_kernels.child.around import ALWAYS, OPTIONS, Around, Asked, Grid, Space, around, is_stride
 from tui_tuner.python_kernels.child.kernel import (
     Arguments,
     JitLaunch,
@@ -32,6 +32,7 @@ from tui_tuner.python_kernels.child.kernel import (
     ReportCompiled,
     TunableKernel,
     UserFile,
+    arguments_in_words,
     sizes_of,
     tensors_of,
 )
@@ -39,6 +40,8 @@ from tui_tuner.python_kernels.child.rewritten import RewrittenKernels
 from tui_tuner.python_kernels.child.seen import SeenLaunch, decorated, function_of, tuned_by
 
 Hook = Callable[[dict[str, object]], object]
+_LESS, _LEAST = 37, 128
+"""So much smaller are sizes where a rewritten kernel is checked besides, if they are larger than that."""
 
 
 class ReadyTritonKernel(ReadyKernel):
@@ -49,6 +52,7 @@ class ReadyTritonKernel(ReadyKernel):
         hooks: called with all arguments and options before each launch.
         fixed: options that all launches have.
         text: of a rewritten kernel; empty for the file's own.
+        restrictions: what has to hold for this configuration, over sizes and options.
     """
 
     def __init__(
@@ -60,15 +64,26 @@ class ReadyTritonKernel(ReadyKernel):
         hooks: Sequence[Hook],
         fixed: Mapping[str, object],
         text: str = "",
+        restrictions: Sequence[str] = (),
     ) -> None:
         self.key = f"{sorted(options.items())!r}{text}"
         self.as_written = triton_line(options)
         self.is_rewritten = bool(text)
+        self._restrictions = restrictions
         self._kernel = kernel
         self._names = names
         self._options = {**fixed, **options}
         self._grid = grid
         self._hooks = hooks
+
+    def fits(self, arguments: Arguments) -> bool:
+        """Whether what the model says of its configurations holds there."""
+        options = self._all(arguments)
+        known = {**sizes_of(options), **{name: one for name, one in options.items() if isinstance(one, int | float)}}
+        try:
+            return all(bool(evaluate(text, known)) for text in self._restrictions)
+        except ExpressionError:
+            return False
 
     def jit_launches(self, arguments: Arguments) -> list[JitLaunch]:
         """The one launch, what heuristics choose included."""
@@ -160,7 +175,7 @@ class TritonKernel(TunableKernel):
             defaults=listed[0],
             seeds=listed[1:],
             sizes=sizes_of(self._named),
-            launched=[*_arguments_in_words(self._named), self._grid_in_words(self._space.listed[0])],
+            launched=[*arguments_in_words(self._named), self._grid_in_words(self._space.listed[0])],
         )
 
     def _grid_in_words(self, default: Mapping[str, object]) -> str:
@@ -175,14 +190,16 @@ class TritonKernel(TunableKernel):
         """The kernel in a configuration, as it is or rewritten."""
         options = {name: value_of(plain) for name, plain in configuration.items()}
         kernel, grid, text = self._kernel, self._grid, ""
+        restrictions: Sequence[str] = ()
         if rewritten is not None:
             kernel, text = self._made_of(rewritten.source, configuration), rewritten.source
+            restrictions = rewritten.restrictions
             grid = grid if rewritten.grid is None else self._grid_of(rewritten.grid)
         elif unknown := options.keys() - {*self._space.columns, *kernel.arg_names, *OPTIONS}:
             raise KernelFault(FailureKind.INVALID, f"the kernel has no parameter '{min(unknown)}'")
         options = {name: value for name, value in options.items() if value is not None}
         fixed = {name: value for name, value in self._fixed.items() if name not in options}
-        return ReadyTritonKernel(kernel, [*self._named], options, grid, self._hooks, fixed, text)
+        return ReadyTritonKernel(kernel, [*self._named], options, grid, self._hooks, fixed, text, restrictions)
 
     def _made_of(self, source: str, tunables: Collection[str]) -> JITFunction | Heuristics:
         """The kernel of another text, with what chooses its options around it."""
@@ -206,6 +223,35 @@ class TritonKernel(TunableKernel):
 
         return grid
 
+    def another(self, default: ReadyKernel) -> ReadyKernel | None:
+        """The kernel as given with another block, or the last of its list."""
+        first, columns = self._space.listed[0], self._space.columns
+        for name, values in columns.items():
+            others = [value for value in values if value != first.get(name) and type(value) is int]
+            if name not in OPTIONS and others and type(first.get(name)) is int:
+                return self.ready({**self._plain(first), name: max(others)})
+        return None
+
+    @staticmethod
+    def _plain(options: Mapping[str, object]) -> Configuration:
+        return {name: plain_values([value])[0] for name, value in options.items()}
+
+    def at_odd_sizes(self, arguments: Arguments) -> Arguments | None:
+        """Arguments in which whole numbers that are extents of tensors are smaller."""
+        tensors, function = tensors_of(arguments), function_of(self._kernel)
+        extents = {extent for one in tensors for extent in one.shape} | {one.numel() for one in tensors}
+        fixed = set() if function is None else {function.arg_names[number] for number in function.constexprs}
+
+        def is_size(name: str, value: object) -> bool:
+            is_extent = type(value) is int and value > _LEAST and value in extents
+            return is_extent and name not in fixed and not is_stride(name)
+
+        sizes = [name for name, value in zip(self._named, arguments, strict=True) if is_size(name, value)]
+        if not sizes:
+            return None
+        each = zip(self._named, arguments, strict=True)
+        return tuple(value - _LESS if name in sizes else value for name, value in each)  # type: ignore[operator]
+
     def _by_name(self, arguments: Arguments | Mapping[str, object]) -> dict[str, object]:
         """Arguments by name, in the kernel's order; those that are tuned are none.
 
@@ -223,20 +269,6 @@ class TritonKernel(TunableKernel):
             message = f"arguments() gives {len(arguments)} values, '{self.name}' takes {', '.join(free)}"
             raise ProblemError(message, file=self._file.file)
         return dict(zip(free, arguments, strict=False))
-
-
-def _arguments_in_words(named: Mapping[str, object]) -> Iterator[str]:
-    total = sum(tensor.numel() * tensor.element_size() for tensor in tensors_of([*named.values()]))
-    for name, value in named.items():
-        if isinstance(value, torch.Tensor):
-            extents = ", ".join(f"{name}_{axis}" for axis in range(value.dim()))
-            strides = "" if value.is_contiguous() else f", strides {value.stride()}"
-            dtype = str(value.dtype).removeprefix("torch.")
-            nbytes = value.numel() * value.element_size()
-            yield f"argument {name}: {dtype} tensor of shape ({extents}){strides}, {nbytes / 1e6:.4g} MB"
-        elif isinstance(value, bool | int | float | str):
-            yield f"argument {name}: {value!r}"
-    yield f"all tensors together: {total / 1e6:.4g} MB"
 
 
 def kernels_in(members: Mapping[str, object], *, listed: bool = True) -> dict[str, object]:
