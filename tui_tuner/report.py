@@ -28,7 +28,7 @@ from tui_tuner.journal.reading import RESULT
 from tui_tuner.problem.candidate import Candidate, geometry
 from tui_tuner.problem.expressions import names_in
 from tui_tuner.problem.model import Configuration, Launch, Problem, Value
-from tui_tuner.problem.triton_result import TunedKernel, with_result
+from tui_tuner.problem.triton_result import TunedKernel, whole_numbers, with_result
 from tui_tuner.resources import write_whole
 from tui_tuner.text import flattened
 
@@ -201,7 +201,7 @@ def measured_lines(problem: Problem, candidate: Candidate, outcome: SessionOutco
     """What was measured where, and how the best is launched; a line each, for a comment."""
     device, unit = outcome.device, outcome.time_unit
     sizes = kind_named(device.kind).sized(problem).sizes
-    of = assigned_words(sizes)
+    of = assigned_words(sizes if problem.is_compiled else whole_numbers(sizes))
     place = ", ".join(filter(None, (device.backend, device.toolchain)))
     given, best = outcome.paired_times or (outcome.baseline.ms or math.nan, outcome.best.ms or math.nan)
     yield f"{_TUNED_BY} {outcome.program} on {flattened(f'{device.name} ({place})')}"

@@ -164,6 +164,8 @@ def test_what_kernels_do_say_is_no_fault(expression):
         ("@triton.jit\ndef scale(y, x, n=os.sep): pass", "default must be a number"),
         ("@triton.jit\ndef scale(y: os.PathLike, x, n): pass", "'os' in line 1"),
         ("@triton.jit\ndef scale(y, x, n):\n    import os", "Import in line 2"),
+        ("@triton.jit\ndef scale(y, x, n):\n    tl.core.print(1)\n    tl = 1", "'tl' is a name of the file's"),
+        ("@triton.jit\ndef scale(y, triton, n): pass", "'triton' is a name of the file's"),
         ("@triton.jit\ndef scale(y, x, n):\n    def inner(): pass", "FunctionDef in line 2"),
     ],
 )

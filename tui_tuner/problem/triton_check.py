@@ -133,6 +133,10 @@ class _Reader:
         node = self._function.node
         if node.args.vararg or node.args.kwarg:
             yield f"{self._function.name}: *arguments are not possible"
+        for name in sorted(
+            self._own & {*self._imported, "triton", "tl"}
+        ):  # or it would be another one before than behind
+            yield f"{self._function.name}: '{name}' is a name of the file's: take another for a variable"
         found = dict.fromkeys(said for each in self._function.nodes for said in self._fault(each))
         yield from (f"{self._function.name}: {said}" for said in found)
         usual = [*node.args.defaults, *filter(None, node.args.kw_defaults)]

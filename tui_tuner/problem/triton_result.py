@@ -58,6 +58,12 @@ def with_result(source: str, tuned: TunedKernel, comment: Iterable[str]) -> str:
     return text.edited()
 
 
+def whole_numbers(sizes: Mapping[str, int]) -> Mapping[str, int]:
+    """Those of a launch's sizes that tell it apart: neither extents of tensors nor strides, if there are others."""
+    told = {name: size for name, size in sizes.items() if not _EXTENT.fullmatch(name) and "stride" not in name.lower()}
+    return told or sizes
+
+
 class _Text:
     """A text with edits that do not overlap."""
 

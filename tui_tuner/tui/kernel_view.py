@@ -115,10 +115,18 @@ def _result_text(finished: SessionFinished, view_model: ViewModel) -> Content:
     if view_model.started is not None:
         pairs.append(("best kernel", _best_file(finished, view_model.started)))
         if finished.status == "finished" and finished.speedup is not None:
-            how = "--apply" if view_model.started.language in COMPILED_LANGUAGES else "--as configuration"
+            how = "--apply" if _has_other_text(view_model) else "--as configuration"
             pairs.append(("take it over", f"tuner-tui best {shlex.quote(view_model.started.run)} {how}"))
         pairs.append(way_on(finished, view_model.started))
     return pairs_table(pairs)
+
+
+def _has_other_text(view_model: ViewModel) -> bool:
+    """Whether the user's file would change: a compiled one by its tunables' values too."""
+    started, best, given = view_model.started, view_model.incumbent, view_model.baseline
+    if started is not None and started.language in COMPILED_LANGUAGES:
+        return True
+    return best is not None and given is not None and best.candidate.source != given.source
 
 
 def _times(finished: SessionFinished, view_model: ViewModel) -> Pairs:
@@ -140,7 +148,7 @@ def _best_file(finished: SessionFinished, started: SessionStarted) -> str:
     if finished.status == "no_improvement":
         return "the one as given: nothing faster was accepted"
     suffix = Path(started.kernel).suffix
-    file = f"{started.directory}/best{suffix if suffix in LANGUAGES else '.toml'}"
+    file = f"{started.directory}/best{suffix if suffix in LANGUAGES or started.language == 'python' else '.toml'}"
     if finished.result is None and not Path(file).exists():  # a recording that came without what it had written
         return f"tuner-tui best {shlex.quote(started.run)} prints it"
     return file

@@ -21,6 +21,7 @@ from pathlib import Path
 
 import torch
 import triton
+from triton import knobs
 from triton.runtime import driver
 
 from tui_tuner.evaluate.results import FailureKind
@@ -168,9 +169,7 @@ _READ = ("/usr", "/bin", "/lib", "/lib64", "/etc", "/opt", "/proc", "/sys", "/de
 
 def _confine() -> None:
     """In the fork: give up all files but those of the system, of Python and of Triton, and the network."""
-    knobs = getattr(triton, "knobs", None)  # since Triton 3.4
-    known = os.environ.get("TRITON_CACHE_DIR", Path.home() / ".triton/cache") if knobs is None else knobs.cache.dir
-    cache, packages = Path(known), (Path(module.__file__ or "").parents[1] for module in (triton, torch))
+    cache, packages = Path(knobs.cache.dir), (Path(module.__file__ or "").parents[1] for module in (triton, torch))
     cache.mkdir(parents=True, exist_ok=True)
     leave_network()
     done = confine(read=[*_READ, *python_places(), *packages], write=[cache, tempfile.gettempdir(), "/dev/null"])

@@ -17,8 +17,7 @@ from types import ModuleType
 
 import triton
 import triton.language as tl
-from triton.runtime import jit
-from triton.runtime.jit import JITFunction
+from triton.runtime.jit import JITCallable, JITFunction
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.results import FailureKind
@@ -27,7 +26,6 @@ from tui_tuner.problem.triton_check import arguments_differ, faults
 from tui_tuner.problem.triton_source import JitFunction, kernel_text, triton_file
 from tui_tuner.python_kernels.child.kernel import KernelFault, UserFile
 
-_Callable = getattr(jit, "JITCallable", JITFunction)  # the base of both kinds of functions since Triton 3.5
 _MODULES = ("triton", "triton.language", "triton.language.math", "triton.language.extra", "triton.language.extra.cuda")
 _LIBRARIES = ("triton.language.extra.libdevice", "triton.language.extra.cuda.libdevice")
 
@@ -157,9 +155,7 @@ def _is_of_triton(value: object) -> bool:
     """Whether it is a part of Triton's language, a function that it compiles, or a number."""
     if isinstance(value, ModuleType):
         return value.__name__ in (*_MODULES, *_LIBRARIES)
-    if isinstance(value, _Callable | tl.dtype | tl.constexpr | int | float | str):
-        return True
-    if value in (triton.cdiv, triton.next_power_of_2):
+    if isinstance(value, JITCallable | tl.dtype | tl.constexpr | int | float | str):
         return True
     return getattr(value, "__triton_builtin__", False) or str(getattr(value, "__module__", "")).startswith(
         "triton.language"

@@ -10,6 +10,7 @@ from importlib.resources import files
 import tree_sitter_c
 import tree_sitter_cpp
 import tree_sitter_cuda
+import tree_sitter_python
 from rich.style import Style
 from rich.text import Text
 from textual.color import Color, ColorParseError
@@ -49,7 +50,7 @@ _STYLES = {
     "variable.builtin": ("text-accent", "italic"),
 }
 
-PYGMENTS_NAMES = {"cuda": "cuda", "opencl": "c", "c": "cpp", "yaml": "yaml"}
+PYGMENTS_NAMES = {"cuda": "cuda", "opencl": "c", "c": "cpp", "python": "python", "yaml": "yaml"}
 """The lexer for each language of a source."""
 PLAIN = ""
 """The language of a text that is none of a kernel."""
@@ -80,6 +81,8 @@ def _grammar(language: str) -> tuple[Grammar, str]:
         return Grammar(tree_sitter_cuda.language()), c + cpp + own + _MEMORY_SPACES
     if language == "opencl":
         return Grammar(tree_sitter_c.language()), c + _OPENCL_WORDS
+    if language == "python":
+        return Grammar(tree_sitter_python.language()), tree_sitter_python.HIGHLIGHTS_QUERY
     return Grammar(tree_sitter_cpp.language()), c + cpp
 
 
@@ -115,14 +118,14 @@ def style_of(variables: dict[str, str], variable: str, attributes: str = "") -> 
 
 
 def apply_language(area: TextArea, language: str) -> None:
-    """Highlight a text area as cuda, opencl or c; a language without a grammar stays plain."""
+    """Highlight a text area as cuda, opencl, c or python; a language without a grammar stays plain."""
     if language in _WITHOUT_GRAMMAR:
         area.language = None
-        return
-    if language not in area.available_languages:
+    elif area.language != language:
         grammar, query = _grammar(language)
-        area.register_language(language, grammar, query)
-    if area.language != language:
+        area.register_language(
+            language, grammar, query
+        )  # also where Textual has one of this name: it may lack its grammar
         area.language = language
 
 
