@@ -29,6 +29,7 @@ from tui_tuner.problem.candidate import Candidate, geometry
 from tui_tuner.problem.expressions import names_in
 from tui_tuner.problem.model import Configuration, Launch, Problem, Value
 from tui_tuner.problem.triton_result import TunedKernel, whole_numbers, with_result
+from tui_tuner.problem.triton_source import triton_file
 from tui_tuner.resources import write_whole
 from tui_tuner.text import flattened
 
@@ -163,10 +164,10 @@ def _python_text(problem: Problem, candidate: Candidate, outcome: SessionOutcome
     """The file of a kernel in Python: as it is, or with the rewritten kernel and launches that fit it."""
     if candidate.source == problem.source_text:
         return candidate.source
-    best = outcome.best
-    tuned = TunedKernel(
-        candidate.kernel, best.as_written, best.configuration, candidate.launch.grid, [*problem.tunables]
-    )
+    best, name = outcome.best, candidate.kernel
+    taken = [one.arg for one in triton_file(problem.source_text).functions[name].parameters]
+    grid, before = candidate.launch.grid, [*problem.tunables]
+    tuned = TunedKernel(name, best.as_written, best.configuration, grid, before, taken)
     sizes = [text for text in candidate.restrictions if names_in(text) & problem.sizes.keys()]
     told = [*measured_lines(problem, candidate, outcome), *(f"right only where {text}" for text in sizes)]
     return with_result(candidate.source, tuned, told)

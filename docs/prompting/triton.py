@@ -29,7 +29,8 @@ def add_bias(y, x, bias, rows, columns, BLOCK: tl.constexpr):
 
 def add(x, bias):
     y = torch.empty_like(x)
-    add_bias[(x.shape[0],)](y, x, bias, *x.shape, BLOCK=128)
+    launch = add_bias[(x.shape[0],)]
+    launch(y, x, bias, *x.shape, BLOCK=128)
     return y
 
 

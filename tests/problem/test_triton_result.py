@@ -17,7 +17,7 @@ PLAIN = FILE[: FILE.index("@triton.autotune")] + FILE[FILE.index("@triton.jit\nd
 
 
 def tuned(*grid: str) -> TunedKernel:
-    return TunedKernel("scale", LINE, dict(BEST), list(grid) or None, ["BLOCK"])
+    return TunedKernel("scale", LINE, dict(BEST), list(grid) or None, ["BLOCK"], ["y", "x", "n", "BLOCK"])
 
 
 def launch_in(text: str) -> str:
@@ -47,6 +47,23 @@ def test_tunables_that_a_launch_gives_become_those_that_were_best():
     assert launch_in(told).endswith("](y, x, n=x.numel(), BLOCK=512, UNROLL=2, num_warps=8)")
 
 
+@pytest.mark.parametrize("given", ["y, x, x.numel(), 64", "*both, x.numel()", "y, x, x.numel(), BLOCK=64, **others"])
+def test_tunables_that_a_launch_gives_by_their_place_are_given_by_name(given):
+    source = PLAIN.replace("(y, x, x.numel())", f"({given})")
+    told = with_result(in_place(source, WITH_HELPER, "scale", source), tuned(), [])
+    kept = given.replace(", 64", "").replace(", BLOCK=64", "")
+    assert launch_in(told).endswith(f"]({kept}, BLOCK=512, UNROLL=2, num_warps=8)")
+
+
+def test_arguments_behind_a_tunable_are_given_by_name():
+    source = PLAIN.replace("n, BLOCK: tl.constexpr):", "BLOCK: tl.constexpr, n):").replace(
+        "x.numel())\n", "64, x.numel())\n"
+    )
+    kernel = TunedKernel("scale", LINE, dict(BEST), None, ["BLOCK"], ["y", "x", "BLOCK", "n"])
+    told = with_result(in_place(source, WITH_HELPER, "scale", source), kernel, [])
+    assert launch_in(told).endswith("](y, x, n=x.numel(), BLOCK=512, UNROLL=2, num_warps=8)")
+
+
 def test_long_calls_have_a_line_for_each_argument():
     source = PLAIN.replace("x.numel())\n    return", f"{'+'.join(['x.numel()'] * 12)}, BLOCK=64)\n    return")
     told = with_result(in_place(source, WITH_HELPER, "scale", source), tuned(), [])
@@ -56,7 +73,7 @@ def test_long_calls_have_a_line_for_each_argument():
 @pytest.mark.parametrize(
     ("source", "grid"),
     [
-        (PLAIN.replace("(y, x, x.numel())", "(y, x, x.numel(), 64)"), ["n"]),
+        (PLAIN.replace("(y, x, x.numel())", "(y, x, x.numel(), 64, 4)"), ["n"]),
         (PLAIN, ["ceil(n / BLOCK)"]),
         (PLAIN.replace("import triton\n", "from triton import cdiv, jit\n").replace("@triton.jit", "@jit"), ["n"]),
     ],

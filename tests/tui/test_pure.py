@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from textual.app import App, ComposeResult
 
 from tests.tui import scripted
 from tests.tui.kernels import NAIVE, VECTORISED
@@ -36,6 +37,7 @@ from tui_tuner.tui.tables.rows import RowFilter, evaluation_text, matches, state
 from tui_tuner.tui.text import diff, laid_out
 from tui_tuner.tui.text.diff import changed_lines, diff_picture, diff_rows
 from tui_tuner.tui.text.markdown import markdown_text
+from tui_tuner.tui.text.source_views import LinedArea
 from tui_tuner.tui.view_model import EvaluationRow, time_label
 
 
@@ -98,6 +100,23 @@ def test_a_diff_shows_signs_and_line_numbers_and_the_text_as_it_stands() -> None
 def test_a_diff_of_kernels_is_highlighted() -> None:
     content = diff_picture(NAIVE, VECTORISED, "cuda").content
     assert any("text-accent" in str(span.style) for span in content.spans)
+
+
+@pytest.mark.parametrize(
+    ("language", "code"),
+    [("cuda", "__global__ void f();"), ("opencl", "kernel void f();"), ("c", "int f();"), ("python", "def f(): pass")],
+)
+async def test_a_text_in_each_language_of_kernels_is_highlighted(language: str, code: str) -> None:
+    class Shown(App[None]):
+        def compose(self) -> ComposeResult:
+            yield LinedArea(code)
+
+    app = Shown()
+    async with app.run_test():
+        area = app.query_one(LinedArea)
+        area.colour_as(language)
+        assert area.language == language
+        assert area._highlights[0], "a word of the first line has a colour"
 
 
 def test_a_source_is_coloured_once_however_often_its_diff_is_drawn_anew(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,6 +25,7 @@ class TunedKernel:
         line: the configuration as Python writes it.
         grid: expressions over sizes and tunables; None for the one that the launch has.
         before: the tunables of the kernel as given.
+        parameters: all that the kernel as given takes, in order.
     """
 
     name: str
@@ -32,13 +33,14 @@ class TunedKernel:
     configuration: Configuration
     grid: Sequence[Expression] | None
     before: Iterable[str]
+    parameters: Sequence[str]
 
 
 def with_result(source: str, tuned: TunedKernel, comment: Iterable[str]) -> str:
     """The file with a comment at the kernel, one configuration in place of a list, and launches that fit it.
 
-    A launch that gives tunables by their place, or a grid that cannot be written as Python, stays as it is: what the
-    comment says of grid and configuration is to be put in by hand.
+    A launch with a grid that cannot be written as Python, or with arguments of which nobody knows how many they are,
+    stays as it is: what the comment says of grid and configuration is to be put in by hand.
     """
     file = triton_file(source)
     function = file.functions[tuned.name]
@@ -51,7 +53,7 @@ def with_result(source: str, tuned: TunedKernel, comment: Iterable[str]) -> str:
     grid = _grid(tuned, file)
     if grid is not None or tuned.grid is None:
         for call, launched in _launches(source, tuned.name):
-            if not _gives_tunables_by_place(call, file, tuned):
+            if _are_known(call, tuned):
                 if grid is not None:
                     text.replace(launched.slice, grid)
                 _edit_arguments(call, launched, text, tuned, is_listed=is_listed)
@@ -107,12 +109,10 @@ def _launches(source: str, kernel: str) -> list[tuple[ast.Call, ast.Subscript]]:
     return [pair for pair in subscripts if isinstance(pair[1].value, ast.Name) and pair[1].value.id == kernel]
 
 
-def _gives_tunables_by_place(call: ast.Call, file: TritonFile, tuned: TunedKernel) -> bool:
-    if any(isinstance(argument, ast.Starred) for argument in call.args):
-        return False  # of which nobody knows how many they are
-    known = {*tuned.configuration, *tuned.before}
-    given = [parameter.arg for parameter in file.functions[tuned.name].parameters][: len(call.args)]
-    return len(given) < len(call.args) or not known.isdisjoint(given)
+def _are_known(call: ast.Call, tuned: TunedKernel) -> bool:
+    """Whether it can be told which parameters get the arguments of a launch, or all of them are no tunables."""
+    starred = any(isinstance(argument, ast.Starred) for argument in call.args)
+    return len(call.args) <= len(tuned.parameters) if not starred else tuned.parameters[-1] in tuned.before
 
 
 def _edit_arguments(
@@ -120,7 +120,12 @@ def _edit_arguments(
 ) -> None:
     """Leave out the old tunables, and say the new ones where no list does."""
     known = {*tuned.configuration, *tuned.before, *OPTIONS}
-    kept = [text.of(argument) for argument in call.args]
+    kept: list[str] = []
+    for number, argument in enumerate(call.args):
+        name = tuned.parameters[number] if number < len(tuned.parameters) else ""
+        is_behind = len(kept) < number  # a tunable was left out before it, so that its place is another
+        if name not in known or isinstance(argument, ast.Starred):
+            kept.append(f"{name}={text.of(argument)}" if is_behind else text.of(argument))
     kept += [text.of(one) for one in call.keywords if one.arg not in known]
     if not is_listed:
         kept += [f"{name}={value!r}" for name, value in tuned.configuration.items()]

@@ -98,7 +98,7 @@ def size_facts(problem: Problem) -> str:
 
 def launch_facts(problem: Problem, candidate: Candidate) -> str:
     """Arguments and launch of a kernel; a tunable with one value is frozen there."""
-    lines = [*argument_facts(problem), *problem.kernel.launched]
+    lines = [*argument_facts(problem), *launched_facts(problem, candidate)]
     launch = candidate.launch.model_dump(exclude_none=True, exclude_defaults=True)
     lines.append("every array starts at a multiple of 16 bytes; nothing before or behind it may be read or written")
     lines += [f"{key}: {value}" for key, value in launch.items()]
@@ -111,6 +111,12 @@ def argument_facts(problem: Problem) -> list[str]:
     """The arguments of a kernel, a line each."""
     pointers = {one.array: f"{one.path} points to" for one in problem.pointed}
     return [_argument(one, pointers.get(one.name, "argument")) for one in problem.arguments]
+
+
+def launched_facts(problem: Problem, candidate: Candidate) -> list[str]:
+    """What a kernel in Python is given by the program that launches it; not the grid where a candidate has its own."""
+    has_own = candidate.launch.grid is not None
+    return [line for line in problem.kernel.launched if not (has_own and line.startswith("grid"))]
 
 
 def bound_facts(problem: Problem, device: DeviceInfo) -> list[str]:

@@ -15,7 +15,7 @@ from tui_tuner.problem.inputs import label_of
 from tui_tuner.problem.model import Configuration
 from tui_tuner.problem.nearby import around, new_ones
 from tui_tuner.problem.space import SearchSpace
-from tui_tuner.prompts import argument_facts, bound_facts, device_facts, question, render
+from tui_tuner.prompts import argument_facts, bound_facts, device_facts, launched_facts, question, render
 from tui_tuner.prompts.ranking import (
     BEST,
     RankedEvaluation,
@@ -229,7 +229,8 @@ def _kernel(known: SearchKnowledge, *, shown: bool) -> str:
 def _launch(known: SearchKnowledge) -> str:
     problem = known.session.problem
     launched = known.candidate.launch.model_dump(exclude_none=True, exclude_defaults=True)
-    lines = [*argument_facts(problem), *(f"{key}: {value}" for key, value in launched.items())]
+    given = [*argument_facts(problem), *launched_facts(problem, known.candidate)]
+    lines = [*given, *(f"{key}: {value}" for key, value in launched.items())]
     frozen = [f"{name}={values[0]}" for name, values in known.space.tunables.items() if len(values) == 1]
     lines += [f"fixed: {', '.join(frozen)}"] if frozen else []
     return "\n".join(lines) or "not known"
