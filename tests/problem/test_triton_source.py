@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from tui_tuner.problem.triton_check import arguments_differ, faults
-from tui_tuner.problem.triton_source import in_place, is_rewritable, kernel_text, names_in
+from tui_tuner.problem.triton_source import in_place, is_rewritable, kernel_text, names_used
 
 FILE = '''"""Rows scaled."""
 import os
@@ -100,6 +100,20 @@ def test_what_an_earlier_rewriting_brought_goes_when_nothing_calls_it_any_more()
     assert kernel_text(second, "scale").count("@triton.jit") == 2
     assert "LIMIT" not in kernel_text(second, "scale")
     assert "SCALE = tl.constexpr(2.0)" in kernel_text(second, "scale")
+
+
+def test_what_is_something_else_in_the_file_keeps_its_name_and_its_value():
+    taken = WITH_HELPER.replace("added", "run")
+    assert faults_of(taken) == ["'run' is something else in the file: give yours another name"]
+    assert faults_of(f"SCALE = tl.constexpr(3.0)\n{WITH_HELPER}") == [
+        "'SCALE' is something else in the file: give yours another name"
+    ]
+    assert faults_of(f"SCALE = tl.constexpr(2.0)\n{WITH_HELPER}") == []
+
+
+def test_lines_are_those_of_python_whatever_signs_are_in_them():
+    file = FILE.replace('"""Rows scaled."""', '"""Rows\x0c scaled.\u2028 """')
+    assert in_place(file, WITH_HELPER, "scale", file).startswith(file[: file.index("@triton.autotune")])
 
 
 def test_a_function_that_others_use_keeps_what_it_does():
@@ -196,4 +210,4 @@ def test_kernels_that_something_else_makes_or_that_are_no_kernels_are_not_rewrit
     assert not is_rewritable(FILE, "run")
     assert not is_rewritable("import helion\n\n@helion.kernel()\ndef f(x): return x\n", "f")
     assert not is_rewritable("no python at all", "f")
-    assert names_in("no python at all") == frozenset()
+    assert names_used("no python at all") == frozenset()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tui_tuner.python_kernels.child.around import around
+from tui_tuner.python_kernels.child.around import Space, around, divided_otherwise, odd_sizes
 
 WARPS = {"num_warps": [1, 2, 4, 8, 16], "num_stages": [1, 2, 3, 4, 5]}
 DEFAULTS = {"num_warps": 4, "num_stages": 3}
@@ -66,3 +66,21 @@ def test_a_block_that_covers_a_size_is_not_made_smaller():
         "grid        (cdiv(512, BLOCK_T)), as its numbers seem to be made",
         "blocks      not smaller than what they cover: BLOCK_E (EXPERTS)",
     ]
+
+
+@pytest.mark.parametrize(
+    ("listed", "columns", "other"),
+    [
+        ([{"A": 16, "num_warps": 4}], {"A": [4, 16, 32], "num_warps": [4, 8]}, {"A": 32, "num_warps": 8}),
+        ([{"A": 16, "B": 8}, {"A": 16, "B": 4}, {"A": 64, "B": 4}], {}, {"A": 64, "B": 4}),
+        ([{"A": 16, "num_warps": 4}], {"A": [16], "num_warps": [4, 8]}, None),
+        ([{"A": True}], {"A": [True, False]}, None),
+    ],
+)
+def test_other_blocks_are_those_that_differ_most_or_are_nearest(listed, columns, other):
+    assert divided_otherwise(Space(listed, columns)) == other
+
+
+def test_sizes_are_whole_numbers_that_a_tensor_has_and_no_strides():
+    named = {"x": None, "n": 4096, "stride_x": 4096, "ldx": 4096, "heads": 16, "seed": 12345, "eps": 4096.0, "on": True}
+    assert odd_sizes(named, {4096, 16, 1}) == {"n": 4059}

@@ -21,21 +21,9 @@ _ALLOWED: tuple[type[ast.AST], ...] = (
     *(ast.Slice, ast.Name, ast.Tuple, ast.List, ast.Break, ast.Continue),
 )
 _BUILTINS = frozenset({"range", "min", "max", "len", "int", "float", "bool", "abs", "isinstance", "tuple"})
-_OF_FUNCTIONS = (
-    "fn",
-    "src",
-    "run",
-    "warmup",
-    "parse",
-    "hook",
-    "cache",
-    "device_caches",
-    "params",
-    "compile",
-    "preload",
-)
-_OF_THE_COMPILER = ("handle", "create_binder", "static_print", "device_print", "device_assert", "extern_elementwise")
-_HIDDEN = frozenset([*_OF_FUNCTIONS, *_OF_THE_COMPILER, "format", "format_map"])
+_OF_FUNCTIONS = "fn src run warmup parse hook cache device_caches params compile preload"
+_OF_THE_COMPILER = "handle create_binder static_print device_print device_assert extern_elementwise"
+_HIDDEN = frozenset([*_OF_FUNCTIONS.split(), *_OF_THE_COMPILER.split(), "format", "format_map"])
 """Members that no kernel needs: of compiled functions and of the compiler's own objects, and what prints or loads."""
 
 
@@ -60,6 +48,10 @@ def faults(code: str, kernel: str, base: str, given: str) -> Iterator[str]:
         yield from _Reader(one, frozenset(known), file.imported).faults()
     for name in _shared(kernel, new, own):
         yield f"'{name}' is used by other functions of the file too: give yours another name"
+    for name in (*new.functions, *new.numbers):
+        has_same = name in file.functions or new.numbers.get(name, "").split() == file.numbers.get(name, "\0").split()
+        if name in file.taken and not has_same:
+            yield f"'{name}' is something else in the file: give yours another name"
 
 
 def _shared(kernel: str, new: TritonFile, own: TritonFile) -> Iterator[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tui_tuner.problem.languages import Configuration
 from tui_tuner.problem.model import Expression
-from tui_tuner.problem.triton_source import OPTIONS, TritonFile, triton_file
+from tui_tuner.problem.triton_source import OPTIONS, TritonFile, lines_of, triton_file
 
 _EXTENT = re.compile(r"(?P<tensor>\w+)_(?P<axis>\d+)")
 _FUNCTIONS = {"ceil_div": "triton.cdiv", "min": "min", "max": "max", "abs": "abs"}
@@ -72,7 +72,7 @@ class _Text:
     def __init__(self, source: str) -> None:
         self._bytes = source.encode()  # the places of Python's parser are counted in these
         starts = [0]
-        for line in source.splitlines(keepends=True):
+        for line in lines_of(source):
             starts.append(starts[-1] + len(line.encode()))
         self._starts = starts
         self._edits: list[tuple[int, int, str]] = []

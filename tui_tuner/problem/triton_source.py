@@ -6,6 +6,7 @@ Of what a model writes only the functions under `@triton.jit` count, with the nu
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -70,6 +71,7 @@ class TritonFile:
         functions: those that Triton compiles, by name.
         numbers: the lines that give names at the top level a number, by name.
         assigned: every name at the top level that is given a value.
+        taken: every name at the top level, whatever has it.
         imported: the names of Triton's modules, and of what is imported from others.
     """
 
@@ -77,6 +79,7 @@ class TritonFile:
     functions: Mapping[str, JitFunction]
     numbers: Mapping[str, str]
     assigned: frozenset[str]
+    taken: frozenset[str]
     imported: frozenset[str]
 
     def reached(self, kernel: str) -> list[JitFunction]:
@@ -102,7 +105,7 @@ def triton_file(source: str) -> TritonFile:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError) as error:
         raise ProblemError(f"no Python: {error}", hint="answer with plain Python text") from None
-    lines = source.splitlines(keepends=True)
+    lines = lines_of(source)
     functions = {
         node.name: _function(node, lines)
         for node in tree.body
@@ -115,7 +118,20 @@ def triton_file(source: str) -> TritonFile:
             if isinstance(node, ast.Assign | ast.AnnAssign) and is_number(node.value):
                 numbers[name] = "".join(lines[node.lineno - 1 : node.end_lineno])
     imported = frozenset(name for node in ast.walk(tree) for name in _imported(node))
-    return TritonFile(source, functions, numbers, frozenset(assigned), imported)
+    defined = {
+        node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    }
+    return TritonFile(
+        source, functions, numbers, frozenset(assigned), frozenset(assigned | defined | imported), imported
+    )
+
+
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+
+
+def lines_of(text: str) -> list[str]:
+    """Lines with their ends, as Python counts them: not every sign that `str.splitlines` breaks at ends one."""
+    return _LINE.findall(text)
 
 
 def _imported(node: ast.AST) -> Iterator[str]:
@@ -136,11 +152,7 @@ def _function(node: ast.FunctionDef, lines: list[str]) -> JitFunction:
 
 def _is_jit(decorator: ast.expr) -> bool:
     called = decorator.func if isinstance(decorator, ast.Call) else decorator
-    return (
-        called.attr == "jit"
-        if isinstance(called, ast.Attribute)
-        else isinstance(called, ast.Name) and called.id == "jit"
-    )
+    return ast.unparse(called).rpartition(".")[2] == "jit"
 
 
 def _given_by(node: ast.stmt) -> Iterator[str]:
@@ -152,9 +164,7 @@ def _given_by(node: ast.stmt) -> Iterator[str]:
 def is_number(value: ast.expr | None) -> bool:
     """Whether it is a number, or one that Triton is told to be known at compile time."""
     if isinstance(value, ast.Call) and len(value.args) == 1 and not value.keywords:
-        called = value.func
-        is_constexpr = (called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")) == "constexpr"
-        return is_constexpr and is_number(value.args[0])
+        return ast.unparse(value.func).rpartition(".")[2] == "constexpr" and is_number(value.args[0])
     if isinstance(value, ast.UnaryOp):
         return isinstance(value.op, ast.USub) and is_number(value.operand)
     return isinstance(value, ast.Constant) and isinstance(value.value, int | float)
@@ -168,7 +178,7 @@ def is_rewritable(source: str, kernel: str) -> bool:
         return False
 
 
-def names_in(code: str) -> frozenset[str]:
+def names_used(code: str) -> frozenset[str]:
     """The names that the functions of a text use; none of what is no Python."""
     try:
         return frozenset().union(*(one.names for one in triton_file(code).functions.values()))
@@ -196,7 +206,7 @@ def in_place(base: str, code: str, kernel: str, given: str) -> str:
         given: the file as the user has it.
     """
     file, new = triton_file(base), triton_file(code)
-    lines, brought = base.splitlines(keepends=True), _brought(file, new, file.functions[kernel])
+    lines, brought = lines_of(base), _brought(file, new, file.functions[kernel])
     for one in sorted(file.functions.values(), key=lambda each: -each.start):
         if one.name in new.functions:
             lines[one.body : one.end] = [f"{new.functions[one.name].text.rstrip()}\n"]
@@ -223,7 +233,7 @@ def _jit_line(kernel: JitFunction) -> str:
 def _without_unused(text: str, kernel: str, given: TritonFile) -> str:
     file = triton_file(text)
     kept = {one.name for one in file.reached(kernel)} | given.functions.keys()
-    lines = text.splitlines(keepends=True)
+    lines = lines_of(text)
     for one in sorted(file.functions.values(), key=lambda each: -each.start):
         if one.name not in kept:
             end = one.end

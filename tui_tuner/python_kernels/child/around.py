@@ -62,7 +62,7 @@ def around(given: Mapping[str, object], constexprs: Sequence[str], grid: Grid, e
         grid(asked)
     blocks = {name: extent for name in constexprs if (extent := _extent(given.get(name))) > 1}
     blocks = {name: extent for name, extent in blocks.items() if name in asked.names or _BLOCK.search(name)}
-    others = [name for name in given if name not in blocks and name not in OPTIONS and not is_stride(name)]
+    others = [name for name in given if name not in blocks and name not in OPTIONS and not _STRIDE.search(name)]
     sizes = {name: size for name in others if (size := _whole(given[name])) > 1}
     known = {*extents, *sizes.values()}
     follows = [_followed(axis, known, blocks) for axis in axes or ()]
@@ -77,9 +77,42 @@ def around(given: Mapping[str, object], constexprs: Sequence[str], grid: Grid, e
     return Around(Space([default], columns), _following(grid, follows), notes)
 
 
-def is_stride(name: str) -> bool:
-    """Whether an argument is called as what lies between rows of a tensor is."""
-    return _STRIDE.search(name) is not None
+_LESS, _LEAST = 37, 128
+
+
+def odd_sizes(named: Mapping[str, object], extents: Collection[int]) -> Mapping[str, int]:
+    """The arguments that are sizes, 37 less: nothing divides them then.
+
+    Args:
+        named: the arguments that may be sizes, by name; those that are called as strides are none.
+        extents: of the tensors, and how many elements these have; a smaller one than 128 stays.
+    """
+    sizes = {name: _whole(value) for name, value in named.items() if not _STRIDE.search(name)}
+    return {name: size - _LESS for name, size in sizes.items() if size > _LEAST and size in extents}
+
+
+def divided_otherwise(space: Space) -> Mapping[str, object] | None:
+    """Options with other blocks than the default ones: those listed that differ most, or each the nearest other one.
+
+    None where there are no other blocks.
+    """
+    first, *others = space.listed
+    if not others:
+        others = [{name: _nearest(first.get(name), values) for name, values in space.columns.items()}]
+
+    def differing(options: Mapping[str, object]) -> int:
+        return sum(options.get(name) != value for name, value in first.items() if name not in OPTIONS)
+
+    chosen = max(others, key=differing)
+    return {**first, **chosen} if differing(chosen) else None
+
+
+def _nearest(value: object, values: Sequence[object]) -> object:
+    """Another whole number of a column, the nearest; the value itself where there is none."""
+    others = [one for one in values if type(one) is int and one > 0 and one != value]
+    if type(value) is not int or value < 1 or not others:
+        return value
+    return min(others, key=lambda one: max(one, value) / min(one, value))
 
 
 def _followed(axis: object, sizes: Collection[int], blocks: Mapping[str, int]) -> tuple[str, int] | None:

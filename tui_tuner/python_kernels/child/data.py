@@ -132,7 +132,8 @@ def widened(arguments: Arguments, written: Collection[int], factor: float) -> Ar
         if not isinstance(leaf, torch.Tensor):
             return leaf
         is_left = next(numbers) in written or not leaf.is_floating_point() or leaf.element_size() < 2
-        return leaf if is_left else copied(leaf * factor)
+        own = leaf if is_left or 0 in leaf.stride() else copied(leaf)
+        return own.mul_(factor) if isinstance(own, torch.Tensor) and own is not leaf else leaf
 
     made: Arguments = tree_map(leaf_widened, arguments)
     return made

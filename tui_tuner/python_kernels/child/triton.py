@@ -23,7 +23,17 @@ from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.languages import Value
 from tui_tuner.problem.model import Configuration, Expression
 from tui_tuner.python_kernels import KernelDescription, Rewritten, plain_values, triton_line, value_of
-from tui_tuner.python_kernels.child.around import ALWAYS, OPTIONS, Around, Asked, Grid, Space, around, is_stride
+from tui_tuner.python_kernels.child.around import (
+    ALWAYS,
+    OPTIONS,
+    Around,
+    Asked,
+    Grid,
+    Space,
+    around,
+    divided_otherwise,
+    odd_sizes,
+)
 from tui_tuner.python_kernels.child.kernel import (
     Arguments,
     JitLaunch,
@@ -40,8 +50,6 @@ from tui_tuner.python_kernels.child.rewritten import RewrittenKernels
 from tui_tuner.python_kernels.child.seen import SeenLaunch, decorated, function_of, tuned_by
 
 Hook = Callable[[dict[str, object]], object]
-_LESS, _LEAST = 37, 128
-"""So much smaller are sizes where a rewritten kernel is checked besides, if they are larger than that."""
 
 
 class ReadyTritonKernel(ReadyKernel):
@@ -181,7 +189,10 @@ class TritonKernel(TunableKernel):
     def _grid_in_words(self, default: Mapping[str, object]) -> str:
         """The blocks of the default configuration, and what they are made of."""
         asked = Asked({**self._named, **self._fixed, **default})
-        grid = self._grid(asked) if callable(self._grid) else self._grid
+        try:
+            grid = self._grid(asked) if callable(self._grid) else self._grid
+        except Exception:  # the user's code, which may ask for what only a launch has
+            return "grid: a function of the file"
         made_of = sorted(asked.names - {name for name, value in self._named.items() if isinstance(value, torch.Tensor)})
         how = f"a function of {', '.join(made_of)}" if made_of else "the same whatever the configuration"
         return f"grid with the default configuration: {tuple(grid)}, {how}"
@@ -224,13 +235,9 @@ class TritonKernel(TunableKernel):
         return grid
 
     def another(self, default: ReadyKernel) -> ReadyKernel | None:
-        """The kernel as given with another block, or the last of its list."""
-        first, columns = self._space.listed[0], self._space.columns
-        for name, values in columns.items():
-            others = [value for value in values if value != first.get(name) and type(value) is int]
-            if name not in OPTIONS and others and type(first.get(name)) is int:
-                return self.ready({**self._plain(first), name: max(others)})
-        return None
+        """The kernel as given with other blocks: those of its list that differ most, or each the nearest other one."""
+        options = divided_otherwise(self._space)
+        return None if options is None else self.ready(self._plain(options))
 
     @staticmethod
     def _plain(options: Mapping[str, object]) -> Configuration:
@@ -240,17 +247,10 @@ class TritonKernel(TunableKernel):
         """Arguments in which whole numbers that are extents of tensors are smaller."""
         tensors, function = tensors_of(arguments), function_of(self._kernel)
         extents = {extent for one in tensors for extent in one.shape} | {one.numel() for one in tensors}
-        fixed = set() if function is None else {function.arg_names[number] for number in function.constexprs}
-
-        def is_size(name: str, value: object) -> bool:
-            is_extent = type(value) is int and value > _LEAST and value in extents
-            return is_extent and name not in fixed and not is_stride(name)
-
-        sizes = [name for name, value in zip(self._named, arguments, strict=True) if is_size(name, value)]
-        if not sizes:
-            return None
-        each = zip(self._named, arguments, strict=True)
-        return tuple(value - _LESS if name in sizes else value for name, value in each)  # type: ignore[operator]
+        fixed = () if function is None else [function.arg_names[number] for number in function.constexprs]
+        named = dict(zip(self._named, arguments, strict=True))
+        smaller = odd_sizes({name: value for name, value in named.items() if name not in fixed}, extents)
+        return tuple({**named, **smaller}.values()) if smaller else None
 
     def _by_name(self, arguments: Arguments | Mapping[str, object]) -> dict[str, object]:
         """Arguments by name, in the kernel's order; those that are tuned are none.

@@ -16,7 +16,7 @@ from tui_tuner.problem.model import Problem
 from tui_tuner.problem.signature import KernelSignature, find_kernel, same_signature
 from tui_tuner.problem.syntax import MOST_BYTES, code_only, identifiers, strip_definitions
 from tui_tuner.problem.triton_check import arguments_differ, faults
-from tui_tuner.problem.triton_source import OPTIONS, in_place, is_rewritable, kernel_text, names_in
+from tui_tuner.problem.triton_source import OPTIONS, in_place, is_rewritable, kernel_text, lines_of, names_used
 
 _TOKENS = re.compile(
     r"""
@@ -159,7 +159,7 @@ class TritonDialect(Dialect):
 
     def names(self, code: str) -> frozenset[str]:
         """The names in the functions, and what every launch takes."""
-        return names_in(code) | {*OPTIONS}
+        return names_used(code) | {*OPTIONS}
 
     def has_kernel(self, code: str) -> bool:
         """Whether such a function is in it."""
@@ -171,7 +171,7 @@ class TritonDialect(Dialect):
             tokens = [*tokenize.generate_tokens(io.StringIO(code).readline)]
         except (tokenize.TokenError, SyntaxError):
             return code  # told among the faults
-        lines = code.splitlines(keepends=True)
+        lines = lines_of(code)
         for before, token in reversed([*zip([None, *tokens], tokens, strict=False)]):
             is_member = before is not None and before.string == "."
             if token.type == tokenize.NAME and token.string in names and not is_member:
