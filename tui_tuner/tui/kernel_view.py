@@ -124,8 +124,8 @@ def _result_text(finished: SessionFinished, view_model: ViewModel) -> Content:
 def _has_other_text(view_model: ViewModel) -> bool:
     """Whether the user's file would change: a compiled one by its tunables' values too."""
     started, best, given = view_model.started, view_model.incumbent, view_model.baseline
-    if started is not None and started.language in COMPILED_LANGUAGES:
-        return True
+    if started is None or started.language != "python":
+        return started is not None and started.language in COMPILED_LANGUAGES
     return best is not None and given is not None and best.candidate.source != given.source
 
 
