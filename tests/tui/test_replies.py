@@ -39,6 +39,14 @@ def test_code_in_a_block_before_the_json_is_the_kernel_of_the_reply() -> None:
     assert reply_content(reply[:40], None).plain.strip() == "▸ kernel, 4 lines → pane 1"
 
 
+def test_functions_in_python_are_told_by_their_lines_and_not_held_against_the_whole_file() -> None:
+    code = "@triton.jit\ndef scale(y, x):\n    value = tl.load(x)\n    tl.store(y, value)\n"
+    reply = json.dumps({"summary": "one pass", "code": code, "grid": ["ceil_div(n, BLOCK)"]})
+    told = reply_content(reply, f"import triton\n\n{code}\n\nscale[(1,)](y, x)\n").plain
+    assert told.split("\n")[:2] == ["one pass", "▸ kernel, 4 lines → pane 1"]
+    assert "tl.load" not in told
+
+
 def test_a_plan_is_a_numbered_list_and_what_is_empty_has_no_name() -> None:
     steps = [{"title": "Tiles", "description": "through shared memory", "enabling": True}, {"title": "Unroll"}]
     text = json.dumps({"summary": "", "steps": steps, "remarks": None, "valid": True})

@@ -23,6 +23,7 @@ _NOTHING: tuple[object, ...] = ("", "0", [], {}, None)
 _MOST_MARKDOWN = 20_000
 """Characters of prose that are set as Markdown, which takes longer the more marks are left open."""
 _CODE_FIRST = re.compile(r"```(?!json)[^\n]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
+_PYTHON = re.compile(r"^def \w+\(", re.MULTILINE)
 _FENCE = re.compile(r"^```[^\n]*\n(.*?)(?:^```[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 
 
@@ -64,13 +65,15 @@ def _parts(fields: dict[str, Any], before: str | None) -> Iterator[Content]:
 
 
 def _is_code(value: object) -> bool:
-    return isinstance(value, str) and value.count("\n") + 1 >= FOLDED_FROM and ";" in value
+    if not isinstance(value, str) or value.count("\n") + 1 < FOLDED_FROM:
+        return False
+    return ";" in value or _PYTHON.search(value) is not None
 
 
 def _kernel(source: str, before: str | None) -> Content:
     """What changes, once the whole of it is there."""
     new = source.rstrip("\n").split("\n")
-    if before is None:
+    if before is None or _PYTHON.search(source):  # of which a reply has functions, and the kernel's file more
         return plain(f"▸ kernel, {len(new)} lines → pane 1", "$text-primary")
     added, removed = changed_lines(diff_rows(before.rstrip("\n").split("\n"), new))
     signs = Content.assemble((f"+{added}", "$text-success"), " ", (f"-{removed}", "$text-error"))
