@@ -108,7 +108,7 @@ def test_a_right_kernel_is_right():
 
 
 def test_what_needs_the_size_that_is_timed_is_wrong_at_others():
-    assert failure_of(without_mask).startswith("wrong result: at sizes that nothing divides: element [475, ")
+    assert failure_of(without_mask).startswith("wrong result: at sizes that nothing divides: element [")
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_other_sizes_are_no_measure_where_the_kernel_or_the_configuration_is_not
 
 
 def test_what_overflows_where_the_kernel_as_given_does_not_is_wrong():
-    assert failure_of(without_maximum).startswith("wrong result: with larger inputs: element [0, ")
+    assert failure_of(without_maximum).startswith("wrong result: with larger inputs: element [")
 
 
 def test_larger_inputs_are_no_measure_where_the_kernel_as_given_overflows():
