@@ -28,8 +28,8 @@ from tui_tuner.journal.reading import RESULT
 from tui_tuner.problem.candidate import Candidate, geometry
 from tui_tuner.problem.expressions import names_in
 from tui_tuner.problem.model import Configuration, Launch, Problem, Value
-from tui_tuner.problem.triton_result import TunedKernel, whole_numbers, with_result
-from tui_tuner.problem.triton_source import triton_file
+from tui_tuner.problem.triton import triton_file
+from tui_tuner.problem.triton.result import TunedKernel, whole_numbers, with_result
 from tui_tuner.resources import write_whole
 from tui_tuner.text import flattened
 

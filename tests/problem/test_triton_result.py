@@ -7,8 +7,8 @@ import ast
 import pytest
 
 from tests.problem.test_triton_source import FILE, WITH_HELPER
-from tui_tuner.problem.triton_result import TunedKernel, with_result
-from tui_tuner.problem.triton_source import in_place
+from tui_tuner.problem.triton import in_place
+from tui_tuner.problem.triton.result import TunedKernel, with_result
 
 REWRITTEN = in_place(FILE, WITH_HELPER, "scale", FILE)
 LINE = "triton.Config({'BLOCK': 512, 'UNROLL': 2}, num_warps=8)"

@@ -6,8 +6,8 @@ import ast
 
 import pytest
 
-from tui_tuner.problem.triton_check import arguments_differ, faults
-from tui_tuner.problem.triton_source import in_place, is_rewritable, kernel_text, names_used
+from tui_tuner.problem.triton import in_place, is_rewritable, kernel_text, names_used
+from tui_tuner.problem.triton.check import arguments_differ, faults
 
 FILE = '''"""Rows scaled."""
 import os

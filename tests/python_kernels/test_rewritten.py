@@ -16,7 +16,7 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
 from tests.problem.test_triton_source import FILE, IN_USE, WITH_HELPER
-from tui_tuner.problem.triton_source import in_place
+from tui_tuner.problem.triton import in_place
 from tui_tuner.python_kernels.child.kernel import KernelFault, UserFile
 from tui_tuner.python_kernels.child.rewritten import RewrittenKernels
 from tui_tuner.python_kernels.child.seen import function_of

@@ -23,7 +23,7 @@ from tui_tuner.llm.streams import BackoffPolicy, RetryingBackend
 from tui_tuner.memory import KeptReplies, Memory
 from tui_tuner.memory.sessions import Database
 from tui_tuner.problem.model import Problem
-from tui_tuner.problem.triton_source import is_rewritable
+from tui_tuner.problem.triton import is_rewritable
 from tui_tuner.processes.limits import usable_cores
 from tui_tuner.search import MODEL_METHODS
 from tui_tuner.session.run_directory import RunDirectory

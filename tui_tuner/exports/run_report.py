@@ -30,7 +30,7 @@ from tui_tuner.format import (
 from tui_tuner.problem.candidate import Candidate, geometry
 from tui_tuner.problem.expressions import evaluate
 from tui_tuner.problem.inputs import label_of
-from tui_tuner.problem.triton_source import kernel_text
+from tui_tuner.problem.triton import kernel_text
 from tui_tuner.report import best_text, title_of
 from tui_tuner.session import events
 

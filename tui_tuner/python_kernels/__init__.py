@@ -21,7 +21,7 @@ from pydantic import Field
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Failure, Resources, Timing
 from tui_tuner.evaluate.runner.protocol import Frame, UserErrorAnswer
 from tui_tuner.problem.model import Configuration, Expression, Tolerance, Value
-from tui_tuner.problem.triton_source import OPTIONS
+from tui_tuner.problem.triton import OPTIONS
 
 
 class KernelDescription(Frame):

@@ -22,7 +22,7 @@ from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.load import Written, written_in_python
 from tui_tuner.problem.model import Configuration, Kernel, Launch, Problem, Search, Test
 from tui_tuner.problem.toml_file import read_text
-from tui_tuner.problem.triton_source import is_rewritable
+from tui_tuner.problem.triton import is_rewritable
 from tui_tuner.python_kernels import (
     DescriptionAnswer,
     DescriptionRequest,

@@ -22,8 +22,8 @@ from triton.runtime.jit import JITCallable, JITFunction
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.toml_file import read_text
-from tui_tuner.problem.triton_check import arguments_differ, faults
-from tui_tuner.problem.triton_source import JitFunction, kernel_text, triton_file
+from tui_tuner.problem.triton import JitFunction, kernel_text, triton_file
+from tui_tuner.problem.triton.check import arguments_differ, faults
 from tui_tuner.python_kernels.child.kernel import KernelFault, UserFile
 
 _MODULES = ("triton", "triton.language", "triton.language.math", "triton.language.extra", "triton.language.extra.cuda")

@@ -15,8 +15,8 @@ from tui_tuner.problem.headers import include_paths, without_climbing
 from tui_tuner.problem.model import Problem
 from tui_tuner.problem.signature import KernelSignature, find_kernel, same_signature
 from tui_tuner.problem.syntax import MOST_BYTES, code_only, identifiers, strip_definitions
-from tui_tuner.problem.triton_check import arguments_differ, faults
-from tui_tuner.problem.triton_source import OPTIONS, in_place, is_rewritable, kernel_text, lines_of, names_used
+from tui_tuner.problem.triton import OPTIONS, in_place, is_rewritable, kernel_text, lines_of, names_used
+from tui_tuner.problem.triton.check import arguments_differ, faults
 
 _TOKENS = re.compile(
     r"""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tui_tuner.problem.languages import Configuration
 from tui_tuner.problem.model import Expression
-from tui_tuner.problem.triton_source import OPTIONS, TritonFile, lines_of, triton_file
+from tui_tuner.problem.triton import OPTIONS, TritonFile, lines_of, triton_file
 
 _EXTENT = re.compile(r"(?P<tensor>\w+)_(?P<axis>\d+)")
 _FUNCTIONS = {"ceil_div": "triton.cdiv", "min": "min", "max": "max", "abs": "abs"}

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from itertools import takewhile
 
 from tui_tuner.errors import ProblemError
-from tui_tuner.problem.triton_source import OPTIONS, JitFunction, TritonFile, is_number, triton_file
+from tui_tuner.problem.triton import OPTIONS, JitFunction, TritonFile, is_number, triton_file
 
 _ALLOWED: tuple[type[ast.AST], ...] = (
     *(ast.arguments, ast.arg, ast.keyword, ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop),
