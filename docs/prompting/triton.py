@@ -52,7 +52,6 @@ _LAUNCHED = [
     "argument bias: float32 tensor of shape (bias_0), 0.02 MB",
     "argument rows: 8192",
     "argument columns: 5000",
-    "all tensors together: 327.7 MB",
     "grid with the default configuration: (8192,), the same whatever the configuration",
 ]
 
@@ -73,7 +72,9 @@ def triton_scenes() -> dict[str, Scene]:
 def _problem() -> Problem:
     extents = {"y_0": 8192, "y_1": 5000, "x_0": 8192, "x_1": 5000, "bias_0": 5000}
     return Problem(
-        kernel=Kernel(source=Path("add_bias.py"), name="add_bias", language="python", launched=_LAUNCHED),
+        kernel=Kernel(
+            source=Path("add_bias.py"), name="add_bias", language="python", launched=_LAUNCHED, tensor_bytes=327_700_000
+        ),
         sizes={**extents, "rows": 8192, "columns": 5000},
         launch=Launch(),
         arguments=[],

@@ -12,10 +12,12 @@ from tests.llm.fakes import FakeBackend, said
 from tests.python_kernels.fakes import description, fake_process
 from tui_tuner.app.choosing import GivenObjects
 from tui_tuner.app.sessions import begin_session, replayed_session
+from tui_tuner.evaluate.profiling.roofline import moved_once
+from tui_tuner.evaluate.results import DeviceInfo
 from tui_tuner.exports import told_run
 from tui_tuner.exports.patch import file_changes
 from tui_tuner.headless import ApproveAll
-from tui_tuner.problem.load import Written, written_in_python
+from tui_tuner.problem.load import Written, problem_text, written_in_python
 from tui_tuner.python_kernels.evaluator import PythonEvaluator, PythonOptions, problem_of_description
 from tui_tuner.session import events
 from tui_tuner.session.session import Session
@@ -115,3 +117,15 @@ async def test_a_run_with_a_rewritten_kernel_is_replayed_without_its_process(tmp
         return [e.candidate.id for e in found if isinstance(e, events.IncumbentChanged)]
 
     assert accepted(again) == accepted(told)
+
+
+def test_what_moving_all_tensors_takes_is_known_of_a_kernel_in_python(tmp_path):
+    described = description("softmax_triton").model_copy(update={"tensor_bytes": 268_435_456})
+    problem = problem_of_description(described, tmp_path / SAMPLE.name, SAMPLE.read_text("utf-8"))
+    again = written_in_python(problem).problem
+
+    moved = moved_once(again, DeviceInfo(kind="cuda", name="GPU", backend="triton", memory_gbs=4000.0))
+    assert moved is not None
+    assert moved.ms == pytest.approx(0.0671, rel=1e-3)
+    assert "tensor_bytes = 268435456" in problem_text(problem)
+    assert "tensor_bytes" not in problem_text(softmax(tmp_path).problem)

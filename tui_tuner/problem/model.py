@@ -49,6 +49,7 @@ class Kernel(ProblemTable):
         compiler_options: extra options for the compiler, the same for every candidate.
         host: of a kernel in Python a script that is run to see how it is launched, relative to the problem file.
         launched: of a kernel in Python how it is, a line each, as a model is told.
+        tensor_bytes: of a kernel in Python, all tensors of that launch together.
     """
 
     source: Path
@@ -57,11 +58,12 @@ class Kernel(ProblemTable):
     compiler_options: list[str] = []
     host: Path | None = None
     launched: list[str] = []
+    tensor_bytes: int = 0
 
     @model_serializer(mode="wrap")
     def _as_ever(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """What is not said is not written: keys in journals hash the kernel."""
-        return without_defaults(handler(self), host=None, launched=[])
+        return without_defaults(handler(self), host=None, launched=[], tensor_bytes=0)
 
 
 class Launch(ProblemTable):

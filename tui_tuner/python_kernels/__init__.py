@@ -34,6 +34,7 @@ class KernelDescription(Frame):
         restrictions: over tunables, all of which must hold.
         sizes: extents of the arguments, and those that are whole numbers.
         launched: arguments and grid of its launch, a line each.
+        tensor_bytes: of all its tensors.
         notes: what is taken for granted, a line each.
     """
 
@@ -45,6 +46,7 @@ class KernelDescription(Frame):
     restrictions: list[str] = Field(default_factory=list)
     sizes: dict[str, int] = Field(default_factory=dict)
     launched: list[str] = Field(default_factory=list)
+    tensor_bytes: int = 0
     notes: list[str] = Field(default_factory=list)
 
 

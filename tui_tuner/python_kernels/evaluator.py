@@ -258,6 +258,7 @@ def problem_of_description(
             language="python",
             host=script,
             launched=description.launched,
+            tensor_bytes=description.tensor_bytes,
         ),
         sizes=description.sizes,
         launch=Launch(),

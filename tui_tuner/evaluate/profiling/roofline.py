@@ -97,7 +97,7 @@ class Moved:
 
 def moved_once(problem: Problem, device: DeviceInfo) -> Moved | None:
     """What is known of the traffic where no `[work]` declares it; None without arrays or a measured bandwidth too."""
-    nbytes = sum(_traffic(problem))
+    nbytes = sum(_traffic(problem)) or problem.kernel.tensor_bytes
     if problem.work is not None or device.memory_gbs is None or not nbytes:
         return None
     return Moved(nbytes, *traffic_ms(problem, device, nbytes))

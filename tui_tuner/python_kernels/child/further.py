@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 
 from tui_tuner.python_kernels.child.data import Data, widened
-from tui_tuner.python_kernels.child.kernel import KernelFault, ReadyKernel, TunableKernel, tensors_of
+from tui_tuner.python_kernels.child.kernel import KernelFault, ReadyKernel, TunableKernel, bytes_of
 
 WIDE = 64
 """So many times as large are inputs."""
@@ -49,7 +49,7 @@ def further_arguments(kernel: TunableKernel, given: ReadyKernel, opened: Data, e
     Raises:
         KernelFault: the device is lost.
     """
-    if _MOST_COPIES * _bytes_of(opened) > torch.cuda.mem_get_info()[0]:
+    if _MOST_COPIES * bytes_of(opened.pristine) > torch.cuda.mem_get_info()[0]:
         return
     for factor in (WIDE, WIDE // 8):
         wide = Data(widened(opened.pristine, opened.written, factor))
@@ -62,10 +62,6 @@ def further_arguments(kernel: TunableKernel, given: ReadyKernel, opened: Data, e
     small, same = Data(odd), Data(odd)
     if _is_known(given, small, expect) and _is_known(other, same, expect) and _agree(small, same):
         yield Further("at sizes that nothing divides", small)
-
-
-def _bytes_of(data: Data) -> int:
-    return sum(tensor.numel() * tensor.element_size() for tensor in tensors_of(data.pristine))
 
 
 def _is_known(kernel: ReadyKernel, data: Data, expect: Expect) -> bool:

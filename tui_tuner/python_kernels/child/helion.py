@@ -113,6 +113,7 @@ def described(bound: BoundKernel, space: HelionSpace, name: str, arguments: Sequ
     spec = bound.config_spec
     known: list[helion.Config] = [*list(bound.configs), spec.default_config(), *list(spec.compiler_seed_configs)]
     default, *seeds = (space.flat(space.normalized(config)) for config in known)
+    named = dict(zip(inspect.signature(bound.kernel.fn).parameters, arguments, strict=False))
     return KernelDescription(
         framework=f"helion {version('helion')}",
         name=name,
@@ -120,7 +121,7 @@ def described(bound: BoundKernel, space: HelionSpace, name: str, arguments: Sequ
         defaults=default,
         seeds=[seed for seed in seeds if seed != default],
         restrictions=[*space.restrictions(), *idle_restrictions(space, default)],
-        sizes=sizes_of(dict(zip(inspect.signature(bound.kernel.fn).parameters, arguments, strict=False))),
+        sizes=sizes_of(named),
     )
 
 

@@ -246,9 +246,13 @@ def sizes_of(named: Mapping[str, object]) -> dict[str, int]:
     return sizes
 
 
+def bytes_of(tree: object) -> int:
+    """Of all tensors of a value, as `tensors_of` finds them."""
+    return sum(tensor.numel() * tensor.element_size() for tensor in tensors_of(tree))
+
+
 def arguments_in_words(named: Mapping[str, object]) -> Iterator[str]:
     """What a launch is given, by name, a line each for a model."""
-    total = sum(tensor.numel() * tensor.element_size() for tensor in tensors_of([*named.values()]))
     for name, value in named.items():
         if isinstance(value, torch.Tensor):
             extents = ", ".join(f"{name}_{axis}" for axis in range(value.dim()))
@@ -258,7 +262,6 @@ def arguments_in_words(named: Mapping[str, object]) -> Iterator[str]:
             yield f"argument {name}: {dtype} tensor of shape ({extents}){strides}, {nbytes / 1e6:.4g} MB"
         elif isinstance(value, bool | int | float | str):
             yield f"argument {name}: {value!r}"
-    yield f"all tensors together: {total / 1e6:.4g} MB"
 
 
 _LOST = re.compile(

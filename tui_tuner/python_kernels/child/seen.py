@@ -29,7 +29,7 @@ from tui_tuner.errors import ProblemError
 from tui_tuner.format import counted_in_lines
 from tui_tuner.python_kernels.child.around import Grid
 from tui_tuner.python_kernels.child.data import copied
-from tui_tuner.python_kernels.child.kernel import Arguments, error_of_file, tensors_of
+from tui_tuner.python_kernels.child.kernel import Arguments, bytes_of, error_of_file
 from tui_tuner.resources import installed_version
 
 LOOKED_S = 10.0
@@ -165,7 +165,7 @@ class Watch:
         name, code = name_of(kernel), getattr(innermost.fn, "__code__", None)
         if code is None or not self._is_of_file(Path(code.co_filename)):
             return
-        nbytes = sum(tensor.numel() * tensor.element_size() for tensor in tensors_of(arguments))
+        nbytes = bytes_of(arguments)
         before = self.seen.get(name)
         if before is not None:
             before.count += 1

@@ -43,6 +43,7 @@ from tui_tuner.python_kernels.child.kernel import (
     TunableKernel,
     UserFile,
     arguments_in_words,
+    bytes_of,
     sizes_of,
     tensors_of,
 )
@@ -183,6 +184,7 @@ class TritonKernel(TunableKernel):
             defaults=listed[0],
             seeds=listed[1:],
             sizes=sizes_of(self._named),
+            tensor_bytes=bytes_of(self._named),
             launched=[*arguments_in_words(self._named), self._grid_in_words(self._space.listed[0])],
         )
 
