@@ -219,7 +219,8 @@ def test_the_command_lines_that_need_neither_device_nor_model_run(tmp_path, monk
     (tmp_path / "config.toml").touch()
     (tmp_path / "kernels").mkdir()
     (tmp_path / "kernels/sum.cu").touch()
-    shutil.copytree(ROOT / "sample_kernels/tensile", tmp_path / "sample_kernels/tensile")
+    for shipped in ("tensile", "recorded/one_prompt-histogram_kernel"):
+        shutil.copytree(ROOT / "sample_kernels" / shipped, tmp_path / "sample_kernels" / shipped)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TUNER_TUI_CONFIG", str(tmp_path / "config.toml"))
     ran: dict[tuple[str, ...], None] = {}

@@ -18,6 +18,7 @@ from tui_tuner.exports import told_run
 from tui_tuner.exports.patch import file_changes
 from tui_tuner.headless import ApproveAll
 from tui_tuner.problem.load import Written, problem_text, written_in_python
+from tui_tuner.problem.triton import kernel_text
 from tui_tuner.python_kernels.evaluator import PythonEvaluator, PythonOptions, problem_of_description
 from tui_tuner.session import events
 from tui_tuner.session.session import Session
@@ -129,3 +130,13 @@ def test_what_moving_all_tensors_takes_is_known_of_a_kernel_in_python(tmp_path):
     assert moved.ms == pytest.approx(0.0671, rel=1e-3)
     assert "tensor_bytes = 268435456" in problem_text(problem)
     assert "tensor_bytes" not in problem_text(softmax(tmp_path).problem)
+
+
+async def test_the_shipped_run_of_a_rewritten_kernel_is_shown_again():
+    told = await events_of(replayed_session(SAMPLE.parent / "recorded/one_prompt-histogram_kernel").session)
+
+    assert isinstance(told[-1], events.SessionFinished)
+    assert told[-1].speedup is not None
+    assert told[-1].speedup[0] > 60
+    best = next(event.candidate for event in reversed(told) if isinstance(event, events.IncumbentChanged))
+    assert "tl.histogram(" in kernel_text(best.source, "histogram_kernel")
