@@ -66,8 +66,6 @@ def main() -> None:
         if not torch.equal(got.to(torch.int64), want):
             bad = (got.to(torch.int64) != want).nonzero().flatten().tolist()
             raise AssertionError(f"{case.name}: wrong counts in bins {bad[:8]}")
-        ms = triton.testing.do_bench(lambda: histogram(data))
-        print(f"{case.name:12s} n={case.n:>9d}  {ms:7.3f} ms  {case.n / ms * 1e-6:7.2f} Gelem/s")
 
 
 if __name__ == "__main__":
