@@ -125,9 +125,8 @@ class _Reader:
         node = self._function.node
         if node.args.vararg or node.args.kwarg:
             yield f"{self._function.name}: *arguments are not possible"
-        for name in sorted(
-            self._own & {*self._imported, "triton", "tl"}
-        ):  # or it would be another one before than behind
+        shadowed = self._own & {*self._imported, "triton", "tl"}  # before it is given, it would be the file's
+        for name in sorted(shadowed):
             yield f"{self._function.name}: '{name}' is a name of the file's: take another for a variable"
         found = dict.fromkeys(said for each in self._function.nodes for said in self._fault(each))
         yield from (f"{self._function.name}: {said}" for said in found)
