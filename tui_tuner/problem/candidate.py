@@ -208,8 +208,9 @@ class Configured(BaseModel):
 
 def baseline(problem: Problem) -> Candidate:
     """The kernel as the user gave it, without values of its own for what is tunable."""
+    text, tunables = problem.source_text, problem.tunables
     return Candidate(
-        source=without_own_values(problem.source_text, problem.tunables),
+        source=without_own_values(text, tunables) if problem.is_compiled else text,
         kernel=problem.kernel.name,
         launch=problem.launch,
         tunables=problem.tunables,
