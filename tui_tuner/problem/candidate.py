@@ -213,7 +213,7 @@ def baseline(problem: Problem) -> Candidate:
         source=without_own_values(text, tunables) if problem.is_compiled else text,
         kernel=problem.kernel.name,
         launch=problem.launch,
-        tunables=problem.tunables,
+        tunables=tunables,
         restrictions=problem.search.restrictions,
         defaults=problem.defaults,
         title="baseline",
