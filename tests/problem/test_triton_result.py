@@ -64,6 +64,13 @@ def test_arguments_behind_a_tunable_are_given_by_name():
     assert launch_in(told).endswith("](y, x, n=x.numel(), BLOCK=512, UNROLL=2, num_warps=8)")
 
 
+def test_arguments_of_which_nobody_knows_how_many_they_are_stay_where_none_is_a_tunable():
+    source = PLAIN.replace(", BLOCK: tl.constexpr):", "):").replace("(y, x, x.numel())", "(*all_of_them)")
+    kernel = TunedKernel("scale", LINE, dict(BEST), None, ["num_warps"], ["y", "x", "n"])
+    told = with_result(in_place(source, WITH_HELPER, "scale", source), kernel, [])
+    assert launch_in(told).endswith("](*all_of_them, BLOCK=512, UNROLL=2, num_warps=8)")
+
+
 def test_long_calls_have_a_line_for_each_argument():
     source = PLAIN.replace("x.numel())\n    return", f"{'+'.join(['x.numel()'] * 12)}, BLOCK=64)\n    return")
     told = with_result(in_place(source, WITH_HELPER, "scale", source), tuned(), [])

@@ -111,8 +111,10 @@ def _launches(source: str, kernel: str) -> list[tuple[ast.Call, ast.Subscript]]:
 
 def _are_known(call: ast.Call, tuned: TunedKernel) -> bool:
     """Whether it can be told which parameters get the arguments of a launch, or all of them are no tunables."""
-    starred = any(isinstance(argument, ast.Starred) for argument in call.args)
-    return len(call.args) <= len(tuned.parameters) if not starred else tuned.parameters[-1] in tuned.before
+    if not any(isinstance(argument, ast.Starred) for argument in call.args):
+        return len(call.args) <= len(tuned.parameters)
+    tunables = {*tuned.before} & {*tuned.parameters}
+    return not tunables or tuned.parameters[-1] in tunables
 
 
 def _edit_arguments(
@@ -143,7 +145,7 @@ def _grid(tuned: TunedKernel, file: TritonFile) -> str | None:
     names = _names(tuned, file)
     try:
         axes = [ast.unparse(_Renamed(names).visit(ast.parse(str(one), mode="eval"))) for one in tuned.grid]
-    except KeyError:
+    except (KeyError, SyntaxError):
         return None
     return f"lambda meta: ({', '.join(axes)},)"
 
