@@ -10,6 +10,7 @@ import tomli
 
 from tests.llm.fakes import FakeBackend, said
 from tests.python_kernels.fakes import description, fake_process
+from tui_tuner.app import choosing
 from tui_tuner.app.choosing import GivenObjects
 from tui_tuner.app.sessions import begin_session, replayed_session
 from tui_tuner.evaluate.profiling.roofline import moved_once
@@ -61,7 +62,9 @@ async def events_of(session: Session) -> list[events.Event]:
 async def played(directory: Path, *replies: str, evaluations: int = 8) -> tuple[list[events.Event], FakeBackend]:
     written, model = softmax(directory), FakeBackend(*map(said, replies))
     options = PythonOptions(directory / "runner.log", jobs=2, process=fake_process(directory, "softmax_triton"))
-    session = SessionOptions(strategy="one_prompt", max_evaluations=evaluations, seed=3, search="random_sample")
+    session = SessionOptions(
+        strategy="one_prompt", max_evaluations=evaluations, seed=3, search="random_sample", allow_unconfined=True
+    )
     given = GivenObjects(evaluator=PythonEvaluator(written.problem, options), backend=model)
     prepared = await begin_session(written, session, Settings(), directory / "run", given=given)
     return await events_of(prepared.session), model
@@ -140,3 +143,16 @@ async def test_the_shipped_run_of_a_rewritten_kernel_is_shown_again():
     assert told[-1].speedup[0] > 60
     best = next(event.candidate for event in reversed(told) if isinstance(event, events.IncumbentChanged))
     assert "tl.histogram(" in kernel_text(best.source, "histogram_kernel")
+
+
+@pytest.mark.parametrize(
+    ("abi", "allowed", "strategy"),
+    [(0, False, "llm_search"), (0, True, "one_prompt"), (4, False, "one_prompt")],
+)
+async def test_nothing_is_rewritten_where_it_cannot_be_compiled_confined(tmp_path, monkeypatch, abi, allowed, strategy):
+    monkeypatch.setattr(choosing, "abi_version", lambda: abi)
+    options = SessionOptions(strategy="one_prompt", allow_unconfined=allowed)
+    given = GivenObjects(backend=FakeBackend())
+    parts = await choosing.choose_for(softmax(tmp_path).problem, options, Settings(), given)
+    assert parts.options.strategy == strategy
+    assert bool(parts.notes) == (strategy == "llm_search")

@@ -13,6 +13,7 @@ from tui_tuner.errors import ModelError, SettingsError
 from tui_tuner.evaluate.build.kept_builds import MIB, KeptBuilds
 from tui_tuner.evaluate.devices.choose import recorded_file
 from tui_tuner.evaluate.evaluator import Evaluator
+from tui_tuner.evaluate.sandbox.confinement import abi_version
 from tui_tuner.evaluate.sandbox.run import Policy
 from tui_tuner.evaluate.site import LocalOptions
 from tui_tuner.llm import Backend
@@ -83,16 +84,21 @@ async def choose_for(
     if given.backend is None:
         parse_spec(options.llm)  # a name that is none is told, also where no model is asked
     parts = _named(options, settings, given)
-    if parts.strategy.rewrites and (not _may_be_rewritten(problem) or recorded_file(options.device)):
+    if parts.strategy.rewrites and (reason := _why_not_rewritten(problem, options)):
         searched_anyway = given.backend is None and options.llm == "none"  # so that nothing else is said to run
-        reason = "" if searched_anyway else "only configurations of this kernel can be chosen here"
-        parts = _replaced(parts, LLM_SEARCH, reason)
+        parts = _replaced(parts, LLM_SEARCH, "" if searched_anyway else reason)
     return await with_model(parts, settings, given.backend)
 
 
-def _may_be_rewritten(problem: Problem) -> bool:
-    """Whether there is code of the kernel that another may take the place of."""
-    return problem.is_compiled or is_rewritable(problem.source_text, problem.kernel.name)
+def _why_not_rewritten(problem: Problem, options: SessionOptions) -> str:
+    """Why no other code may take the place of the kernel's, in words; empty where it may."""
+    if recorded_file(options.device) is None and problem.is_compiled:
+        return ""
+    if recorded_file(options.device) is not None or not is_rewritable(problem.source_text, problem.kernel.name):
+        return "only configurations of this kernel can be chosen here"
+    if abi_version() or options.allow_unconfined:
+        return ""
+    return "what a model writes in Triton is not compiled here, where Landlock is missing (or say --allow-unconfined)"
 
 
 async def with_model(parts: StrategyAndModel, settings: Settings, given: Backend | None = None) -> StrategyAndModel:

@@ -240,7 +240,11 @@ def _evaluator(run: RunDirectory, settings: Settings) -> Evaluator:
     room = room_for_language(run.problem.language)
     if room is not None:
         evaluator: Evaluator = loaded(room.evaluator)(
-            run.problem, run.log, builds_at_once(settings), run.options.device
+            run.problem,
+            run.log,
+            builds_at_once(settings),
+            run.options.device,
+            allow_unconfined=run.options.allow_unconfined,
         )
         return evaluator
     options = replace(local_options(run.options, run.builds, run.log, settings), run=str(run.path))

@@ -87,6 +87,7 @@ class KernelOpenRequest(Frame):
         default: the configuration of the kernel as given.
         rewritten: what the problem has instead of what the file has, as a grid.
         jobs: builds at once.
+        allow_unconfined: whether what a model writes is compiled where nothing can confine that.
         build_limit_s: how long one build may take; as Helion has it.
     """
 
@@ -99,6 +100,7 @@ class KernelOpenRequest(Frame):
     rewritten: Rewritten | None = None
     tolerance: Tolerance = Tolerance()
     jobs: int = 1
+    allow_unconfined: bool = False
     build_limit_s: float = 60.0
 
 

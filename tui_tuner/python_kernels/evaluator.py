@@ -49,11 +49,13 @@ class PythonOptions:
         log: file for what the kernel's process prints.
         jobs: builds at once.
         process: how the kernel's process is started.
+        allow_unconfined: whether what a model writes is compiled where nothing can confine that.
     """
 
     log: Path
     jobs: int
     process: ProcessOptions = DEFAULT
+    allow_unconfined: bool = False
 
 
 class PythonEvaluator:
@@ -76,6 +78,7 @@ class PythonEvaluator:
             rewritten=self._rewritten(baseline(problem)),
             tolerance=problem.tolerance,
             jobs=options.jobs,
+            allow_unconfined=options.allow_unconfined,
         )
         self._client = KernelClient(partial(KernelProcess.start, options.log, options.process), opening)
 
@@ -206,13 +209,16 @@ def problem_in(file: Path, kernel: str | None, device: str, host: Path | None = 
     return python_problem(file, kernel, ProcessOptions(visible_gpu(device)), host)
 
 
-def evaluator_for(problem: Problem, log: Path, jobs: int, device: str) -> PythonEvaluator:
+def evaluator_for(
+    problem: Problem, log: Path, jobs: int, device: str, *, allow_unconfined: bool = False
+) -> PythonEvaluator:
     """What evaluates a kernel in Python on the device that the user named.
 
     Raises:
         DeviceError: as of `visible_gpu`.
     """
-    return PythonEvaluator(problem, PythonOptions(log, jobs, process=ProcessOptions(visible_gpu(device))))
+    process = ProcessOptions(visible_gpu(device))
+    return PythonEvaluator(problem, PythonOptions(log, jobs, process, allow_unconfined))
 
 
 def python_problem(file: Path, kernel: str | None, options: ProcessOptions, host: Path | None = None) -> Written:

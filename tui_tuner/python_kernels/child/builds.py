@@ -25,7 +25,7 @@ from triton import knobs
 from triton.runtime import driver
 
 from tui_tuner.evaluate.results import FailureKind
-from tui_tuner.evaluate.sandbox.confinement import confine, leave_network
+from tui_tuner.evaluate.sandbox.confinement import abi_version, confine, leave_network
 from tui_tuner.evaluate.sandbox.process import python_places
 from tui_tuner.processes import end_in_words
 from tui_tuner.processes.parent import die_with_parent
@@ -59,9 +59,11 @@ class RunningBuilds:
     Args:
         jobs: at once.
         limit_s: of one.
+        allow_unconfined: whether what a model wrote is compiled where nothing can confine that.
     """
 
-    def __init__(self, jobs: int, limit_s: float) -> None:
+    def __init__(self, jobs: int, limit_s: float, *, allow_unconfined: bool = False) -> None:
+        self._allow_unconfined = allow_unconfined
         self._jobs = jobs
         self._limit_s = limit_s
         self._running: list[_Running] = []
@@ -96,7 +98,8 @@ class RunningBuilds:
             raise compile_fault(error, "") from None
         context = get_context("fork")
         result, told = context.Pipe(duplex=False)
-        process = context.Process(target=_compile, args=(launches, device, told, kernel.is_rewritten), daemon=True)
+        confined = kernel.is_rewritten and (abi_version() > 0 or not self._allow_unconfined)
+        process = context.Process(target=_compile, args=(launches, device, told, confined), daemon=True)
         process.start()
         told.close()
         self._running.append(_Running(kernel, process, result, time.perf_counter()))
@@ -172,6 +175,6 @@ def _confine() -> None:
     cache, packages = Path(knobs.cache.dir), (Path(module.__file__ or "").parents[1] for module in (triton, torch))
     cache.mkdir(parents=True, exist_ok=True)
     leave_network()
-    done = confine(read=[*_READ, *python_places(), *packages], write=[cache, tempfile.gettempdir(), "/dev/null"])
-    if not done.abi:
-        raise OSError("error: what a model writes is not compiled here: this kernel has no Landlock to confine it")
+    if not abi_version():
+        raise OSError("error: what a model writes is not compiled here: there is no Landlock to confine it")
+    confine(read=[*_READ, *python_places(), *packages], write=[cache, tempfile.gettempdir(), "/dev/null"])

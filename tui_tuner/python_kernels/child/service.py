@@ -48,7 +48,7 @@ class KernelService:
         self._frames: TypeAdapter[KernelRequest] = TypeAdapter(KernelRequest)
         self._loaded = _loaded(opening)
         self._opening = opening
-        self._builds = RunningBuilds(opening.jobs, opening.build_limit_s)
+        self._builds = RunningBuilds(opening.jobs, opening.build_limit_s, allow_unconfined=opening.allow_unconfined)
         loaded = self._loaded
         self._bench = PythonKernelBench(loaded.kernel, loaded.arguments, loaded.reference, opening.tolerance, self._now)
         self._new: deque[KernelEvaluationRequest | KernelComparisonRequest] = deque()
