@@ -75,7 +75,7 @@ class Softmax(TunableKernel):
     def ready(self, configuration: Configuration, rewritten: Rewritten | None = None) -> ReadyKernel:
         raise NotImplementedError
 
-    def another(self, default: ReadyKernel) -> ReadyKernel | None:
+    def another(self) -> ReadyKernel | None:
         return Ready(self.other, is_rewritten=False)
 
     def at_odd_sizes(self, arguments: Arguments) -> Arguments | None:

@@ -1,14 +1,18 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tui_tuner.problem.model import Kernel, Launch, Problem
 from tui_tuner.problem.syntax import identifiers, strip_definitions
-from tui_tuner.strategies.rewriting.dialect import rename_identifiers
+from tui_tuner.strategies.rewriting.dialect import TritonDialect, rename_identifiers
 from tui_tuner.strategies.rewriting.rewrite import conflicts, rename_in_expression, renames
+
+TRITON = Problem(kernel=Kernel(source=Path("f.py"), name="f", language="python"), launch=Launch(), arguments=[])
 
 
 @pytest.mark.parametrize(
@@ -142,3 +146,12 @@ def test_swapping_two_names_does_not_rename_twice():
 )
 def test_expressions_are_renamed_by_name_and_left_alone_where_they_are_not_allowed(expression, renamed):
     assert rename_in_expression(expression, {"block_size": "block_size_x", "min": "max"}) == renamed
+
+
+def test_names_of_a_kernel_in_triton_are_renamed_in_code_and_nowhere_else():
+    code = "BM = tl.constexpr(4)\n\n\ndef f(BM=1):\n    return g(BM=BM) + x.BM  # BM and 'BM'\n"
+    renamed = TritonDialect(TRITON).renamed(code, {"BM": "BLOCK_M"})
+    assert renamed == (
+        "BLOCK_M = tl.constexpr(4)\n\n\ndef f(BLOCK_M=1):\n    return g(BLOCK_M=BLOCK_M) + x.BM  # BM and 'BM'\n"
+    )
+    assert TritonDialect(TRITON).renamed("def f(:\n  '''", {"f": "g"}) == "def f(:\n  '''"

@@ -92,11 +92,10 @@ async def choose_for(
 
 def _why_not_rewritten(problem: Problem, options: SessionOptions) -> str:
     """Why no other code may take the place of the kernel's, in words; empty where it may."""
-    if recorded_file(options.device) is None and problem.is_compiled:
-        return ""
-    if recorded_file(options.device) is not None or not is_rewritable(problem.source_text, problem.kernel.name):
+    has_code = problem.is_compiled or is_rewritable(problem.source_text, problem.kernel.name)
+    if not has_code or recorded_file(options.device) is not None:
         return "only configurations of this kernel can be chosen here"
-    if abi_version() or options.allow_unconfined:
+    if problem.is_compiled or abi_version() or options.allow_unconfined:
         return ""
     return "what a model writes in Triton is not compiled here, where Landlock is missing (or say --allow-unconfined)"
 

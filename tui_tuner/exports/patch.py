@@ -73,12 +73,12 @@ def file_changes(told: ToldRun) -> list[Change]:
 
 def _tuned_source(told: ToldRun) -> str:
     problem, best = told.run.problem, told.best
-    if not problem.is_compiled and best.source == problem.source_text:
-        message = "the kernel's file stays as it is: only its configuration is tuned"
-        raise ProblemError(message, hint="`tuner-tui best RUN --as configuration` prints it")
     tuned = best_text(problem, best, told.outcome)
     if not problem.is_compiled:
-        return tuned
+        if best.source != problem.source_text:
+            return tuned
+        message = "the kernel's file stays as it is: only its configuration is tuned"
+        raise ProblemError(message, hint="`tuner-tui best RUN --as configuration` prints it")
     if COMPILED_LANGUAGES[problem.language].kernel_mark is None:
         return tuned
     return _with_host_code(problem.source_text, tuned, best.source, best.kernel, problem.language)

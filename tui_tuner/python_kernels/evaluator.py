@@ -18,6 +18,7 @@ from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
 from tui_tuner.evaluate.results import Comparison, Evaluation
+from tui_tuner.evaluate.sandbox.confinement import abi_version
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.load import Written, written_in_python
 from tui_tuner.problem.model import Configuration, Kernel, Launch, Problem, Search, Test
@@ -98,7 +99,8 @@ class PythonEvaluator:
             )
         candidate = baseline(self._problem)
         given = _evaluation(candidate, candidate.default_configuration, opened.given)
-        sandbox = _CONFINED if is_rewritable(self._problem.source_text, self._problem.kernel.name) else _OWN_CODE
+        is_compiled_confined = abi_version() and is_rewritable(self._problem.source_text, self._problem.kernel.name)
+        sandbox = _CONFINED if is_compiled_confined else _OWN_CODE
         return MachineReport(device=opened.device, sandbox=sandbox, note="", given=given)
 
     def news(self) -> Sequence[str]:

@@ -57,6 +57,11 @@ class JitFunction:
         return self.own | {node.id for node in self.nodes if isinstance(node, ast.Name)}
 
     @property
+    def foreign(self) -> frozenset[str]:
+        """The names in it that the file or Triton must have."""
+        return self.names - self.own
+
+    @property
     def own(self) -> frozenset[str]:
         """The names of its parameters and of what it gives values."""
         names = (node for node in self.nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
@@ -90,7 +95,7 @@ class TritonFile:
             name = pending.pop()
             if name in self.functions and name not in found:
                 found[name] = self.functions[name]
-                pending += found[name].names - found[name].own
+                pending += found[name].foreign
         return sorted(found.values(), key=lambda one: one.start)
 
 
@@ -121,9 +126,8 @@ def triton_file(source: str) -> TritonFile:
     defined = {
         node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
     }
-    return TritonFile(
-        source, functions, numbers, frozenset(assigned), frozenset(assigned | defined | imported), imported
-    )
+    taken = frozenset(assigned | defined | imported)
+    return TritonFile(source, functions, numbers, frozenset(assigned), taken, imported)
 
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
@@ -150,9 +154,21 @@ def _function(node: ast.FunctionDef, lines: list[str]) -> JitFunction:
     return JitFunction(node.name, node, text, start, node.lineno - 1, end, above)
 
 
+def path_of(decorator: ast.expr) -> str:
+    """What a decorator is called, as in "triton.jit", whether it is given arguments or not."""
+    return ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator)
+
+
 def _is_jit(decorator: ast.expr) -> bool:
-    called = decorator.func if isinstance(decorator, ast.Call) else decorator
-    return ast.unparse(called).rpartition(".")[2] == "jit"
+    return path_of(decorator).rpartition(".")[2] == "jit"
+
+
+_STRIDE = re.compile(r"(?i)stride|^ld[a-z]?$")
+
+
+def is_stride(name: str) -> bool:
+    """Whether an argument is called as what lies between the rows of a tensor is."""
+    return _STRIDE.search(name) is not None
 
 
 def _given_by(node: ast.stmt) -> Iterator[str]:
@@ -226,8 +242,7 @@ def _brought(file: TritonFile, new: TritonFile, kernel: JitFunction) -> str:
 
 def _jit_line(kernel: JitFunction) -> str:
     """How the file names the decorator that makes a kernel."""
-    jit = next(one for one in kernel.node.decorator_list if _is_jit(one))
-    return f"@{ast.unparse(jit.func if isinstance(jit, ast.Call) else jit)}\n"
+    return f"@{path_of(next(one for one in kernel.node.decorator_list if _is_jit(one)))}\n"
 
 
 def _without_unused(text: str, kernel: str, given: TritonFile) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tui_tuner.problem.languages import Configuration
 from tui_tuner.problem.model import Expression
-from tui_tuner.problem.triton import OPTIONS, TritonFile, lines_of, triton_file
+from tui_tuner.problem.triton import OPTIONS, TritonFile, is_stride, lines_of, path_of, triton_file
 
 _EXTENT = re.compile(r"(?P<tensor>\w+)_(?P<axis>\d+)")
 _FUNCTIONS = {"ceil_div": "triton.cdiv", "min": "min", "max": "max", "abs": "abs"}
@@ -32,7 +32,7 @@ class TunedKernel:
     line: str
     configuration: Configuration
     grid: Sequence[Expression] | None
-    before: Iterable[str]
+    before: Collection[str]
     parameters: Sequence[str]
 
 
@@ -47,9 +47,9 @@ def with_result(source: str, tuned: TunedKernel, comment: Iterable[str]) -> str:
     text, is_listed = _Text(source), False
     text.insert(function.start, "".join(f"# {line}".rstrip() + "\n" for line in comment))
     for decorator in function.node.decorator_list:
-        if isinstance(decorator, ast.Call) and ast.unparse(decorator.func).rpartition(".")[2] == "autotune":
+        if (path := path_of(decorator)).rpartition(".")[2] == "autotune":
             is_listed = True
-            text.replace(decorator, f"{ast.unparse(decorator.func)}(configs=[{tuned.line}], key=[])")
+            text.replace(decorator, f"{path}(configs=[{tuned.line}], key=[])")
     grid = _grid(tuned, file)
     if grid is not None or tuned.grid is None:
         for call, launched in _launches(source, tuned.name):
@@ -62,7 +62,7 @@ def with_result(source: str, tuned: TunedKernel, comment: Iterable[str]) -> str:
 
 def whole_numbers(sizes: Mapping[str, int]) -> Mapping[str, int]:
     """Those of a launch's sizes that tell it apart: neither extents of tensors nor strides, if there are others."""
-    told = {name: size for name, size in sizes.items() if not _EXTENT.fullmatch(name) and "stride" not in name.lower()}
+    told = {name: size for name, size in sizes.items() if not _EXTENT.fullmatch(name) and not is_stride(name)}
     return told or sizes
 
 

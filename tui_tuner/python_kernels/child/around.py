@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from tui_tuner.problem.triton import is_stride
+
 Grid = Callable[[dict[str, object]], Sequence[int]] | Sequence[int]
 OPTIONS: Mapping[str, object] = {"num_warps": 4, "num_stages": 3, "num_ctas": 1, "maxnreg": None}
 """What every launch takes; the last two are tunables only where a list says something about them."""
@@ -17,7 +19,6 @@ ALWAYS = ("num_warps", "num_stages")
 _TRIED: Mapping[str, Sequence[object]] = {"num_warps": (1, 2, 4, 8, 16), "num_stages": (1, 2, 3, 4, 5)}
 _BLOCK = re.compile(r"(?i)^(?:block|tile|group)|(?:_block|_tile)(?:_size)?$|^b[a-z]$")
 """Names of extents that a kernel works through whatever they are; of others those are tuned that the grid follows."""
-_STRIDE = re.compile(r"(?i)stride|^ld[a-z]?$")
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def around(given: Mapping[str, object], constexprs: Sequence[str], grid: Grid, e
         grid(asked)
     blocks = {name: extent for name in constexprs if (extent := _extent(given.get(name))) > 1}
     blocks = {name: extent for name, extent in blocks.items() if name in asked.names or _BLOCK.search(name)}
-    others = [name for name in given if name not in blocks and name not in OPTIONS and not _STRIDE.search(name)]
+    others = [name for name in given if name not in blocks and name not in OPTIONS and not is_stride(name)]
     sizes = {name: size for name in others if (size := _whole(given[name])) > 1}
     known = {*extents, *sizes.values()}
     follows = [_followed(axis, known, blocks) for axis in axes or ()]
@@ -87,7 +88,7 @@ def odd_sizes(named: Mapping[str, object], extents: Collection[int]) -> Mapping[
         named: the arguments that may be sizes, by name; those that are called as strides are none.
         extents: of the tensors, and how many elements these have; a smaller one than 128 stays.
     """
-    sizes = {name: _whole(value) for name, value in named.items() if not _STRIDE.search(name)}
+    sizes = {name: _whole(value) for name, value in named.items() if not is_stride(name)}
     return {name: size - _LESS for name, size in sizes.items() if size > _LEAST and size in extents}
 
 

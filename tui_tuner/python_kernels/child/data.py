@@ -113,14 +113,16 @@ def resources_of(compiled: list[object]) -> Resources:
 
 def copied(leaf: object) -> object:
     """A tensor of the same strides in memory of its own; other values as they are."""
-    if not isinstance(leaf, torch.Tensor):
-        return leaf
-    copy = leaf.detach().clone()
-    if copy.stride() == leaf.stride():
+    return _copy(leaf) if isinstance(leaf, torch.Tensor) else leaf
+
+
+def _copy(tensor: torch.Tensor) -> torch.Tensor:
+    copy = tensor.detach().clone()
+    if copy.stride() == tensor.stride():
         return copy
-    storage = leaf.untyped_storage().clone()
-    return torch.empty(0, dtype=leaf.dtype, device=leaf.device).set_(
-        storage, leaf.storage_offset(), leaf.size(), leaf.stride()
+    storage = tensor.untyped_storage().clone()
+    return torch.empty(0, dtype=tensor.dtype, device=tensor.device).set_(
+        storage, tensor.storage_offset(), tensor.size(), tensor.stride()
     )
 
 
@@ -131,9 +133,9 @@ def widened(arguments: Arguments, written: Collection[int], factor: float) -> Ar
     def leaf_widened(leaf: object) -> object:
         if not isinstance(leaf, torch.Tensor):
             return leaf
-        is_left = next(numbers) in written or not leaf.is_floating_point() or leaf.element_size() < 2
-        own = leaf if is_left or 0 in leaf.stride() else copied(leaf)
-        return own.mul_(factor) if isinstance(own, torch.Tensor) and own is not leaf else leaf
+        is_input = next(numbers) not in written and leaf.is_floating_point()
+        can_be = leaf.element_size() > 1 and 0 not in leaf.stride()
+        return _copy(leaf).mul_(factor) if is_input and can_be else leaf
 
     made: Arguments = tree_map(leaf_widened, arguments)
     return made

@@ -56,7 +56,7 @@ def further_arguments(kernel: TunableKernel, given: ReadyKernel, opened: Data, e
         if _is_known(given, wide, expect) and wide.written == opened.written and _is_finite(wide):
             yield Further("with larger inputs", wide, _ANY)
             break
-    odd, other = kernel.at_odd_sizes(opened.pristine), kernel.another(given)
+    odd, other = kernel.at_odd_sizes(opened.pristine), kernel.another()
     if odd is None or other is None:
         return
     small, same = Data(odd), Data(odd)

@@ -219,7 +219,7 @@ class TunableKernel(ABC):
             KernelFault: the framework refuses the configuration, or what is rewritten.
         """
 
-    def another(self, default: ReadyKernel) -> ReadyKernel | None:
+    def another(self) -> ReadyKernel | None:
         """The kernel as given in a configuration that divides its work otherwise; None where there is none."""
         return None
 

@@ -92,7 +92,7 @@ class RewrittenKernels:
         """The text's functions as a module of their own."""
         text, given = triton_file(source), triton_file(self._given)
         functions = [one for one in text.reached(self._name) if one.name == self._name or _is_new(one, given.functions)]
-        used = frozenset().union(*(one.names - one.own for one in functions))
+        used = frozenset().union(*(one.foreign for one in functions))
         numbers = "".join(line for name, line in text.numbers.items() if name in used)
         text_of_module = numbers + "\n\n".join(f"@triton.jit\n{one.text}" for one in functions)
         own = {one.name for one in functions} | text.numbers.keys()

@@ -87,10 +87,9 @@ class ReadyTritonKernel(ReadyKernel):
 
     def fits(self, arguments: Arguments) -> bool:
         """Whether what the model says of its configurations holds there."""
-        options = self._all(arguments)
-        known = {**sizes_of(options), **{name: one for name, one in options.items() if isinstance(one, int | float)}}
+        numbers = _numbers(self._all(arguments))
         try:
-            return all(bool(evaluate(text, known)) for text in self._restrictions)
+            return all(bool(evaluate(text, numbers)) for text in self._restrictions)
         except ExpressionError:
             return False
 
@@ -228,22 +227,20 @@ class TritonKernel(TunableKernel):
         """A grid of expressions over the sizes of the arguments and the options of a launch."""
 
         def grid(meta: Mapping[str, object]) -> Sequence[int]:
-            names = {**sizes_of(meta), **{name: meta[name] for name in meta if isinstance(meta[name], int | float)}}
+            numbers = _numbers(meta)
             try:
-                return [blocks(expression, names) for expression in expressions]
+                return [blocks(expression, numbers) for expression in expressions]
             except ExpressionError as error:
                 raise KernelFault(FailureKind.INVALID, f"grid: {error}") from None
 
         return grid
 
-    def another(self, default: ReadyKernel) -> ReadyKernel | None:
+    def another(self) -> ReadyKernel | None:
         """The kernel as given with other blocks: those of its list that differ most, or each the nearest other one."""
         options = divided_otherwise(self._space)
-        return None if options is None else self.ready(self._plain(options))
-
-    @staticmethod
-    def _plain(options: Mapping[str, object]) -> Configuration:
-        return {name: plain_values([value])[0] for name, value in options.items()}
+        if options is None:
+            return None
+        return self.ready({name: plain_values([value])[0] for name, value in options.items()})
 
     def at_odd_sizes(self, arguments: Arguments) -> Arguments | None:
         """Arguments in which whole numbers that are extents of tensors are smaller."""
@@ -271,6 +268,11 @@ class TritonKernel(TunableKernel):
             message = f"arguments() gives {len(arguments)} values, '{self.name}' takes {', '.join(free)}"
             raise ProblemError(message, file=self._file.file)
         return dict(zip(free, arguments, strict=False))
+
+
+def _numbers(options: Mapping[str, object]) -> Mapping[str, object]:
+    """What expressions may name of a launch: extents of its tensors, and the numbers that it is given."""
+    return {**sizes_of(options), **{name: one for name, one in options.items() if isinstance(one, int | float)}}
 
 
 def kernels_in(members: Mapping[str, object], *, listed: bool = True) -> dict[str, object]:

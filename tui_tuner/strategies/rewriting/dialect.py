@@ -171,11 +171,10 @@ class TritonDialect(Dialect):
             tokens = [*tokenize.generate_tokens(io.StringIO(code).readline)]
         except (tokenize.TokenError, SyntaxError):
             return code  # told among the faults
-        lines = lines_of(code)
-        for before, token in reversed([*zip([None, *tokens], tokens, strict=False)]):
-            is_member = before is not None and before.string == "."
-            if token.type == tokenize.NAME and token.string in names and not is_member:
-                line, (row, start), end = lines[token.start[0] - 1], token.start, token.end[1]
+        lines, before = lines_of(code), ["", *(token.string for token in tokens)]
+        for token, last in reversed([*zip(tokens, before, strict=False)]):
+            if token.type == tokenize.NAME and token.string in names and last != ".":
+                (row, start), (_, end), line = token.start, token.end, lines[token.start[0] - 1]
                 lines[row - 1] = line[:start] + names[token.string] + line[end:]
         return "".join(lines)
 
