@@ -153,8 +153,7 @@ class KernelRoom(NamedTuple):
         suffix: of their files, which may hold several kernels, named as in `kernel.py:NAME`.
         problem: `(file, kernel or None, device, script that launches it or None) -> tui_tuner.problem.load.Written`.
         check_device: `(device)`; raises a DeviceError for one that they do not run on.
-        evaluator: `(problem, log file, builds at once, device, allow_unconfined) ->
-            tui_tuner.evaluate.evaluator.Evaluator`; the last by name.
+        evaluator: `(problem, tui_tuner.evaluate.site.LocalOptions) -> tui_tuner.evaluate.evaluator.Evaluator`.
     """
 
     language: str

@@ -277,7 +277,7 @@ class Profiling(ThisMachine):
 
     def __init__(self, options: LocalOptions, ncu: Path | None) -> None:
         super().__init__(options)
-        self._counts = Profiler(options.policy, options.log, None, ncu)
+        self._counts = Profiler(options.policy, None, ncu)
 
     async def tools(self, choice: DeviceChoice, device: DeviceInfo, problem: Problem) -> Tools:
         return replace(await super().tools(choice, device, problem), profiler=self._counts)
@@ -314,7 +314,7 @@ def test_the_tools_beside_nvcc_come_first(tmp_path: Path, monkeypatch: pytest.Mo
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch(mode=0o755)
     monkeypatch.setenv("CUDA_HOME", str(tmp_path / "two"))
-    found = Profiler.find(Policy(), tmp_path, tmp_path / "one/bin/nvcc")
+    found = Profiler.find(Policy(), tmp_path / "one/bin/nvcc")
     assert found is not None
     assert (found.ncu, found.nvdisasm) == (tmp_path / "one/bin/ncu", tmp_path / "two/bin/nvdisasm")
 

@@ -14,8 +14,9 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from tui_tuner.evaluate.results import Comparison, DeviceInfo, Failure, FailureKind, Timing
+from tui_tuner.evaluate.results import Ceiling, Comparison, DeviceInfo, Failure, FailureKind, Resources, Timing
 from tui_tuner.evaluate.runner.protocol import ChannelClosed, Frame, UserErrorAnswer, receive, send
+from tui_tuner.problem.candidate import Geometry
 from tui_tuner.problem.model import Configuration
 from tui_tuner.python_kernels import (
     DescriptionAnswer,
@@ -26,19 +27,35 @@ from tui_tuner.python_kernels import (
     KernelDescription,
     KernelEvaluationAnswer,
     KernelEvaluationRequest,
+    KernelLaunchesAnswer,
+    KernelLaunchesRequest,
     KernelOpenAnswer,
     KernelOpenRequest,
     KernelPhase,
     KernelRequest,
+    MachineCodeAnswer,
+    MachineCodeRequest,
     Rewritten,
 )
 
-DEVICE = DeviceInfo(kind="cuda", name="Fake GPU", backend="helion 1.4.0", toolchain="helion 1.4.0, fake")
+DEVICE = DeviceInfo(
+    kind="cuda",
+    name="Fake GPU",
+    backend="helion 1.4.0",
+    architecture="sm_90",
+    toolchain="helion 1.4.0, fake",
+    multiprocessors=132,
+    max_threads_per_multiprocessor=2048,
+    shared_bytes_optin=232448,
+    memory_gbs=4000.0,
+    flops_gflops=66900.0,
+    peaks={"float32": Ceiling(rate=66900.0, measured=False)},
+)
 LIMIT_S = 0.5
 """For an answer, where there will be none."""
 LONG_LIMIT_S = 2.5
 """For all others, which come at once."""
-HANGS = 32
+LOST, HANGS = 2, 32
 UNANSWERED = 64
 
 
@@ -56,7 +73,7 @@ def evaluated(request: KernelEvaluationRequest) -> KernelEvaluationAnswer:
             os._exit(7)
         case 32:
             time.sleep(60)
-        case 2:
+        case 2:  # LOST
             failure = Failure(kind=FailureKind.ILLEGAL_ACCESS, message="an illegal memory access was encountered")
             return KernelEvaluationAnswer(id=request.id, failure=failure, fatal=True)
         case 1:
@@ -69,8 +86,29 @@ def evaluated(request: KernelEvaluationRequest) -> KernelEvaluationAnswer:
     timing = Timing(median=time_ms, low=time_ms * 0.999, high=time_ms * 1.001, samples=20)
     warps = request.configuration.get("num_warps")
     return KernelEvaluationAnswer(
-        id=request.id, timing=timing, as_written=f"helion.Config(num_warps={warps})", build_ms=1.0
+        id=request.id,
+        timing=timing,
+        as_written=f"helion.Config(num_warps={warps})",
+        build_ms=1.0,
+        resources=Resources(registers=32, shared_bytes=0),
+        geometry=Geometry(grid=(8192, 1, 1), block=(32 * int(warps or 4), 1, 1)),
     )
+
+
+def compiled(request: MachineCodeRequest, description: Path) -> MachineCodeAnswer:
+    """What nvdisasm told of a real kernel, in place of what it is told of."""
+    listing = description.with_suffix(".sass")
+    if not listing.exists():
+        failure = Failure(kind=FailureKind.INVALID, message="2 launches instead of one")
+        return MachineCodeAnswer(id=request.id, failure=failure)
+    Path(request.artifact).write_bytes(listing.read_bytes())
+    return MachineCodeAnswer(id=request.id, symbol="softmax")
+
+
+def launched(request: KernelLaunchesRequest) -> KernelLaunchesAnswer:
+    if request.configuration.get("num_warps") == LOST:
+        return KernelLaunchesAnswer(failure=Failure(kind=FailureKind.ILLEGAL_ACCESS, message="made up"))
+    return KernelLaunchesAnswer()
 
 
 def compared(request: KernelComparisonRequest) -> KernelComparisonAnswer:
@@ -106,6 +144,11 @@ def main() -> None:
                 marks.write("" if request.host is None else f"opened with {request.host}\n")
             given = evaluated(KernelEvaluationRequest(id=0, configuration=request.default))
             say(KernelOpenAnswer(device=DEVICE, given=given))
+        elif isinstance(request, KernelLaunchesRequest):
+            say(launched(request))
+            return
+        elif isinstance(request, MachineCodeRequest):
+            say(compiled(request, Path(description)))
         elif not isinstance(request, ForgetRequest):
             warps = request.configuration.get("num_warps") if isinstance(request, KernelEvaluationRequest) else None
             if warps == UNANSWERED:

@@ -26,7 +26,14 @@ from tui_tuner.python_kernels import (
 )
 from tui_tuner.python_kernels.child import bench, builds
 from tui_tuner.python_kernels.child import service as child_service
-from tui_tuner.python_kernels.child.kernel import Arguments, KernelFault, ReadyKernel, ReportCompiled, TunableKernel
+from tui_tuner.python_kernels.child.kernel import (
+    Arguments,
+    JitLaunch,
+    KernelFault,
+    ReadyKernel,
+    ReportLaunch,
+    TunableKernel,
+)
 
 
 class Ready(ReadyKernel):
@@ -40,10 +47,10 @@ class Ready(ReadyKernel):
         if self.how == "no code":
             raise ValueError("error: no code for this")
         if self.how == "refused":
-            return [Refused()]
+            return [JitLaunch(Refused, (), {})]
         return []
 
-    def launch(self, arguments: Arguments, report: ReportCompiled) -> list:
+    def launch(self, arguments: Arguments, report: ReportLaunch) -> list:
         (x,) = arguments
         match self.how:
             case "wrong":
@@ -61,17 +68,13 @@ class Ready(ReadyKernel):
 
 
 class Refused:
-    """What a compiler refuses."""
+    """A function that the compiler refuses."""
 
-    arguments: tuple = ()
-    options: dict = {}  # noqa: RUF012
+    device_caches = {0: None}  # noqa: RUF012
 
-    class function:  # noqa: N801
-        device_caches = {0: None}  # noqa: RUF012
-
-        @staticmethod
-        def run(**_: object) -> None:
-            raise ValueError("at 3:4:\n  code\n  ^\nerror: operand type mismatch")
+    @staticmethod
+    def run(**_: object) -> None:
+        raise ValueError("at 3:4:\n  code\n  ^\nerror: operand type mismatch")
 
 
 class Doubling(TunableKernel):

@@ -16,7 +16,7 @@ from tui_tuner.problem.model import Configuration, Tolerance
 from tui_tuner.python_kernels import KernelDescription, Rewritten
 from tui_tuner.python_kernels.child import bench as child_bench
 from tui_tuner.python_kernels.child.bench import PythonKernelBench
-from tui_tuner.python_kernels.child.kernel import Arguments, ReadyKernel, ReportCompiled, TunableKernel
+from tui_tuner.python_kernels.child.kernel import Arguments, ReadyKernel, ReportLaunch, TunableKernel
 
 ROWS, COLUMNS, LESS = 512, 40, 37
 Write = Callable[[torch.Tensor, torch.Tensor, int], None]
@@ -56,7 +56,7 @@ class Ready(ReadyKernel):
     def jit_launches(self, arguments: Arguments) -> list:
         return []
 
-    def launch(self, arguments: Arguments, report: ReportCompiled) -> list:
+    def launch(self, arguments: Arguments, report: ReportLaunch) -> list:
         self.write(*arguments)
         return []
 

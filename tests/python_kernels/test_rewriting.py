@@ -51,7 +51,8 @@ def reply(code: str = KERNEL, **others: object) -> str:
 def softmax(directory: Path) -> Written:
     file = directory / SAMPLE.name
     file.write_text(SAMPLE.read_text("utf-8"), "utf-8")
-    described = description("softmax_triton").model_copy(update={"launched": ["argument rows: 8192", "grid: (8192,)"]})
+    told = {"launched": ["argument rows: 8192", "grid: (8192,)"], "tensor_bytes": 3_200_000_000}
+    described = description("softmax_triton").model_copy(update=told)
     return written_in_python(problem_of_description(described, file, file.read_text("utf-8")))
 
 
@@ -81,6 +82,12 @@ async def test_a_rewritten_kernel_is_measured_and_its_file_and_launch_are_given_
     (asked,) = [request for request in model.requests if "Rewrite this kernel" in request.messages[-1].content]
     assert "argument rows: 8192" in asked.messages[-1].content
     assert "ROWS_A_PROGRAM: tl.constexpr" in asked.messages[-1].content
+    assert (
+        "  launch: 8192 blocks of 256 threads; a multiprocessor holds 8 of them, 64 of 64" in asked.messages[-1].content
+    )
+    assert "each read or written once, need 80% of the time" in asked.messages[-1].content
+    told_first = [line for line in asked.messages[-1].content.splitlines() if line.startswith("<technique name")][:4]
+    assert [line.split('"')[1] for line in told_first] == ["one pass", "tile", "group programs", "memory hints"]
     best = (tmp_path / "run/best.py").read_text("utf-8")
     assert "ROWS: tl.constexpr):" in best
     assert "with the grid (ceil_div(rows, ROWS))" in best
@@ -132,7 +139,8 @@ def test_what_moving_all_tensors_takes_is_known_of_a_kernel_in_python(tmp_path):
     assert moved is not None
     assert moved.ms == pytest.approx(0.0671, rel=1e-3)
     assert "tensor_bytes = 268435456" in problem_text(problem)
-    assert "tensor_bytes" not in problem_text(softmax(tmp_path).problem)
+    described = description("softmax_triton")
+    assert "tensor_bytes" not in problem_text(problem_of_description(described, tmp_path / SAMPLE.name, ""))
 
 
 async def test_the_shipped_run_of_a_rewritten_kernel_is_shown_again():

@@ -17,6 +17,7 @@ from triton.runtime.jit import JITFunction
 
 from tui_tuner.cli import main
 from tui_tuner.errors import ProblemError
+from tui_tuner.python_kernels.child.bench import unreported
 from tui_tuner.python_kernels.child.kernel import UserFile
 from tui_tuner.python_kernels.child.loading import KernelFromFile
 from tui_tuner.python_kernels.child.seen import SeenLaunch, seen_launches
@@ -171,14 +172,14 @@ def test_around_a_launch_lie_warps_stages_and_blocks_where_heuristics_choose_the
 def test_a_grid_of_numbers_follows_the_block_that_it_seems_to_be_made_from(tmp_path, launched):
     loaded = KernelFromFile(program(tmp_path, "launch(double, 100, grid=(4,), BLOCK=32)"), "double")
     assert loaded.description.notes[1:] == ["grid        (cdiv(100, BLOCK)), as its numbers seem to be made"]
-    loaded.kernel.ready({"num_warps": 1, "num_stages": 2, "BLOCK": 64}).launch(loaded.arguments(1), lambda _: None)
+    loaded.kernel.ready({"num_warps": 1, "num_stages": 2, "BLOCK": 64}).launch(loaded.arguments(1), unreported)
     assert launched[-1]["grid"] == (2,)
 
 
 def test_a_grid_that_is_a_function_follows_the_block(tmp_path, launched):
     loaded = KernelFromFile(program(tmp_path, "launch(double, 100, BLOCK=32)"), "double")
     assert len(loaded.description.notes) == 1
-    loaded.kernel.ready({"num_warps": 1, "num_stages": 2, "BLOCK": 64}).launch(loaded.arguments(1), lambda _: None)
+    loaded.kernel.ready({"num_warps": 1, "num_stages": 2, "BLOCK": 64}).launch(loaded.arguments(1), unreported)
     assert launched[-1]["grid"] == (2,)
     assert launched[-1]["BLOCK"] == 64
 

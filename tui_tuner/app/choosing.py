@@ -236,11 +236,6 @@ def in_run(backend: Backend | None, run: RunDirectory, settings: Settings) -> Ba
     return CachedBackend(backend, KeptReplies(Database(settings.memory.place)), of_a_reply, answered)
 
 
-def builds_at_once(settings: Settings) -> int:
-    """How many, as the user set it or one a core."""
-    return settings.build.jobs or usable_cores()
-
-
 def local_options(options: SessionOptions, builds: Path, log: Path, settings: Settings) -> LocalOptions:
     """How kernels are built and measured on this machine.
 
@@ -253,7 +248,7 @@ def local_options(options: SessionOptions, builds: Path, log: Path, settings: Se
         device=options.device,
         cache=builds,
         log=log,
-        jobs=builds_at_once(settings),
+        jobs=build.jobs or usable_cores(),
         policy=Policy(allow_unconfined=options.allow_unconfined),
         nvcc=build.nvcc,
         sanitizers=tuple(build.sanitizers),

@@ -13,7 +13,6 @@ from tui_tuner.app.choosing import (
     NO_OBJECTS,
     GivenObjects,
     StrategyAndModel,
-    builds_at_once,
     choose_for,
     decided,
     in_run,
@@ -237,17 +236,11 @@ def _evaluator(run: RunDirectory, settings: Settings) -> Evaluator:
     recording = recorded_file(run.options.device)
     if recording is not None:
         return RecordedEvaluator(run.problem, recording)
+    options = replace(local_options(run.options, run.builds, run.log, settings), run=str(run.path))
     room = room_for_language(run.problem.language)
     if room is not None:
-        evaluator: Evaluator = loaded(room.evaluator)(
-            run.problem,
-            run.log,
-            builds_at_once(settings),
-            run.options.device,
-            allow_unconfined=run.options.allow_unconfined,
-        )
+        evaluator: Evaluator = loaded(room.evaluator)(run.problem, options)
         return evaluator
-    options = replace(local_options(run.options, run.builds, run.log, settings), run=str(run.path))
     address = cluster_address(run.options.device)
     if address is None:
         return LocalEvaluator(run.problem, options)

@@ -18,7 +18,7 @@ from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.given import check_given
 from tui_tuner.evaluate.library import NamedLibrary
 from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
-from tui_tuner.evaluate.profiling.profiler import Profiler
+from tui_tuner.evaluate.profiling.profiler import Profiler, in_a_runner
 from tui_tuner.evaluate.profiling.roofline import Roofline, expected_bytes, roofline
 from tui_tuner.evaluate.programs import MeasuredPrograms, launch_shapes
 from tui_tuner.evaluate.quoted import quoted
@@ -127,7 +127,7 @@ class LocalEvaluator:
         await self._site.ready(choice, self._problem)
         # With tests that are only proposed another problem may be prepared.
         drawn = self._problem if self._problem.tests or not proposed else None
-        opening = self._opening.model_copy(update={"problem": drawn})
+        opening = self._opening().model_copy(update={"problem": drawn})
         watching = chosen_tools(self._options.sanitizers, kind_named(choice.kind).sanitizers)
         taken = await self._places.take(spelled(choice), opening.model_copy(update={"tools": [*watching]}))
         self._first = taken.place
@@ -216,9 +216,9 @@ class LocalEvaluator:
         """The machine code of a configuration that was built before, and what the first device counts in a launch."""
         if self._profiler is None:
             return NO_PROFILE
-        executable = await self._must_build(candidate, configuration)
-        opening = self._opening.model_copy(update={"device": self._first})
-        return await self._profiler.profile(executable, self._problem, opening)
+        built = await self._must_build(candidate, configuration)
+        launch = in_a_runner(built, self._problem, self._opening(self._first), self._options.log)
+        return await self._profiler.profile(built.artifact, built.symbol, launch)
 
     async def close(self) -> None:
         """End the runners and what starts compilers, and remove what is too much of the builds of all runs."""
@@ -229,10 +229,10 @@ class LocalEvaluator:
         finally:
             await self._site.close()
 
-    @property
-    def _opening(self) -> OpenRequest:
-        """What a runner is told first; the device is filled in."""
-        return OpenRequest(device="", allow_unconfined=self._options.policy.allow_unconfined, run=self._options.run)
+    def _opening(self, device: str = "") -> OpenRequest:
+        """What a runner is told first; where no device is named that is filled in."""
+        options = self._options
+        return OpenRequest(device=device, allow_unconfined=options.policy.allow_unconfined, run=options.run)
 
     async def _chosen(self) -> tuple[DeviceSelection, str]:
         if self._choice is None:

@@ -8,6 +8,7 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict
 
+from tui_tuner.problem.candidate import Geometry
 from tui_tuner.problem.model import Configuration
 
 
@@ -133,7 +134,7 @@ class Resources(ResultModel):
     Attributes:
         registers: of a thread.
         spill_bytes: of a thread, stores plus loads.
-        shared_bytes: static shared memory of a block.
+        shared_bytes: static shared memory of a block; all of it where a framework launches.
         local_bytes: local memory of a thread.
     """
 
@@ -152,8 +153,7 @@ class Timing(ResultModel):
         samples: how many launches were timed.
         cpu: whether it was taken on a CPU and says nothing about a GPU.
         clock_mhz: clock of the multiprocessors right after the samples; None where the device does not tell.
-        throttled_by: what held the clock down then.
-        temperature_c: of the device then, degrees Celsius.
+        throttled_by, temperature_c: what held the clock down then, and the device's temperature, degrees Celsius.
         warm: median where the caches are as a launch before left them, which is told only; None where not timed.
         dropped: times that were taken while the device was held down for its heat, and do not count.
     """
@@ -235,8 +235,7 @@ class Build(ResultModel):
 
     Attributes:
         key: hash of everything that determines the artifact.
-        artifact: path of the built file, None where the build failed.
-        symbol: name of the kernel inside the artifact.
+        artifact, symbol: path of the built file, None where the build failed, and the kernel's name inside it.
         cached: whether it was built before.
         milliseconds: how long the compiler ran in this run, 0 where an earlier run had kept the build.
     """
@@ -254,11 +253,11 @@ class Evaluation(ResultModel):
     """One configuration of a candidate, built, verified and measured, or why not.
 
     Attributes:
-        share: of the roofline, 0 to 1; None without a roofline.
-        error: largest deviation from the reference, relative to the allowed one.
+        share, error: of the roofline, 0 to 1, None without one; largest deviation, relative to the allowed one.
         build_ms: how long the compiler ran, the same for all that share a build; 0 where it never did in this run.
         as_written: the configuration as the kernel's file would have it, ready to paste; empty where it is macros.
         same_as: candidate and configuration whose machine code, verdict and times these are; None for its own.
+        geometry: of the launch, where the problem does not say it; None for one of several kernels.
     """
 
     candidate: str
@@ -273,6 +272,7 @@ class Evaluation(ResultModel):
     measure_ms: float = 0.0
     as_written: str = ""
     same_as: tuple[str, Configuration] | None = None
+    geometry: Geometry | None = None
 
     @property
     def ok(self) -> bool:
@@ -319,8 +319,8 @@ class Comparison(ResultModel):
     """Challenger against incumbent, interleaved in one process on fresh data.
 
     Attributes:
-        ratio: median of incumbent time / challenger time over the pairs; above 1 is faster.
-        low, high: the ends of its 95 % interval.
+        ratio, low, high: median of incumbent time / challenger time over the pairs, above 1 is faster; the ends of
+            its 95 % interval.
         pairs: number of pairs.
         failure: why the challenger failed on the fresh data, or under a tool that watched it, if it did.
         determinism: whether the challenger computes the same bits each time; None where that was not looked at.

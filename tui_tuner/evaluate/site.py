@@ -237,7 +237,7 @@ class ThisMachine:
         if not (kind_named(choice.kind).has_toolkit and options.profile):
             return None
         nvcc = compiler.program if isinstance(compiler, Nvcc) else options.nvcc
-        return Profiler.find(options.policy, options.log, nvcc)
+        return Profiler.find(options.policy, nvcc)
 
     async def close(self) -> None:
         """End what starts compilers, and remove what is too much of the builds of all runs."""

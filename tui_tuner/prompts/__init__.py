@@ -14,7 +14,7 @@ from tui_tuner.evaluate.library import LibraryTime
 from tui_tuner.evaluate.measure import fastest_first
 from tui_tuner.evaluate.profiling import Diagnosis
 from tui_tuner.evaluate.profiling.roofline import Roofline, moved_once, roofline
-from tui_tuner.evaluate.results import DeviceInfo, Evaluation, Resources
+from tui_tuner.evaluate.results import DeviceInfo, Evaluation
 from tui_tuner.evaluate.tolerance import MARGIN, RARELY, AllowedError
 from tui_tuner.format import configuration_words, interval_words, roofline_words, time_unit, time_words, warm_words
 from tui_tuner.llm import Message
@@ -25,7 +25,7 @@ from tui_tuner.problem.inputs import fill_in_words, fill_of, is_blank, label_of
 from tui_tuner.problem.model import Argument, Problem, Value
 from tui_tuner.problem.textures import occurring
 
-WORDING = 22
+WORDING = 23
 """Counts what sessions tell models and when they ask. One that is resumed or replayed finds the replies to prompts that
 are worded otherwise by now, and goes on as it began where what is asked, or when, is another: up to 3 `autonomous`
 asked on when the best was at the roofline; up to 5 what had arrived of a reply that broke off was lost where the call
@@ -280,7 +280,7 @@ def evaluation_facts(evaluation: Evaluation) -> str:
     unit = time_unit(cpu=timing.cpu)
     time = time_words(timing.median, unit) + f" {interval_words(timing.low, timing.high)}"
     time += roofline_words(evaluation.share) + warm_words(timing.warm, unit)
-    return ", ".join([time, *_resources(evaluation.resources)])
+    return ", ".join([time, *_resources(evaluation)])
 
 
 def failure_facts(evaluation: Evaluation) -> str:
@@ -289,13 +289,14 @@ def failure_facts(evaluation: Evaluation) -> str:
     return "not measured" if failure is None else failure.in_words
 
 
-def _resources(resources: Resources) -> Iterable[str]:
+def _resources(evaluation: Evaluation) -> Iterable[str]:
+    resources = evaluation.resources
     if resources.registers is not None:
         yield f"{resources.registers} registers"
     if resources.spill_bytes:
         yield f"{resources.spill_bytes} bytes spilled"
     if resources.shared_bytes:
-        yield f"{resources.shared_bytes} bytes of static shared memory"
+        yield f"{resources.shared_bytes} bytes of {'' if evaluation.geometry else 'static '}shared memory"
 
 
 def _roofline(limits: Roofline) -> str:

@@ -20,6 +20,7 @@ from pydantic import Field
 
 from tui_tuner.evaluate.results import Comparison, DeviceInfo, Failure, Resources, Timing
 from tui_tuner.evaluate.runner.protocol import Frame, UserErrorAnswer
+from tui_tuner.problem.candidate import Geometry
 from tui_tuner.problem.model import Configuration, Expression, Tolerance, Value
 from tui_tuner.problem.triton import OPTIONS
 
@@ -104,6 +105,21 @@ class KernelOpenRequest(Frame):
     build_limit_s: float = 60.0
 
 
+class KernelLaunchesRequest(Frame):
+    """Load the file, build one configuration and launch it so often; what a process is told that tools watch.
+
+    Attributes:
+        opening: what the session's own process was told.
+        rewritten: None for the kernel as given.
+    """
+
+    type: Literal["launch"] = "launch"
+    opening: KernelOpenRequest
+    configuration: Configuration
+    rewritten: Rewritten | None = None
+    launches: int
+
+
 class KernelEvaluationRequest(Frame):
     """Build, check and time.
 
@@ -129,6 +145,21 @@ class KernelComparisonRequest(Frame):
     challenger: Configuration
     challenger_rewritten: Rewritten | None = None
     delta: float
+
+
+class MachineCodeRequest(Frame):
+    """Put what a configuration is compiled to into a file.
+
+    Attributes:
+        artifact: the file.
+        rewritten: None for the kernel as given.
+    """
+
+    type: Literal["machine code"] = "machine code"
+    id: int
+    configuration: Configuration
+    rewritten: Rewritten | None = None
+    artifact: str
 
 
 class ForgetRequest(Frame):
@@ -175,7 +206,24 @@ class KernelEvaluationAnswer(Frame):
     build_ms: float = 0.0
     verify_ms: float = 0.0
     measure_ms: float = 0.0
+    geometry: Geometry | None = None
     fatal: bool = False
+
+
+class MachineCodeAnswer(Frame):
+    """Outcome of machine code: the kernel's name in it, or why there is none."""
+
+    type: Literal["compiled"] = "compiled"
+    id: int
+    symbol: str = ""
+    failure: Failure | None = None
+
+
+class KernelLaunchesAnswer(Frame):
+    """Outcome of launch: nothing, or why it failed."""
+
+    type: Literal["launched"] = "launched"
+    failure: Failure | None = None
 
 
 class KernelComparisonAnswer(Frame):
@@ -190,21 +238,29 @@ class KernelComparisonAnswer(Frame):
 KernelOpenAnswer.model_rebuild()
 
 KernelRequest = Annotated[
-    DescriptionRequest | KernelOpenRequest | KernelEvaluationRequest | KernelComparisonRequest | ForgetRequest,
+    DescriptionRequest
+    | KernelOpenRequest
+    | KernelLaunchesRequest
+    | KernelEvaluationRequest
+    | KernelComparisonRequest
+    | MachineCodeRequest
+    | ForgetRequest,
     Field(discriminator="type"),
 ]
 KernelAnswer = Annotated[
     KernelPhase
     | DescriptionAnswer
     | KernelOpenAnswer
+    | KernelLaunchesAnswer
     | KernelEvaluationAnswer
     | KernelComparisonAnswer
+    | MachineCodeAnswer
     | UserErrorAnswer,
     Field(discriminator="type"),
 ]
-NumberedRequest = KernelEvaluationRequest | KernelComparisonRequest
+NumberedRequest = KernelEvaluationRequest | KernelComparisonRequest | MachineCodeRequest
 """Requests of which several may be under way."""
-NumberedAnswer = KernelEvaluationAnswer | KernelComparisonAnswer
+NumberedAnswer = KernelEvaluationAnswer | KernelComparisonAnswer | MachineCodeAnswer
 
 
 Tree = dict[str, object]

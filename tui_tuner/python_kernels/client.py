@@ -30,6 +30,8 @@ from tui_tuner.python_kernels import (
     KernelOpenRequest,
     KernelPhase,
     KernelRequest,
+    MachineCodeAnswer,
+    MachineCodeRequest,
     NumberedAnswer,
     NumberedRequest,
 )
@@ -154,6 +156,11 @@ class KernelProcess:
         reading, self._reading = self._reading, None
         return reading.result()
 
+    async def end(self, limit_s: float) -> None:
+        """Let it come to its end by itself, and what runs it, too."""
+        self._writer.close()
+        await self._child.wait(limit_s)
+
     async def kill(self) -> int | None:
         """End the process and all it started; its exit status, None if it cannot be had."""
         self._writer.close()
@@ -272,10 +279,10 @@ class KernelClient:
             self._process = None
             self._bury(died)
             return
-        if isinstance(answer, KernelEvaluationAnswer | KernelComparisonAnswer):
+        if isinstance(answer, NumberedAnswer):
             self._crashes = 0
             self._hand_on(answer.id, answer)
-            if answer.fatal:
+            if not isinstance(answer, MachineCodeAnswer) and answer.fatal:
                 process, self._process = self._process, None
                 await process.kill()
 
@@ -310,6 +317,8 @@ class KernelClient:
 def _failed(request: NumberedRequest, failure: Failure) -> NumberedAnswer:
     if isinstance(request, KernelComparisonRequest):
         return KernelComparisonAnswer(id=request.id, comparison=Comparison.failed(failure))
+    if isinstance(request, MachineCodeRequest):
+        return MachineCodeAnswer(id=request.id, failure=failure)
     return KernelEvaluationAnswer(id=request.id, failure=failure)
 
 

@@ -19,6 +19,8 @@ from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
 from tui_tuner.evaluate.results import Comparison, Evaluation
 from tui_tuner.evaluate.sandbox.confinement import abi_version
+from tui_tuner.evaluate.sandbox.run import Policy
+from tui_tuner.evaluate.site import LocalOptions
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.load import Written, written_in_python
 from tui_tuner.problem.model import Configuration, Kernel, Launch, Problem, Search, Test
@@ -36,6 +38,7 @@ from tui_tuner.python_kernels import (
     Rewritten,
 )
 from tui_tuner.python_kernels.client import DEFAULT, KernelClient, KernelProcess, KernelProcessDied, ProcessOptions
+from tui_tuner.python_kernels.profile import PythonProfiler, profiling_tools
 from tui_tuner.text import clean
 
 _OWN_CODE = "none: the kernel's file is your own code and runs in a process of its own"
@@ -51,12 +54,16 @@ class PythonOptions:
         jobs: builds at once.
         process: how the kernel's process is started.
         allow_unconfined: whether what a model writes is compiled where nothing can confine that.
+        profile: whether more is told of a configuration than its time.
+        nvcc: beside which the tools for that may be; None for the usual places.
     """
 
     log: Path
     jobs: int
     process: ProcessOptions = DEFAULT
     allow_unconfined: bool = False
+    profile: bool = False
+    nvcc: Path | None = None
 
 
 class PythonEvaluator:
@@ -82,6 +89,10 @@ class PythonEvaluator:
             allow_unconfined=options.allow_unconfined,
         )
         self._client = KernelClient(partial(KernelProcess.start, options.log, options.process), opening)
+        self._policy = Policy(allow_unconfined=options.allow_unconfined)
+        self._profiler: PythonProfiler | None = None
+        if options.profile and (tools := profiling_tools(self._policy, options.nvcc)) is not None:
+            self._profiler = PythonProfiler(tools, self._client, opening, options.process, options.log)
 
     async def sized_problem(self) -> Problem | None:
         """None: a model cannot propose other arguments than the file's."""
@@ -101,7 +112,8 @@ class PythonEvaluator:
         given = _evaluation(candidate, candidate.default_configuration, opened.given)
         is_compiled_confined = abi_version() and is_rewritable(self._problem.source_text, self._problem.kernel.name)
         sandbox = _CONFINED if is_compiled_confined else _OWN_CODE
-        return MachineReport(device=opened.device, sandbox=sandbox, note="", given=given)
+        profiles = self._profiler is not None
+        return MachineReport(device=opened.device, sandbox=sandbox, note="", given=given, profiles=profiles)
 
     def news(self) -> Sequence[str]:
         """Nothing: a device that is lost ends the session."""
@@ -149,11 +161,14 @@ class PythonEvaluator:
         return Rewritten(source=candidate.source, grid=candidate.launch.grid, restrictions=candidate.restrictions)
 
     async def profile(self, candidate: Candidate, configuration: Configuration) -> Profile:
-        """Nothing: the framework that compiles it hides what it makes."""
-        return NO_PROFILE
+        """The machine code of a configuration that was built before, and what the device counts in a launch."""
+        if self._profiler is None:
+            return NO_PROFILE
+        return await self._profiler.profile(configuration, self._rewritten(candidate))
 
     async def close(self) -> None:
-        """End the kernel's process."""
+        """End the kernel's process, and what starts the tools."""
+        self._policy.close()
         await self._client.close()
 
 
@@ -169,6 +184,7 @@ def _evaluation(candidate: Candidate, configuration: Configuration, answer: Kern
         build_ms=answer.build_ms,
         verify_ms=answer.verify_ms,
         measure_ms=answer.measure_ms,
+        geometry=answer.geometry,
     )
 
 
@@ -211,16 +227,17 @@ def problem_in(file: Path, kernel: str | None, device: str, host: Path | None = 
     return python_problem(file, kernel, ProcessOptions(visible_gpu(device)), host)
 
 
-def evaluator_for(
-    problem: Problem, log: Path, jobs: int, device: str, *, allow_unconfined: bool = False
-) -> PythonEvaluator:
+def evaluator_for(problem: Problem, options: LocalOptions) -> PythonEvaluator:
     """What evaluates a kernel in Python on the device that the user named.
 
     Raises:
         DeviceError: as of `visible_gpu`.
     """
-    process = ProcessOptions(visible_gpu(device))
-    return PythonEvaluator(problem, PythonOptions(log, jobs, process, allow_unconfined))
+    process = ProcessOptions(visible_gpu(options.device))
+    own = PythonOptions(
+        options.log, options.jobs, process, options.policy.allow_unconfined, options.profile, options.nvcc
+    )
+    return PythonEvaluator(problem, own)
 
 
 def python_problem(file: Path, kernel: str | None, options: ProcessOptions, host: Path | None = None) -> Written:

@@ -166,13 +166,12 @@ async def techniques(session: Effects, candidate: Candidate, own: Sequence[Tunin
     Args:
         own: the user's techniques, which go first.
     """
-    if not session.problem.is_compiled:
-        return _of_triton(session, candidate, own)
+    problem = session.problem
     best, profile = await profiled(session, candidate)
-    if best is None:
-        return ToldTechniques()
-    problem, found = session.problem, held_back(session, candidate, best, profile)
-    if found is None:
+    found = None if best is None else held_back(session, candidate, best, profile)
+    if not problem.is_compiled:
+        return _of_triton(session, candidate, own, None if found is None else found.bottleneck)
+    if best is None or found is None:
         return ToldTechniques()
     seen = signs(problem, candidate, best.configuration, found, profile)
     if found.bottleneck == "unknown" and not seen:
@@ -187,11 +186,14 @@ async def techniques(session: Effects, candidate: Candidate, own: Sequence[Tunin
     return ToldTechniques(text, frozenset(step.id for step in told))
 
 
-def _of_triton(session: Effects, candidate: Candidate, own: Sequence[TuningStep]) -> ToldTechniques:
-    """All that there are: nothing tells what holds the kernel back."""
-    told = [*own, *default_steps(compiled=False)]
+def _of_triton(
+    session: Effects, candidate: Candidate, own: Sequence[TuningStep], bottleneck: Bottleneck | None
+) -> ToldTechniques:
+    """All that there are, which are few and short; those against what holds the kernel back at the start."""
+    told = [*own, *sorted(default_steps(compiled=False), key=lambda step: bottleneck not in step.when)]
     words = "\n\n".join(_text(session, step, candidate) for step in told)
-    text = render("techniques", bottleneck="its counters are not known: see what it does", techniques=words)
+    held_by = "its counters are not known: see what it does" if bottleneck in (None, "unknown") else bottleneck
+    text = render("techniques", bottleneck=held_by, techniques=words)
     return ToldTechniques(f"\n{text}\n", frozenset(step.id for step in told))
 
 

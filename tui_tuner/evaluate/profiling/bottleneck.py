@@ -86,7 +86,7 @@ def diagnosis(
 
 def _launch(problem: Problem, candidate: Candidate, evaluation: Evaluation) -> Geometry | None:
     if not problem.is_compiled:
-        return None
+        return evaluation.geometry
     try:
         return geometry(candidate.launch, problem.sizes, evaluation.configuration)
     except ExpressionError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,17 +17,25 @@ from tui_tuner.evaluate.sandbox.run import Policy, run_confined
 from tui_tuner.evaluate.toolkit import toolkit_program
 from tui_tuner.problem.model import Problem
 
-_LAUNCHES = 2
+LAUNCHES = 2
 """The first makes the kernel ready, the second is counted."""
-_LISTING_S, _END_S = 30.0, 60.0
+END_S = 60.0
+"""How long the counting may take once the kernel was launched."""
+_LISTING_S = 30.0
 _LISTING_BYTES = 2**24
 _TABLE = "counters.csv"
 _ERROR = re.compile(r"^==ERROR== (.+)$", re.MULTILINE)
 _WAYS = {"ERR_NVGPUCTRPERM": "the driver lets only administrators read counters; NVIDIA's page of this name says how"}
 
 
-class _NothingTold(Exception):
+class NothingTold(Exception):
     """A tool tells nothing, for the reason that is named."""
+
+
+LaunchUnder = Callable[[tuple[str, ...]], Awaitable[None]]
+"""Launches a kernel `LAUNCHES` times in a process that a command runs, and waits for its end; raises NothingTold."""
+_THE_LAST = ("--launch-skip", str(LAUNCHES - 1))
+_MARKED = ("--profile-from-start", "off")
 
 
 @dataclass(frozen=True)
@@ -35,45 +44,47 @@ class Profiler:
 
     Attributes:
         policy: how what reads untrusted files is confined.
-        log: where what libraries print goes.
         nvdisasm: its path, None where there is none.
         ncu: as `nvdisasm`.
     """
 
     policy: Policy
-    log: Path
     nvdisasm: Path | None
     ncu: Path | None
 
     @classmethod
-    def find(cls, policy: Policy, log: Path, nvcc: Path | None) -> Profiler | None:
-        """The profiler with the tools beside nvcc, in CUDA_HOME, on PATH or in /usr/local/cuda; None without any."""
-        found = (toolkit_program(name, nvcc) for name in ("nvdisasm", "ncu"))
-        nvdisasm, ncu = (program and program.resolve() for program in found)
-        return None if nvdisasm is ncu is None else cls(policy, log, nvdisasm, ncu)
-
-    async def profile(self, executable: Executable, problem: Problem, opening: OpenRequest) -> Profile:
-        """The machine code of an executable, and what the device counts in a launch at the timed size.
+    def find(cls, policy: Policy, nvcc: Path | None, bundled: Path | None = None) -> Profiler | None:
+        """The profiler with the tools beside nvcc, in CUDA_HOME, on PATH or in /usr/local/cuda; None without any.
 
         Args:
-            opening: of the device, by the name that surely finds it.
+            bundled: an nvdisasm where the toolkit has none.
+        """
+        nvdisasm, ncu = toolkit_program("nvdisasm", nvcc) or bundled, toolkit_program("ncu", nvcc)
+        return None if nvdisasm is ncu is None else cls(policy, *(each and each.resolve() for each in (nvdisasm, ncu)))
+
+    async def profile(self, artifact: str, symbol: str, launch: LaunchUnder, *, marked: bool = False) -> Profile:
+        """The machine code of a kernel, and what the device counts in a launch.
+
+        Args:
+            artifact: path of what was built, with the kernel in it.
+            marked: whether the process may launch the kernel before, and says by cudaProfilerStart which launch is
+                counted.
         """
         missing: list[str] = []
         code, counters = None, None
         try:
-            code = await self._machine_code(executable)
-        except _NothingTold as reason:
+            code = await self._machine_code(Path(artifact).resolve(), symbol)
+        except NothingTold as reason:
             missing.append(f"machine code: {reason}")
         try:
-            counters = await self._counters(executable, problem, opening)
-        except _NothingTold as reason:
+            counters = await self._counters(symbol, launch, _MARKED if marked else _THE_LAST)
+        except NothingTold as reason:
             missing.append(f"counters: {reason}")
         return Profile(code=code, counters=counters, missing=missing)
 
-    async def _machine_code(self, executable: Executable) -> MachineCode:
+    async def _machine_code(self, artifact: Path, symbol: str) -> MachineCode:
         if self.nvdisasm is None:
-            raise _NothingTold("there is no nvdisasm")
-        artifact = Path(executable.artifact).resolve()
+            raise NothingTold("there is no nvdisasm")
         with tempfile.TemporaryDirectory(prefix="tuner-listing-") as directory:
             try:
                 done = await run_confined(
@@ -85,41 +96,57 @@ class Profiler:
                     output_limit=_LISTING_BYTES,
                 )
             except UserError as error:
-                raise _NothingTold(error.message) from error
-        code = read_machine_code(done.output, executable.symbol)
+                raise NothingTold(error.message) from error
+        code = read_machine_code(done.output, symbol)
         if code is None:
-            raise _NothingTold(f"nvdisasm lists no {executable.symbol} (exit status {done.returncode})")
+            raise NothingTold(f"nvdisasm lists no {symbol} (exit status {done.returncode})")
         return code
 
-    async def _counters(self, executable: Executable, problem: Problem, opening: OpenRequest) -> Counters:
+    async def _counters(self, symbol: str, launch: LaunchUnder, which: tuple[str, ...]) -> Counters:
         if self.ncu is None:
-            raise _NothingTold("there is no ncu")
+            raise NothingTold("there is no ncu")
         with tempfile.TemporaryDirectory(prefix="tuner-counters-") as directory:
             table = Path(directory, _TABLE)
-            process = await RunnerProcess.start(self.log, under=self._counting(executable.symbol, table))
             try:
-                await process.ask(opening)
-                answer = await process.ask(ProfileRequest(problem=problem, executable=executable, launches=_LAUNCHES))
-                if isinstance(answer, EvaluationAnswer) and answer.failure is not None:  # as for want of memory
-                    raise _NothingTold(answer.failure.in_words)
-                await process.end(_END_S)
-            except (RunnerDied, UserError) as error:
-                raise _NothingTold(_why(_text_of(table)) or str(error)) from error
-            finally:
-                await process.kill()
+                await launch(self._counting(symbol, table, which))
+            except NothingTold as reason:
+                raise NothingTold(_why(_text_of(table)) or str(reason)) from reason
             text = _text_of(table)
         counters = read_counters(text)
         if counters is None:
-            raise _NothingTold(_why(text) or "ncu counted nothing")
+            raise NothingTold(_why(text) or "ncu counted nothing")
         return counters
 
-    def _counting(self, symbol: str, table: Path) -> tuple[str, ...]:
+    def _counting(self, symbol: str, table: Path, which: tuple[str, ...]) -> tuple[str, ...]:
         """The command in front of a runner's; clocks are left as they are for every other launch."""
         return (
             *(str(self.ncu), "--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none"),
             *("--log-file", str(table), "--kernel-name-base", "mangled", "--kernel-name", symbol),
-            *("--launch-skip", str(_LAUNCHES - 1), "--launch-count", "1", "--metrics", ",".join(METRICS)),
+            *(*which, "--launch-count", "1", "--metrics", ",".join(METRICS)),
         )
+
+
+def in_a_runner(executable: Executable, problem: Problem, opening: OpenRequest, log: Path) -> LaunchUnder:
+    """Launches what was built of a kernel at the timed size.
+
+    Args:
+        opening: of the device, by the name that surely finds it.
+    """
+
+    async def launch(command: tuple[str, ...]) -> None:
+        process = await RunnerProcess.start(log, under=command)
+        try:
+            await process.ask(opening)
+            answer = await process.ask(ProfileRequest(problem=problem, executable=executable, launches=LAUNCHES))
+            if isinstance(answer, EvaluationAnswer) and answer.failure is not None:  # as for want of memory
+                raise NothingTold(answer.failure.in_words)
+            await process.end(END_S)
+        except (RunnerDied, UserError) as error:
+            raise NothingTold(str(error)) from error
+        finally:
+            await process.kill()
+
+    return launch
 
 
 def _text_of(table: Path) -> str:

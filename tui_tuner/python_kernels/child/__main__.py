@@ -18,6 +18,7 @@ from tui_tuner.processes.parent import die_with_parent
 from tui_tuner.python_kernels import (
     DescriptionAnswer,
     DescriptionRequest,
+    KernelLaunchesRequest,
     KernelOpenRequest,
     KernelPhase,
     KernelRequest,
@@ -43,6 +44,8 @@ def serve(requests: socket.socket, answers: socket.socket) -> None:
         say(KernelPhase(text="loading torch and the kernel's file, and running what launches it", limit_s=LOAD_LIMIT_S))
         if isinstance(first, DescriptionRequest):
             say(DescriptionAnswer(description=_service().described(first)))
+        elif isinstance(first, KernelLaunchesRequest):
+            say(_service().launched(first))
         elif isinstance(first, KernelOpenRequest):
             _service().serve_kernel(requests, first, say)
     except UserError as error:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 from torch.utils._pytree import tree_map
@@ -12,16 +14,18 @@ from torch.utils._pytree import tree_map
 from tui_tuner.evaluate.devices.base import LEAST_FLUSH_BYTES
 from tui_tuner.evaluate.devices.cuda.timing import BATCH, FLUSH_FACTOR
 from tui_tuner.evaluate.measure.timing import Patience, TimeLaunches, interleaved, measure
-from tui_tuner.evaluate.results import Comparison, FailureKind, Resources
+from tui_tuner.evaluate.results import Comparison, FailureKind
 from tui_tuner.evaluate.runner.protocol import SayPhase
 from tui_tuner.evaluate.tolerance import Bound
 from tui_tuner.problem.model import Tolerance
 from tui_tuner.python_kernels import KernelEvaluationAnswer
 from tui_tuner.python_kernels.child.data import (
     Data,
+    Launches,
     bound,
     copied,
     deviation,
+    geometry_of,
     own_errors,
     poison,
     resources_of,
@@ -31,6 +35,7 @@ from tui_tuner.python_kernels.child.kernel import (
     Arguments,
     KernelFault,
     ReadyKernel,
+    ReportLaunch,
     TunableKernel,
     failure,
     launch_fault,
@@ -42,6 +47,18 @@ LIMIT_S = 20.0
 LIMIT_FACTOR = 200.0
 Make = Callable[[int], Arguments]
 Refer = Callable[[Arguments], object | None]
+
+
+def unreported(compiled: object, grid: Sequence[int]) -> None:
+    """What nobody wants to know of a launch."""
+
+
+@dataclass(frozen=True)
+class _Checked:
+    """A launch whose results are right: `error` is the largest share of the allowed one."""
+
+    launches: Launches
+    error: float
 
 
 class PythonKernelBench:
@@ -91,21 +108,22 @@ class PythonKernelBench:
         """Check, time, and check again."""
         start = time.perf_counter()
         try:
-            resources, error = self._check(kernel, self._opened)
+            checked = self._check(kernel, self._opened)
             self._check_further(kernel)
-            checked = time.perf_counter()
+            verified = time.perf_counter()
             self._say("timing", self._limit_s)
             timing = measure(self._launches(kernel, self._opened), self._patience, best_ms=best_ms, cpu=False)
-            _, again = self._check(kernel, self._opened)
+            again = self._check(kernel, self._opened)
         except KernelFault as fault:
             return KernelEvaluationAnswer(failure=failure(fault), fatal=fault.fatal)
         return KernelEvaluationAnswer(
             timing=timing,
-            resources=resources,
-            error=max(error, again),
+            resources=resources_of(checked.launches),
+            error=max(checked.error, again.error),
             as_written=kernel.as_written,
-            verify_ms=(checked - start) * 1000,
-            measure_ms=(time.perf_counter() - checked) * 1000,
+            verify_ms=(verified - start) * 1000,
+            measure_ms=(time.perf_counter() - verified) * 1000,
+            geometry=geometry_of(checked.launches),
         )
 
     def compare(self, incumbent: ReadyKernel, challenger: ReadyKernel, delta: float) -> tuple[Comparison, bool]:
@@ -121,6 +139,19 @@ class PythonKernelBench:
         except KernelFault as fault:
             return Comparison.failed(failure(fault)), fault.fatal
         return pairs.comparison(cpu=False), False
+
+    def machine_code(self, kernel: ReadyKernel, artifact: Path) -> str:
+        """Put what a kernel's launch was compiled to into a file; its name there.
+
+        Raises:
+            KernelFault: it has several launches, or none.
+        """
+        launches = kernel.jit_launches(self._opened.working)
+        if len(launches) != 1:
+            raise KernelFault(FailureKind.INVALID, f"{len(launches)} launches instead of one")
+        compiled = launches[0].compiled()
+        artifact.write_bytes(compiled.asm["cubin"])
+        return str(compiled.name)
 
     @property
     def _opened(self) -> Data:
@@ -144,7 +175,7 @@ class PythonKernelBench:
         """Find out what the kernel as given makes of the arguments."""
         data.renew()
         self._say("the kernel as given", LIMIT_S + 60)
-        returned = self._launch(given, data, lambda _: None)
+        returned = self._launch(given, data, unreported)
         if data.overrun() is not None:
             data.guards = []  # as it is the kernel relies on what is around its arguments
         data.written = data.changed()
@@ -172,17 +203,17 @@ class PythonKernelBench:
                 fault.message = f"{one.words}: {fault.message}"
                 raise
 
-    def _check(self, kernel: ReadyKernel, data: Data, slack: float = 1.0) -> tuple[Resources, float]:
-        """Launch once on restored arguments and compare; resources, and the largest share of the allowed error.
+    def _check(self, kernel: ReadyKernel, data: Data, slack: float = 1.0) -> _Checked:
+        """Launch once on restored arguments and compare.
 
         Args:
             slack: so many times the usual error is allowed.
         """
         self._say("the first launch", self._limit_s)
-        compiled: list[object] = []
+        launches: list[tuple[object, Sequence[int]]] = []
         data.restore()
         poison(data.expected)
-        returned = self._launch(kernel, data, compiled.append)
+        returned = self._launch(kernel, data, lambda *launch: launches.append(launch))
         got = [*returned, *(tensors_of(data.working)[index] for index in data.written)]
         if harmed := [index for index in data.changed() if index not in data.written]:
             data.renew()
@@ -202,9 +233,9 @@ class PythonKernelBench:
                 where = "" if len(got) == 1 else f"result {number}, "
                 raise KernelFault(FailureKind.WRONG_RESULT, f"{where}element {wrong}")
             largest = max(largest, share)
-        return resources_of(compiled), largest
+        return _Checked(launches, largest)
 
-    def _launch(self, kernel: ReadyKernel, data: Data, report: Callable[[object], None]) -> list[torch.Tensor]:
+    def _launch(self, kernel: ReadyKernel, data: Data, report: ReportLaunch) -> list[torch.Tensor]:
         try:
             returned = kernel.launch(data.working, report)
             torch.cuda.synchronize()
@@ -214,7 +245,7 @@ class PythonKernelBench:
         return returned
 
     def _launches(self, kernel: ReadyKernel, data: Data) -> Callable[[int], list[float]]:
-        timed = self._timer.launches(data.restore, lambda: kernel.launch(data.working, lambda _: None))
+        timed = self._timer.launches(data.restore, lambda: kernel.launch(data.working, unreported))
 
         def times(count: int) -> list[float]:
             try:

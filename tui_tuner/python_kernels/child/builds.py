@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import get_context
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
 from pathlib import Path
 
@@ -110,6 +110,18 @@ class RunningBuilds:
         self._running = [running for running in self._running if running not in over]
         return [_outcome(running, self._limit_s) for running in over]
 
+    def finish(self, kernel: ReadyKernel, arguments: Arguments) -> None:
+        """Compile one kernel and wait for that.
+
+        Raises:
+            KernelFault: it cannot be compiled.
+        """
+        self.start(kernel, [arguments])
+        while not (outcomes := self.ended()):
+            wait(self.ends, self.left_s)
+        for fault in (outcome.fault for outcome in outcomes if outcome.fault is not None):
+            raise fault
+
 
 def _outcome(running: _Running, limit_s: float) -> BuildOutcome:
     said: tuple[str, str, str] | None
@@ -155,7 +167,7 @@ def _compile(launches: Sequence[JitLaunch], device: int, told: Connection, confi
             if confined:
                 _confine()
             for launch in launches:
-                launch.function.run(*launch.arguments, grid=None, warmup=True, **launch.options)
+                launch.compiled()
             told.send(None)
         except BaseException as error:  # Triton's own errors, and what a compiler raises
             sys.stdout.flush()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch.utils._pytree import tree_map
@@ -13,6 +14,7 @@ from torch.utils._pytree import tree_map
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.results import Resources
 from tui_tuner.evaluate.tolerance import FLOOR_CAP, FLOOR_ULPS, MARGIN, Bound
+from tui_tuner.problem.candidate import Geometry
 from tui_tuner.problem.model import Tolerance
 from tui_tuner.python_kernels.child.kernel import Arguments, tensors_of
 
@@ -20,6 +22,8 @@ GUARD = 2**18
 """Bytes before and behind each tensor that no launch may write to; tensors stay as aligned as torch makes them."""
 _PATTERN = 0xFF
 """Of each byte there: what reads it as a floating number has none."""
+Launches = Sequence[tuple[object, Sequence[int]]]
+"""What was compiled for each launch, and its grid."""
 WRONG = 0.05
 """The kernel as given is refused where it is further from its reference, relative to the output's magnitude."""
 
@@ -95,9 +99,9 @@ def own_errors(given: list[torch.Tensor], right: list[torch.Tensor]) -> list[flo
     return errors
 
 
-def resources_of(compiled: list[object]) -> Resources:
+def resources_of(launches: Launches) -> Resources:
     """Of the launch that needs the most registers; Triton counts spills in words of four bytes of local memory."""
-    known = [kernel for kernel in compiled if getattr(kernel, "n_regs", None) is not None]
+    known = [kernel for kernel, _ in launches if getattr(kernel, "n_regs", None) is not None]
     if not known:
         return Resources()
     largest = max(known, key=lambda kernel: int(getattr(kernel, "n_regs", 0)))
@@ -109,6 +113,19 @@ def resources_of(compiled: list[object]) -> Resources:
         shared_bytes=getattr(metadata, "shared", None),
         local_bytes=spilled,
     )
+
+
+def geometry_of(launches: Launches) -> Geometry | None:
+    """Blocks and threads of the launch; None where there are several. Its shared memory is among its resources."""
+    if len(launches) != 1:
+        return None
+    compiled, grid = launches[0]
+    metadata: Any = getattr(compiled, "metadata", None)
+    if metadata is None:
+        return None
+    x, y, z = (*grid, 1, 1)[:3]
+    threads = metadata.num_warps * metadata.target.warp_size
+    return Geometry(grid=(int(x) * metadata.num_ctas, int(y), int(z)), block=(threads, 1, 1))
 
 
 def copied(leaf: object) -> object:

@@ -43,7 +43,7 @@ from tui_tuner.python_kernels.child.kernel import (
     JitLaunch,
     KernelFault,
     ReadyKernel,
-    ReportCompiled,
+    ReportLaunch,
     TunableKernel,
     compile_fault,
     sizes_of,
@@ -75,7 +75,7 @@ class ReadyHelionKernel(ReadyKernel):
             return [extracted.launch]
         return []
 
-    def launch(self, arguments: Arguments, report: ReportCompiled) -> list[torch.Tensor]:
+    def launch(self, arguments: Arguments, report: ReportLaunch) -> list[torch.Tensor]:
         """Run the host code; the tensors that it returns."""
         return tensors_of(self._run(*arguments, _launcher=partial(_launch, report)))
 
@@ -137,9 +137,11 @@ def _extract(function: JITFunction, _grid: object, *arguments: object, **options
     raise _Extracted(JitLaunch(function, arguments, options))
 
 
-def _launch(report: ReportCompiled, function: object, grid: object, *arguments: object, **options: object) -> object:
+def _launch(
+    report: ReportLaunch, function: object, grid: Sequence[int], *arguments: object, **options: object
+) -> object:
     compiled = default_launcher(function, grid, *arguments, **options)
-    report(compiled)
+    report(compiled, grid)
     return compiled
 
 

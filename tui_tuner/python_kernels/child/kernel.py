@@ -22,6 +22,7 @@ from pathlib import Path
 from types import ModuleType
 
 import torch
+from triton.compiler import CompiledKernel
 from triton.runtime.jit import JITFunction
 
 from tui_tuner.errors import ProblemError
@@ -137,8 +138,8 @@ def error_of_file(file: Path, error: Exception, what: str, *, hint: str | None =
 
 Arguments = tuple[object, ...]
 """What the file's `arguments()` gives."""
-ReportCompiled = Callable[[object], None]
-"""Is handed each kernel that Triton compiled for a launch."""
+ReportLaunch = Callable[[object, Sequence[int]], None]
+"""Is handed what Triton compiled for each launch, and the grid."""
 
 
 class KernelFault(Exception):
@@ -167,6 +168,10 @@ class JitLaunch:
     arguments: Sequence[object]
     options: Mapping[str, object]
 
+    def compiled(self) -> CompiledKernel:
+        """What it is compiled to; from Triton's cache, where it was before."""
+        return self.function.run(*self.arguments, grid=None, warmup=True, **self.options)
+
 
 class ReadyKernel(ABC):
     """A kernel in one configuration.
@@ -190,7 +195,7 @@ class ReadyKernel(ABC):
         """What a launch will compile; nothing is launched."""
 
     @abstractmethod
-    def launch(self, arguments: Arguments, report: ReportCompiled) -> list[torch.Tensor]:
+    def launch(self, arguments: Arguments, report: ReportLaunch) -> list[torch.Tensor]:
         """Launch once without waiting; the tensors that it returns."""
 
 

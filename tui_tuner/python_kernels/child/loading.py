@@ -9,6 +9,7 @@ from pathlib import Path
 import torch
 
 from tui_tuner.errors import DeviceError, ProblemError
+from tui_tuner.evaluate.devices.cuda.ceilings import computed_ceilings, computed_peak_of_float32
 from tui_tuner.evaluate.results import DeviceInfo
 from tui_tuner.python_kernels import KernelDescription
 from tui_tuner.python_kernels.child.kernel import Arguments, TunableKernel, UserFile
@@ -92,8 +93,9 @@ def check_device() -> None:
 def device_info(framework: str) -> DeviceInfo:
     """The device as torch tells about it."""
     properties = torch.cuda.get_device_properties()
+    clock_khz = getattr(properties, "clock_rate", 0)  # not in every torch
     versions = [f"{name} {found}" for name in ("helion", "triton", "torch") if (found := installed_version(name))]
-    return DeviceInfo(
+    info = DeviceInfo(
         kind="cuda",
         name=properties.name,
         backend=framework,
@@ -109,8 +111,15 @@ def device_info(framework: str) -> DeviceInfo:
         shared_bytes_per_multiprocessor=properties.shared_memory_per_multiprocessor,
         l2_bytes=properties.L2_cache_size,
         memory_bytes=properties.total_memory,
+        clock_mhz=clock_khz / 1000 if clock_khz else None,
         memory_gbs=_copied_gbs(),
     )
+    bandwidths, peaks = computed_ceilings(info)
+    of_floats = computed_peak_of_float32(info)
+    if of_floats is None:
+        return info
+    peaks["float32"] = of_floats
+    return info.model_copy(update={"bandwidths": bandwidths, "peaks": peaks, "flops_gflops": of_floats.rate})
 
 
 _COPIED = 2**29

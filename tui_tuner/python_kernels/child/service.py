@@ -8,6 +8,7 @@ from collections.abc import Callable
 from multiprocessing.connection import wait
 from pathlib import Path
 
+import torch
 from pydantic import TypeAdapter
 
 from tui_tuner.errors import ProblemError
@@ -23,14 +24,20 @@ from tui_tuner.python_kernels import (
     KernelDescription,
     KernelEvaluationAnswer,
     KernelEvaluationRequest,
+    KernelLaunchesAnswer,
+    KernelLaunchesRequest,
     KernelOpenAnswer,
     KernelOpenRequest,
     KernelPhase,
     KernelRequest,
+    MachineCodeAnswer,
+    MachineCodeRequest,
+    NumberedRequest,
     Rewritten,
 )
-from tui_tuner.python_kernels.child.bench import PythonKernelBench
+from tui_tuner.python_kernels.child.bench import PythonKernelBench, unreported
 from tui_tuner.python_kernels.child.builds import BuildOutcome, RunningBuilds
+from tui_tuner.python_kernels.child.data import Data
 from tui_tuner.python_kernels.child.kernel import KernelFault, ReadyKernel, failure
 from tui_tuner.python_kernels.child.loading import KernelFromFile, check_device, device_info
 
@@ -51,7 +58,7 @@ class KernelService:
         self._builds = RunningBuilds(opening.jobs, opening.build_limit_s, allow_unconfined=opening.allow_unconfined)
         loaded = self._loaded
         self._bench = PythonKernelBench(loaded.kernel, loaded.arguments, loaded.reference, opening.tolerance, self._now)
-        self._new: deque[KernelEvaluationRequest | KernelComparisonRequest] = deque()
+        self._new: deque[NumberedRequest] = deque()
         self._building: dict[str, list[KernelEvaluationRequest]] = {}
         self._built: deque[BuildOutcome] = deque()
         self._known: dict[str, KernelEvaluationAnswer] = {}
@@ -70,6 +77,27 @@ class KernelService:
         service = KernelService(requests, opening, say)
         if service.opened():
             service.run()
+
+    @staticmethod
+    def launched(request: KernelLaunchesRequest) -> KernelLaunchesAnswer:
+        """Build one configuration, as the session's process does, launch it, and mark the last launch for tools."""
+        check_device()
+        opening, loaded = request.opening, _loaded(request.opening)
+        builds = RunningBuilds(1, opening.build_limit_s, allow_unconfined=opening.allow_unconfined)
+        try:
+            kernel = loaded.kernel.ready(request.configuration, request.rewritten)
+            data = Data(loaded.arguments(0))
+            data.renew()
+            builds.finish(kernel, data.working)
+            for number in range(request.launches):
+                data.renew()
+                if number == request.launches - 1:
+                    torch.cuda.profiler.start()
+                kernel.launch(data.working, unreported)
+                torch.cuda.synchronize()
+        except KernelFault as fault:
+            return KernelLaunchesAnswer(failure=failure(fault))
+        return KernelLaunchesAnswer()
 
     def opened(self) -> bool:
         """Check and time the default configuration; whether requests can be served."""
@@ -109,14 +137,17 @@ class KernelService:
             request = self._frames.validate_python(receive(self._channel))
             if isinstance(request, ForgetRequest):
                 self._forget(request.id)
-            elif isinstance(request, KernelEvaluationRequest | KernelComparisonRequest):
+            elif isinstance(request, NumberedRequest):
                 self._new.append(request)
             limit = 0
 
-    def _begin(self, request: KernelEvaluationRequest | KernelComparisonRequest) -> None:
+    def _begin(self, request: NumberedRequest) -> None:
         self._number = request.id
         if isinstance(request, KernelComparisonRequest):
             self._compare(request)
+            return
+        if isinstance(request, MachineCodeRequest):
+            self._say(self._machine_code(request))
             return
         try:
             kernel = self._ready(request.configuration, request.rewritten)
@@ -154,6 +185,14 @@ class KernelService:
         except KernelFault as fault:
             comparison, fatal = Comparison.failed(failure(fault)), fault.fatal
         self._say(KernelComparisonAnswer(id=request.id, comparison=comparison, fatal=fatal))
+
+    def _machine_code(self, request: MachineCodeRequest) -> MachineCodeAnswer:
+        """Of what was built before; Triton finds it in its cache."""
+        try:
+            kernel = self._ready(request.configuration, request.rewritten)
+            return MachineCodeAnswer(id=request.id, symbol=self._bench.machine_code(kernel, Path(request.artifact)))
+        except KernelFault as fault:
+            return MachineCodeAnswer(id=request.id, failure=failure(fault))
 
     def _ready(self, configuration: Configuration, rewritten: Rewritten | None) -> ReadyKernel:
         self._now("generating code", CODE_LIMIT_S)

@@ -39,7 +39,7 @@ from tui_tuner.python_kernels.child.kernel import (
     JitLaunch,
     KernelFault,
     ReadyKernel,
-    ReportCompiled,
+    ReportLaunch,
     TunableKernel,
     UserFile,
     arguments_in_words,
@@ -101,12 +101,13 @@ class ReadyTritonKernel(ReadyKernel):
             function = function.fn
         return [JitLaunch(function, (), options)]
 
-    def launch(self, arguments: Arguments, report: ReportCompiled) -> list[torch.Tensor]:
+    def launch(self, arguments: Arguments, report: ReportLaunch) -> list[torch.Tensor]:
         """Launch; such a kernel returns nothing, it writes to its arguments."""
         options = self._all(arguments)
         for hook in self._hooks:
             hook(options)
-        report(self._kernel.run(grid=tuple(self._asked(options)), warmup=False, **options))
+        grid = tuple(self._asked(options))
+        report(self._kernel.run(grid=grid, warmup=False, **options), grid)
         return []
 
     def _asked(self, options: Mapping[str, object]) -> Sequence[int]:

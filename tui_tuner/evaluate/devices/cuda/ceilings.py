@@ -78,6 +78,10 @@ _TENSOR: dict[int, tuple[int, int, int, int, int, int]] = {
 """Operations in a clock of a multiprocessor on dense matrices, by compute capability, in the order of `_TENSOR_TYPES`;
 0 where there are none. Of devices of one capability that differ (GeForce does half of some) the fastest counts. From
 NVIDIA's descriptions of the architectures: the peak they tell over multiprocessors and boost clock."""
+_LANES = {60: 64, 70: 64, 72: 64, 75: 64, 80: 64}
+"""Multiply-adds of float32 in a clock of a multiprocessor, by compute capability, where they are not `_USUAL_LANES`
+(CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions")."""
+_USUAL_LANES = 128
 _SHARED_BYTES = 128
 """Bytes in a clock of a multiprocessor: 32 banks of four (CUDA C++ Programming Guide, "Shared Memory")."""
 
@@ -114,13 +118,24 @@ def measure_ceilings(device: Device, artifact: Path, nbytes: int) -> DeviceInfo:
 
 def computed_ceilings(device: DeviceInfo) -> tuple[dict[str, Ceiling], dict[str, Ceiling]]:
     """Bandwidth of shared memory and peaks of tensor cores, from what the device tells; empty where it does not."""
-    clocks = (device.multiprocessors or 0) * (device.clock_mhz or 0.0) / 1e3  # 1e9 of all multiprocessors a second
+    clocks = _clocks(device)
     if not clocks:
         return {}, {}
     shared = {"shared memory": Ceiling(rate=_SHARED_BYTES * clocks, measured=False)}
     tensor = zip(_TENSOR_TYPES, _TENSOR.get(device.capability, (0,) * len(_TENSOR_TYPES)), strict=True)
     peaks = {f"{name}{ON_TENSOR_CORES}": Ceiling(rate=of * clocks, measured=False) for name, of in tensor if of}
     return shared, peaks
+
+
+def computed_peak_of_float32(device: DeviceInfo) -> Ceiling | None:
+    """What no kernel without tensor cores goes beyond; None where the device tells too little."""
+    rate = 2 * _LANES.get(device.capability, _USUAL_LANES) * _clocks(device)
+    return Ceiling(rate=rate, measured=False) if rate else None
+
+
+def _clocks(device: DeviceInfo) -> float:
+    """Clocks of all multiprocessors in a second, 1e9."""
+    return (device.multiprocessors or 0) * (device.clock_mhz or 0.0) / 1e3
 
 
 class CeilingKernels:

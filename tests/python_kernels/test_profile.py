@@ -1,0 +1,156 @@
+"""What is known of a kernel in Python beside its time: fakes of the tools, and a real GPU where there is one."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.evaluate.test_profiling import NO_COUNTERS, WRITTEN, counted
+from tests.python_kernels.fake_child import LOST
+from tests.python_kernels.fakes import fake_process, written
+from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
+from tui_tuner.evaluate.profiling.bottleneck import diagnosis
+from tui_tuner.evaluate.results import DeviceInfo
+from tui_tuner.problem.candidate import baseline
+from tui_tuner.python_kernels.evaluator import PythonEvaluator, PythonOptions, problem_in
+
+NVDISASM = """#!/bin/sh
+cat "$2"
+"""
+NCU = """#!{python}
+import json, os, sys
+place = sys.argv.index("--log-file")
+open(sys.argv[place + 1], "w").write({text!r})
+open({told!r}, "w").write(json.dumps(sys.argv[1:sys.argv.index(sys.executable)]))
+os.execv(sys.executable, sys.argv[sys.argv.index(sys.executable):])
+"""
+
+
+def toolkit(directory: Path, text: str) -> Path:
+    """A compiler's path; the tools beside it are as the real ones, whose counters are the text."""
+    for name, program in (
+        ("nvdisasm", NVDISASM),
+        ("ncu", NCU.format(python=sys.executable, text=text, told=str(directory / "told"))),
+    ):
+        file = directory / "bin" / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(program, "utf-8")
+        file.chmod(0o755)
+    return directory / "bin/nvcc"
+
+
+async def profile_of(directory: Path, name: str, text: str, **changed: int) -> Profile:
+    problem = written(directory, name).problem
+    options = PythonOptions(
+        directory / "runner.log",
+        jobs=1,
+        process=fake_process(directory, name),
+        allow_unconfined=True,
+        profile=True,
+        nvcc=toolkit(directory, text),
+    )
+    evaluator = PythonEvaluator(problem, options)
+    try:
+        assert (await evaluator.start()).profiles
+        kernel = baseline(problem)
+        return await evaluator.profile(kernel, {**kernel.default_configuration, **changed})
+    finally:
+        await evaluator.close()
+
+
+async def test_the_launch_that_the_kernels_own_process_marks_is_counted(tmp_path: Path) -> None:
+    profile = await profile_of(tmp_path, "softmax_triton", (WRITTEN / "transpose.csv").read_text("utf-8"))
+    assert profile.missing == []
+    assert profile.counters == counted("transpose")
+    assert profile.code is not None
+    assert profile.code.mix["global load of 16 bytes"] == 2
+    command = json.loads((tmp_path / "told").read_text("utf-8"))
+    assert command[command.index("--profile-from-start") + 1] == "off"
+    assert command[command.index("--kernel-name") + 1] == "softmax"
+    assert "--launch-skip" not in command
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("text", "changed", "why"),
+    [
+        (NO_COUNTERS, {}, "counters: ERR_NVGPUCTRPERM - The user does not have permission"),
+        ("", {"num_warps": LOST}, "counters: illegal access: made up"),
+        ("", {}, "counters: ncu counted nothing"),
+    ],
+    ids=["no permission", "the launch fails", "nothing"],
+)
+async def test_the_machine_code_is_known_where_nothing_can_be_counted(
+    tmp_path: Path, text: str, changed: dict[str, int], why: str
+) -> None:
+    profile = await profile_of(tmp_path, "softmax_triton", text, **changed)
+    assert profile.code is not None
+    assert profile.counters is None
+    assert [reason[: len(why)] for reason in profile.missing] == [why]
+
+
+async def test_a_kernel_of_several_launches_is_not_profiled(tmp_path: Path) -> None:
+    profile = await profile_of(tmp_path, "softmax_helion", "")
+    assert profile == Profile(missing=["machine code: invalid configuration: 2 launches instead of one"])
+
+
+async def test_what_holds_a_kernel_back_is_told_of_its_launch(tmp_path: Path) -> None:
+    problem = written(tmp_path, "softmax_triton").problem
+    options = PythonOptions(tmp_path / "runner.log", jobs=1, process=fake_process(tmp_path, "softmax_triton"))
+    evaluator = PythonEvaluator(problem, options)
+    try:
+        started = await evaluator.start()
+        assert not started.profiles
+        assert await evaluator.profile(baseline(problem), started.given.configuration) == NO_PROFILE
+    finally:
+        await evaluator.close()
+    found = diagnosis(problem, started.device, baseline(problem), started.given)
+    assert found is not None
+    assert found.facts[0] == (
+        "launch: 8192 blocks of 128 threads; a multiprocessor holds 16 of them, 64 of 64 warps, limited by warps and "
+        "registers; the grid fills the device 3.88 times"
+    )
+    before = started.device.model_copy(update={"peaks": {}})  # as sessions have it that began without
+    assert diagnosis(problem, before, baseline(problem), started.given) is None
+
+
+SEVERAL = """\
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def double(y, x, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + at, 2 * tl.load(x + at, at < n), at < n)
+
+for n in (1000, 2**27, 3000):
+    x = torch.rand(n, device="cuda")
+    double[(triton.cdiv(n, 1024),)](torch.empty_like(x), x, n, BLOCK=1024)
+"""
+
+
+@pytest.mark.gpu
+async def test_on_a_gpu_the_launch_that_is_timed_is_counted_whatever_the_file_launches(tmp_path: Path) -> None:
+    file = tmp_path / "double.py"
+    file.write_text(SEVERAL, "utf-8")
+    problem = problem_in(file, None, "auto").problem
+    evaluator = PythonEvaluator(problem, PythonOptions(tmp_path / "runner.log", jobs=2, profile=True))
+    try:
+        started = await evaluator.start()
+        profile = await evaluator.profile(baseline(problem), started.given.configuration)
+    finally:
+        await evaluator.close()
+    assert isinstance(started.device, DeviceInfo)
+    assert started.device.peaks
+    assert started.given.geometry is not None
+    assert started.given.geometry.grid == (2**17, 1, 1)
+    assert profile.code is not None, profile.missing
+    assert profile.code.mix["global load of 16 bytes"] >= 1
+    if profile.counters is None:
+        pytest.skip(profile.missing[0])
+    assert profile.counters.moved is not None
+    assert profile.counters.moved > 0.8 * problem.kernel.tensor_bytes
