@@ -211,3 +211,21 @@ def test_kernels_that_something_else_makes_or_that_are_no_kernels_are_not_rewrit
     assert not is_rewritable("import helion\n\n@helion.kernel()\ndef f(x): return x\n", "f")
     assert not is_rewritable("no python at all", "f")
     assert names_used("no python at all") == frozenset()
+
+
+def test_a_function_of_the_users_that_is_said_again_may_say_what_it_said():
+    file = FILE.replace("return x * SCALE", "return x * torch.pi")
+    again = kernel_text(file, "scale")
+    assert "torch.pi" in again
+    assert [*faults(again, "scale", file, file)] == []
+    assert any("'torch'" in fault for fault in faults(again.replace("x * torch", "2 * x * torch"), "scale", file, file))
+    assert any("'torch'" in fault for fault in faults(again.replace("at < n)", "at < torch.e)"), "scale", file, file))
+
+
+def test_what_calls_a_changed_function_of_the_users_is_read_as_well():
+    file = FILE.replace("return x * SCALE", "return once(x) * torch.pi").replace(
+        "@triton.jit\ndef twice", "@triton.jit\ndef once(x):\n    return x\n\n\n@triton.jit\ndef twice"
+    )
+    file = file[: file.index("@triton.jit\ndef other")]
+    changed = kernel_text(file, "scale").replace("return x\n", "return 2 * x\n")
+    assert [fault.partition(":")[0] for fault in faults(changed, "scale", file, file)] == ["twice"]

@@ -26,6 +26,7 @@ from tui_tuner.python_kernels import (
 )
 from tui_tuner.python_kernels.child import bench, builds
 from tui_tuner.python_kernels.child import service as child_service
+from tui_tuner.python_kernels.child.data import Data
 from tui_tuner.python_kernels.child.kernel import (
     Arguments,
     JitLaunch,
@@ -215,9 +216,18 @@ def test_two_configurations_are_timed_in_turns_on_fresh_arguments(service):
     assert answer["comparison"]["pairs"] >= 6
 
 
+def test_tensors_of_one_element_are_compared_whatever_their_strides_are():
+    one = torch.ones(()).expand(1)
+    data = Data((one, torch.rand(3, 4).T))
+    data.renew()
+    assert data.changed() == []
+    data.working[0].fill_(2)
+    assert data.changed() == [0]
+
+
 def test_the_users_file_says_what_is_missing(tmp_path: Path):
     from tui_tuner.errors import ProblemError
-    from tui_tuner.python_kernels.child.kernel import UserFile
+    from tui_tuner.python_kernels.child.user_file import UserFile
 
     file = tmp_path / "kernel_without.py"
     file.write_text("x = 1\n\ndef arguments():\n    raise ValueError('no data')\n", "utf-8")

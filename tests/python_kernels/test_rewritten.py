@@ -17,9 +17,10 @@ from triton.compiler import ASTSource
 
 from tests.problem.test_triton_source import FILE, IN_USE, WITH_HELPER
 from tui_tuner.problem.triton import in_place
-from tui_tuner.python_kernels.child.kernel import KernelFault, UserFile
+from tui_tuner.python_kernels.child.decorators import function_of
+from tui_tuner.python_kernels.child.kernel import KernelFault
 from tui_tuner.python_kernels.child.rewritten import RewrittenKernels
-from tui_tuner.python_kernels.child.seen import function_of
+from tui_tuner.python_kernels.child.user_file import UserFile
 
 HOPPER = GPUTarget("cuda", 90, 32)
 
@@ -86,3 +87,20 @@ def test_what_the_file_has_and_no_kernel_may_use_is_refused(kernels):
         kernels.function(in_place(FILE, WITH_HELPER.replace("range(UNROLL)", "run"), "scale", FILE), ["BLOCK"], IN_USE)
     with pytest.raises(KernelFault, match="UNROLL"):
         kernels.function(in_place(FILE, WITH_HELPER, "scale", FILE), ["BLOCK"], IN_USE)
+
+
+def test_what_calls_a_changed_function_calls_the_changed_one(tmp_path):
+    file = FILE.replace("return x * SCALE", "return once(x) * SCALE").replace(
+        "@triton.jit\ndef twice", "@triton.jit\ndef once(x):\n    return x * 3.0\n\n\n@triton.jit\ndef twice"
+    )
+    file = file[: file.index("@triton.jit\ndef other")]
+    (tmp_path / "scaled.py").write_text(file, "utf-8")
+    user_file = UserFile(tmp_path / "scaled.py")
+    kernels = RewrittenKernels(user_file, "scale", function_of(user_file.module.scale))
+    changed = file.replace("x * 3.0", "x * 5.0")
+
+    function = kernels.function(in_place(file, changed, "scale", file), ["BLOCK"], IN_USE)
+    signature = {"y": "*fp32", "x": "*fp32", "n": "i32", "BLOCK": "constexpr"}
+    assembly = triton.compile(ASTSource(function, signature, {(3,): 64}), target=HOPPER).asm["ptx"]
+    assert "0f40A00000" in assembly, "five"
+    assert "0f40400000" not in assembly, "three"

@@ -18,10 +18,10 @@ from triton.runtime.jit import JITFunction
 from tui_tuner.cli import main
 from tui_tuner.errors import ProblemError
 from tui_tuner.python_kernels.child.bench import unreported
-from tui_tuner.python_kernels.child.kernel import UserFile
 from tui_tuner.python_kernels.child.loading import KernelFromFile
 from tui_tuner.python_kernels.child.seen import SeenLaunch, seen_launches
 from tui_tuner.python_kernels.child.triton import TritonKernel
+from tui_tuner.python_kernels.child.user_file import UserFile
 
 KERNELS = """
 import torch
@@ -230,6 +230,100 @@ def test_a_copy_of_the_file_that_the_script_knows_is_tuned_as_well(tmp_path):
     script = tmp_path / "bench.py"
     script.write_text("from kernels import double, launch\nlaunch(double, 64, BLOCK=16)\n", "utf-8")
     assert KernelFromFile(tmp_path / "best.py", "double", script).description.sizes["n"] == 64
+
+
+def test_a_function_that_a_wrapper_tunes_has_the_list_of_the_wrapper(tmp_path, launched):
+    tuned = "triton.autotune([triton.Config({'BLOCK': b}, num_warps=2) for b in (32, 64)], key=['n'])(double)"
+    kernels = KERNELS.replace("listed = triton.autotune(", "other = triton.autotune(", 1).replace(
+        ")(double)", ")(twice)"
+    )
+    file = program(tmp_path, f"launch({tuned}, 100)", kernels=kernels)
+    loaded = KernelFromFile(file, None)
+    assert loaded.name == "double"
+    assert loaded.description.tunables == {"BLOCK": [32, 64], "num_warps": [2], "num_stages": [3]}
+    loaded.kernel.ready(loaded.description.defaults).launch(loaded.arguments(1), unreported)
+    assert (launched[-1]["BLOCK"], launched[-1]["grid"]) == (32, (4,))
+
+
+def test_around_a_list_of_one_configuration_lies_as_much_as_around_a_launch(tmp_path, launched):
+    one = "triton.autotune([triton.Config({'BLOCK': 32, 'EVEN': True}, num_warps=2)], key=['n'])"
+    kernels = KERNELS.replace("BLOCK: tl.constexpr):", "BLOCK: tl.constexpr, EVEN: tl.constexpr = False):")
+    kernels = kernels.replace("@triton.jit\ndef double", f"@{one}\n@triton.jit\ndef double")
+    kernels = "".join(line for line in kernels.splitlines(True) if not line.startswith("chosen"))
+    loaded = KernelFromFile(program(tmp_path, "launch(double, 100)", kernels=kernels), "double")
+    assert loaded.description.defaults == {"num_warps": 2, "num_stages": 3, "BLOCK": 32}
+    assert loaded.description.tunables["BLOCK"] == [8, 16, 32, 64, 128]
+    loaded.kernel.ready({**loaded.description.defaults, "BLOCK": 64}).launch(loaded.arguments(1), unreported)
+    assert {name: launched[-1][name] for name in ("BLOCK", "EVEN", "grid")} == {"BLOCK": 64, "EVEN": True, "grid": (2,)}
+
+
+class Compiled:
+    """What `kernel.warmup` gives, launched as a real one."""
+
+    def __getitem__(self, grid):
+        return lambda *given: launched_compiled.append((grid, given))
+
+
+launched_compiled: list[tuple] = []
+
+
+def test_a_launch_of_what_was_compiled_before_is_seen(tmp_path, monkeypatch):
+    monkeypatch.setattr(JITFunction, "run", lambda *_given, **_named: Compiled())
+    monkeypatch.setattr("tui_tuner.python_kernels.child.seen.CompiledKernel", Compiled)
+    lines = (
+        "x = torch.rand(100)",
+        "compiled = double.warmup(x, x, 100, BLOCK=32, num_warps=8, grid=(1,))",
+        "compiled[(4, 1, 1)](x, x, 100, 32)",
+    )
+    loaded = KernelFromFile(program(tmp_path, *lines), "double")
+    assert launched_compiled.pop()[0] == (4, 1, 1)
+    assert loaded.description.defaults == {"num_warps": 8, "num_stages": 3, "BLOCK": 32}
+    assert loaded.description.sizes["n"] == 100
+
+
+def package(directory: Path, *marked: str) -> Path:
+    """A kernel's file in a package, that imports from beside it; the folders that are marked have an `__init__.py`."""
+    folder = directory / "mine/ops"
+    folder.mkdir(parents=True)
+    for name in marked:
+        (directory / name / "__init__.py").write_text("", "utf-8")
+    (folder / "twos.py").write_text("TWO = 2\n", "utf-8")
+    (folder / "doubling.py").write_text("from .twos import TWO\n" + KERNELS, "utf-8")
+    return folder / "doubling.py"
+
+
+@pytest.fixture
+def forgotten(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What is imported is gone afterwards."""
+    before = {*sys.modules}
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    yield
+    for name in {*sys.modules} - before:
+        if name.startswith("mine"):
+            del sys.modules[name]
+
+
+@pytest.mark.parametrize("marked", [("mine", "mine/ops"), ()], ids=["a package", "folders alone"])
+def test_a_file_of_a_package_is_loaded_as_its_part(tmp_path, forgotten, marked):
+    file = package(tmp_path, *marked)
+    script = tmp_path / "bench.py"
+    script.write_text("from mine.ops.doubling import double, launch\nlaunch(double, 64, BLOCK=16)\n", "utf-8")
+    loaded = KernelFromFile(file, "double", script)
+    assert loaded.description.sizes["n"] == 64
+    assert sys.modules["mine.ops.doubling"].TWO == 2
+
+
+def test_a_file_of_a_package_runs_as_its_part(tmp_path, forgotten):
+    file = package(tmp_path, "mine", "mine/ops")
+    file.write_text(file.read_text("utf-8") + "\n\nif __name__ == '__main__':\n    launch(double, 64, BLOCK=16)\n")
+    assert KernelFromFile(file, "double").description.sizes["n"] == 64
+
+
+def test_a_package_that_cannot_be_loaded_is_told(tmp_path, forgotten):
+    file = package(tmp_path, "mine", "mine/ops")
+    (tmp_path / "mine/__init__.py").write_text("import nothing_of_this_name\n", "utf-8")
+    with pytest.raises(ProblemError, match="cannot be loaded: ModuleNotFoundError: No module named 'nothing_of_this"):
+        KernelFromFile(file, "double")
 
 
 @pytest.mark.gpu

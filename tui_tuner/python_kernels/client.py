@@ -137,6 +137,7 @@ class KernelProcess:
                 self._end = FailureKind.TIMEOUT
             except (ChannelClosed, ConnectionError):
                 self._end = FailureKind.CRASH
+                await self._child.wait(GRACE_S)  # it may have begun to end, which is no signal
             else:
                 if not isinstance(answer, KernelPhase):
                     return _raise_failed(answer)

@@ -98,6 +98,14 @@ class TritonFile:
                 pending += found[name].foreign
         return sorted(found.values(), key=lambda one: one.start)
 
+    def differing(self, given: TritonFile) -> frozenset[str]:
+        """The functions of this file that the given one does not have as they are, and those that call one of them."""
+
+        def is_new(one: JitFunction) -> bool:
+            return one.name not in given.functions or given.functions[one.name].text.split() != one.text.split()
+
+        return frozenset(name for name in self.functions if any(map(is_new, self.reached(name))))
+
 
 @lru_cache(maxsize=32)  # a kernel has one text and many configurations
 def triton_file(source: str) -> TritonFile:

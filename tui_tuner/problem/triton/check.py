@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import takewhile
 
 from tui_tuner.errors import ProblemError
@@ -43,8 +44,9 @@ def faults(code: str, kernel: str, base: str, given: str) -> Iterator[str]:
     if kernel not in new.functions:
         yield f"there is no function '{kernel}' under @triton.jit in it"
         return
-    for one in new.functions.values():
-        known = {*new.functions, *file.functions, *new.numbers, *file.assigned}
+    whole = replace(file, functions={**file.functions, **new.functions})
+    for one in (new.functions[name] for name in whole.differing(own) if name in new.functions):
+        known = {*whole.functions, *new.numbers, *file.assigned}
         yield from _Reader(one, frozenset(known), file.imported).faults()
     for name in _shared(kernel, new, own):
         yield f"'{name}' is used by other functions of the file too: give yours another name"

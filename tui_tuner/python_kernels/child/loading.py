@@ -7,14 +7,17 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import torch
+from triton.runtime.autotuner import Autotuner
 
 from tui_tuner.errors import DeviceError, ProblemError
 from tui_tuner.evaluate.devices.cuda.ceilings import computed_ceilings, computed_peak_of_float32
 from tui_tuner.evaluate.results import DeviceInfo
 from tui_tuner.python_kernels import KernelDescription
-from tui_tuner.python_kernels.child.kernel import Arguments, TunableKernel, UserFile
-from tui_tuner.python_kernels.child.seen import SeenLaunch, name_of, seen_launches
-from tui_tuner.python_kernels.child.triton import TritonKernel, kernels_in
+from tui_tuner.python_kernels.child.decorators import function_of, name_of
+from tui_tuner.python_kernels.child.kernel import Arguments, TunableKernel
+from tui_tuner.python_kernels.child.seen import SeenLaunch, seen_launches
+from tui_tuner.python_kernels.child.triton import TritonKernel
+from tui_tuner.python_kernels.child.user_file import UserFile
 from tui_tuner.resources import installed_version
 
 
@@ -30,15 +33,15 @@ class KernelFromFile:
     """
 
     def __init__(self, file: Path, wanted: str | None, host: Path | None = None) -> None:
-        self._file = UserFile(file)
+        self._file = UserFile(file, host)
         members = {name: member for name, member in vars(self._file.module).items() if not name.startswith("__")}
         helion_kernels = _helion_kernels(members)
         self._launch: SeenLaunch | None = None
         if host is None and self._file.says_arguments:
-            self.name = self._file.chosen({**helion_kernels, **kernels_in(members)}, wanted)
+            self.name = self._file.chosen({**helion_kernels, **_triton_kernels(members)}, wanted)
             made: Arguments | Mapping[str, object] = self._file.arguments(self.name, seed=0)
         else:
-            launched = _launched({**helion_kernels, **kernels_in(members, listed=False)}, file, host or file)
+            launched = _launched({**helion_kernels, **_triton_kernels(members, listed=False)}, file, host or file)
             self.name = self._file.chosen(launched, wanted)
             self._launch = launched[self.name]
             made = self._launch.arguments
@@ -151,10 +154,31 @@ def _helion_kernels(members: dict[str, object]) -> dict[str, object]:
     return kernels_in(members)
 
 
+def _triton_kernels(members: Mapping[str, object], *, listed: bool = True) -> dict[str, object]:
+    """The Triton kernels with a list among a module's members, and all if the module has the list itself.
+
+    Args:
+        listed: whether a list is needed; else all.
+    """
+    needs_list = listed and "CONFIGS" not in members
+    return {
+        name: member
+        for name, member in members.items()
+        if (isinstance(member, Autotuner) if needs_list else function_of(member) is not None)
+    }
+
+
 def _launched(members: Mapping[str, object], file: Path, program: Path) -> dict[str, SeenLaunch]:
     """The launches that a program makes of the kernels among a file's members, by the member's name."""
     seen = seen_launches(file, program)
-    return {name: seen[called] for name, member in members.items() if (called := name_of(member)) in seen}
+    called = {name: name_of(member) for name, member in members.items()}
+    found = {name: seen[full] for name, full in called.items() if full in seen}
+    others = {full: launch for full, launch in seen.items() if full not in called.values()}
+    for name, full in called.items():  # a function that the program itself put decorators around
+        alike = [launch for other, launch in others.items() if other.split()[0] == full.split()[0]]
+        if name not in found and len(alike) == 1:
+            found[name] = alike[0]
+    return found
 
 
 def _in_order(made: Arguments | Mapping[str, object], file: UserFile) -> Arguments:

@@ -10,7 +10,7 @@ import ast
 import importlib.util
 import itertools
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from importlib.abc import ExecutionLoader
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -24,7 +24,8 @@ from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.toml_file import read_text
 from tui_tuner.problem.triton import JitFunction, kernel_text, triton_file
 from tui_tuner.problem.triton.check import arguments_differ, faults
-from tui_tuner.python_kernels.child.kernel import KernelFault, UserFile
+from tui_tuner.python_kernels.child.kernel import KernelFault
+from tui_tuner.python_kernels.child.user_file import UserFile
 
 _MODULES = ("triton", "triton.language", "triton.language.math", "triton.language.extra", "triton.language.extra.cuda")
 _LIBRARIES = ("triton.language.extra.libdevice", "triton.language.extra.cuda.libdevice")
@@ -91,7 +92,8 @@ class RewrittenKernels:
     def _loaded(self, source: str) -> JITFunction:
         """The text's functions as a module of their own."""
         text, given = triton_file(source), triton_file(self._given)
-        functions = [one for one in text.reached(self._name) if one.name == self._name or _is_new(one, given.functions)]
+        anew = {self._name, *text.differing(given)}
+        functions = [one for one in text.reached(self._name) if one.name in anew]
         used = frozenset().union(*(one.foreign for one in functions))
         numbers = "".join(line for name, line in text.numbers.items() if name in used)
         text_of_module = numbers + "\n\n".join(f"@triton.jit\n{one.text}" for one in functions)
@@ -144,11 +146,6 @@ class RewrittenKernels:
             reached = getattr(reached, name, None)
             if not _is_of_triton(reached):
                 raise KernelFault(FailureKind.REFUSED, f"'{'.'.join(path)}' is nothing that a kernel may use")
-
-
-def _is_new(function: JitFunction, given: Mapping[str, JitFunction]) -> bool:
-    """Whether the user's file does not have a function as it is."""
-    return function.name not in given or given[function.name].text.split() != function.text.split()
 
 
 def _is_of_triton(value: object) -> bool:

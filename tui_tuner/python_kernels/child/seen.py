@@ -13,7 +13,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +21,9 @@ from types import ModuleType
 from typing import Any
 
 import torch
+import triton
 from torch.utils._pytree import tree_map
+from triton.compiler import CompiledKernel
 from triton.runtime.autotuner import Autotuner, Heuristics
 from triton.runtime.jit import JITFunction
 
@@ -29,7 +31,9 @@ from tui_tuner.errors import ProblemError
 from tui_tuner.format import counted_in_lines
 from tui_tuner.python_kernels.child.around import Grid
 from tui_tuner.python_kernels.child.data import copied
-from tui_tuner.python_kernels.child.kernel import Arguments, bytes_of, error_of_file
+from tui_tuner.python_kernels.child.decorators import decorated, function_of, name_of, tuned_by
+from tui_tuner.python_kernels.child.kernel import Arguments, bytes_of
+from tui_tuner.python_kernels.child.user_file import error_of_file, placed
 from tui_tuner.resources import installed_version
 
 LOOKED_S = 10.0
@@ -50,6 +54,7 @@ class SeenLaunch:
         nbytes: of all tensors.
         line: where it stands in the user's code, 0 if that is not known.
         count: of the launches of this kernel that were looked at.
+        configs: of what tunes it in Triton, whose options are not among those of the launch.
     """
 
     arguments: Mapping[str, object] | Arguments
@@ -59,6 +64,7 @@ class SeenLaunch:
     file: Path
     line: int
     count: int = 1
+    configs: Sequence[triton.Config] = ()
 
     @property
     def in_words(self) -> str:
@@ -91,6 +97,28 @@ def _turned(leaf: object, random: torch.Generator) -> object:
     return own
 
 
+@dataclass(frozen=True)
+class _Bound:
+    """What a launch in Triton is given: arguments by name, those that have a default included, options and grid."""
+
+    kernel: object
+    function: JITFunction
+    arguments: Mapping[str, object]
+    options: Mapping[str, object]
+    grid: Grid | None
+
+    @classmethod
+    def to(cls, kernel: object, function: JITFunction, given: Sequence[object], named: Mapping[str, object]) -> _Bound:
+        """What `run` is called with."""
+        parameters = function.signature.parameters.values()
+        usual = {one.name: one.default for one in parameters if one.default is not one.empty}
+        bound: dict[str, Any] = {**usual, **dict(zip(function.arg_names, given, strict=False)), **named}
+        grid = bound.pop("grid")
+        bound.pop("warmup", None)
+        options = {name: bound.pop(name) for name in [*bound] if name not in function.arg_names}
+        return cls(kernel, function, bound, options, grid)
+
+
 class _EnoughSeen(BaseException):
     """Ends the user's program; no `except Exception` of it takes it for a fault."""
 
@@ -108,6 +136,7 @@ class Watch:
     program: Path
     seen: dict[str, SeenLaunch] = field(default_factory=dict)
     _is_inside: bool = False
+    _compiled: dict[int, tuple[object, _Bound]] = field(default_factory=dict)
     _are_of_file: dict[Path, bool] = field(default_factory=dict)
 
     @contextmanager
@@ -116,6 +145,7 @@ class Watch:
         with ExitStack() as replaced:
             for kind in (Autotuner, Heuristics, JITFunction):
                 replaced.enter_context(_around(kind, "run", self._launch))
+            replaced.enter_context(_around(CompiledKernel, "__getitem__", self._launch_compiled))
             if installed_version("helion") is not None:
                 from helion.runtime.kernel import Kernel
 
@@ -124,17 +154,29 @@ class Watch:
 
     def _launch(self, real: Callable[..., object], kernel: Any, *given: object, **named: object) -> object:  # noqa: ANN401
         function = function_of(kernel)
-        if self._is_inside or function is None or named.get("warmup"):
+        if self._is_inside or function is None:
             return real(kernel, *given, **named)
-        usual = {
-            one.name: one.default for one in function.signature.parameters.values() if one.default is not one.empty
-        }
-        bound = {**usual, **dict(zip(function.arg_names, given, strict=False)), **named}
-        grid = bound.pop("grid")
-        bound.pop("warmup", None)
-        options = {name: bound.pop(name) for name in [*bound] if name not in function.arg_names}
-        self._saw(kernel, bound, options, grid)
+        bound = _Bound.to(kernel, function, given, named)
+        if named.get("warmup"):
+            compiled = real(kernel, *given, **named)
+            self._compiled[id(compiled)] = compiled, bound
+            return compiled
+        self._saw(kernel, bound.arguments, bound.options, bound.grid)
         return self._inside(lambda: real(kernel, *given, **named), tuned_by(kernel))
+
+    def _launch_compiled(self, real: Callable[..., object], compiled: Any, grid: Grid) -> object:  # noqa: ANN401
+        """A launch of what `kernel.warmup(...)` gave, which takes all arguments in their order."""
+        launch: Any = real(compiled, grid)
+        _, known = self._compiled.get(id(compiled), (None, None))
+        if self._is_inside or known is None:
+            return launch
+
+        def seen(*given: object, **named: object) -> object:
+            names = known.function.arg_names
+            self._saw(known.kernel, dict(zip(names, given, strict=False)), known.options, grid)
+            return launch(*given, **named)
+
+        return seen
 
     def _call(self, real: Callable[..., object], kernel: Any, *given: object, **named: object) -> object:  # noqa: ANN401
         if self._is_inside:
@@ -175,7 +217,9 @@ class Watch:
             file, line = self._place()
             kept = tree_map(copied, arguments)
             count = 1 if before is None else before.count
-            self.seen[name] = SeenLaunch(kept, options, grid, nbytes, file, line, count)
+            tuned = tuned_by(kernel)
+            configs = () if tuned is None else tuned.configs
+            self.seen[name] = SeenLaunch(kept, options, grid, nbytes, file, line, count, configs)
 
     def _is_of_file(self, file: Path) -> bool:
         """Whether it is the kernels' file, or the one that this is a copy of, as a run keeps one."""
@@ -193,31 +237,6 @@ class Watch:
                     return file, frame.f_lineno
             frame = frame.f_back
         return self.program, 0
-
-
-def decorated(kernel: Any) -> Iterator[Any]:  # noqa: ANN401
-    """A kernel with what tunes it and what chooses its options, the outermost first."""
-    yield kernel
-    while isinstance(kernel, Autotuner | Heuristics):
-        kernel = kernel.fn
-        yield kernel
-
-
-def function_of(kernel: object) -> JITFunction | None:
-    """What is behind the decorators of a Triton kernel; None of anything else."""
-    return next((one for one in decorated(kernel) if isinstance(one, JITFunction)), None)
-
-
-def tuned_by(kernel: object) -> Autotuner | None:
-    """What tunes a Triton kernel; None where nothing does."""
-    return next((one for one in decorated(kernel) if isinstance(one, Autotuner)), None)
-
-
-def name_of(kernel: object) -> str:
-    """What a kernel is called in whatever copy of its file: its function and the decorators around it."""
-    *_, innermost = layers = [*decorated(kernel)]
-    function = getattr(getattr(innermost, "fn", None), "__name__", "")
-    return f"{function} of {', '.join(type(one).__name__ for one in layers)}"
 
 
 @contextmanager
@@ -268,6 +287,8 @@ def _as_a_program(file: Path) -> Iterator[Callable[[Watch], None]]:
     if spec is None or spec.loader is None:
         raise ProblemError("cannot be loaded as a Python module", file=file)
     module, loader = importlib.util.module_from_spec(spec), spec.loader
+    if package := placed(file, None)[1].rpartition(".")[0]:  # as `python -m` does it
+        module.__spec__, module.__package__ = None, package
     before = sys.argv, signal.signal(signal.SIGALRM, _ends), os.environ.get(_EFFORT)
 
     def run(watch: Watch) -> None:

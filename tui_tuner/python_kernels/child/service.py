@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import traceback
 from collections import deque
 from collections.abc import Callable
 from multiprocessing.connection import wait
@@ -11,8 +12,8 @@ from pathlib import Path
 import torch
 from pydantic import TypeAdapter
 
-from tui_tuner.errors import ProblemError
-from tui_tuner.evaluate.results import Comparison
+from tui_tuner.errors import ProblemError, UserError
+from tui_tuner.evaluate.results import Comparison, Failure, FailureKind
 from tui_tuner.evaluate.runner.protocol import Frame, receive
 from tui_tuner.problem.model import Configuration
 from tui_tuner.problem.toml_file import read_text
@@ -107,6 +108,12 @@ class KernelService:
             given = self._bench.prepare(default)
         except KernelFault as fault:
             given = KernelEvaluationAnswer(failure=failure(fault), fatal=fault.fatal)
+        except UserError:
+            raise
+        except Exception as error:  # of a framework, or ours; nobody would see it in the log of a run that never began
+            traceback.print_exc()
+            told = Failure(kind=FailureKind.CRASH, message=f"{type(error).__name__}: {error}".partition("\n")[0])
+            given = KernelEvaluationAnswer(failure=told, fatal=True)
         else:
             self._known[default.key] = given
         self._say(KernelOpenAnswer(device=device_info(self._loaded.kernel.framework), given=given))

@@ -1,19 +1,12 @@
-"""Triton's kernels: with a list of configurations, `@triton.autotune` over `@triton.jit`, or `CONFIGS` beside one; or
-as a launch of one was seen.
-
-The search space is the values that occur in the list, each with each; the first configuration is the default one.
-Without a list it lies around what the launch has: warps, stages and the extents of blocks.
-"""
+"""Triton's kernels: described, made ready in a configuration, rewritten or not, and launched."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib.metadata import version
-from typing import Any
 
 import torch
-import triton
-from triton.runtime.autotuner import Autotuner, Heuristics
+from triton.runtime.autotuner import Heuristics
 from triton.runtime.jit import JITFunction
 
 from tui_tuner.errors import ProblemError
@@ -24,16 +17,13 @@ from tui_tuner.problem.languages import Value
 from tui_tuner.problem.model import Configuration, Expression
 from tui_tuner.python_kernels import KernelDescription, Rewritten, plain_values, triton_line, value_of
 from tui_tuner.python_kernels.child.around import (
-    ALWAYS,
     OPTIONS,
-    Around,
     Asked,
     Grid,
-    Space,
-    around,
     divided_otherwise,
     odd_sizes,
 )
+from tui_tuner.python_kernels.child.decorators import decorated, function_of
 from tui_tuner.python_kernels.child.kernel import (
     Arguments,
     JitLaunch,
@@ -41,16 +31,15 @@ from tui_tuner.python_kernels.child.kernel import (
     ReadyKernel,
     ReportLaunch,
     TunableKernel,
-    UserFile,
     arguments_in_words,
     bytes_of,
     sizes_of,
     tensors_of,
 )
 from tui_tuner.python_kernels.child.rewritten import RewrittenKernels
-from tui_tuner.python_kernels.child.seen import SeenLaunch, decorated, function_of, tuned_by
-
-Hook = Callable[[dict[str, object]], object]
+from tui_tuner.python_kernels.child.seen import SeenLaunch
+from tui_tuner.python_kernels.child.tuned import Hook, tuned
+from tui_tuner.python_kernels.child.user_file import UserFile
 
 
 class ReadyTritonKernel(ReadyKernel):
@@ -128,7 +117,7 @@ class ReadyTritonKernel(ReadyKernel):
 
 
 class TritonKernel(TunableKernel):
-    """A `@triton.jit` kernel of the user's file with its list of configurations, or with what surrounds a launch.
+    """A `@triton.jit` kernel of the user's file and its launch.
 
     Args:
         launch: that it was seen to have; None where the file says arguments and grid.
@@ -148,22 +137,11 @@ class TritonKernel(TunableKernel):
         self.name = name
         self._file = file
         self._launch = launch
-        self._kernel, configs, self._hooks = _parts(file, name)
-        if not configs and launch is None:
-            hint = "as in CONFIGS = [triton.Config({'BLOCK': 64}, num_warps=4), ...]"
-            raise ProblemError(f"'{name}' has no list of configurations", hint=hint, file=file.file)
-        self.notes: Sequence[str] = ()
-        if configs or launch is None:
-            self._space = _space_of(configs)
-            self._grid = _grid(file, name) if launch is None or launch.grid is None else launch.grid
-        else:
-            lies = _around(launch, self._kernel)
-            self._space, self._grid, self.notes = lies.space, lies.grid, lies.notes
-            self._kernel = _left(self._kernel, self._space.columns)
+        what = tuned(file, name, launch)
+        self._kernel, self._space, self._grid, self._hooks = what.kernel, what.space, what.grid, what.hooks
+        self._fixed, self.notes = what.fixed, what.notes
         self._named = self._by_name(arguments)
         self._rewritten = None if (own := function_of(self._kernel)) is None else RewrittenKernels(file, name, own)
-        options = {} if launch is None else launch.options
-        self._fixed = {name: value for name, value in options.items() if name not in self._space.columns}
 
     def arguments_in_order(self, arguments: Arguments | Mapping[str, object]) -> Arguments:
         """The values of arguments that are given by name or in order."""
@@ -274,76 +252,6 @@ class TritonKernel(TunableKernel):
 def _numbers(options: Mapping[str, object]) -> Mapping[str, object]:
     """What expressions may name of a launch: extents of its tensors, and the numbers that it is given."""
     return {**sizes_of(options), **{name: one for name, one in options.items() if isinstance(one, int | float)}}
-
-
-def kernels_in(members: Mapping[str, object], *, listed: bool = True) -> dict[str, object]:
-    """The Triton kernels with a list among a module's members, and all if the module has the list itself.
-
-    Args:
-        listed: whether a list is needed; else all.
-    """
-    needs_list = listed and "CONFIGS" not in members
-    return {
-        name: member
-        for name, member in members.items()
-        if (isinstance(member, Autotuner) if needs_list else function_of(member) is not None)
-    }
-
-
-def _space_of(configs: Sequence[triton.Config]) -> Space:
-    """The values that occur in a list of configurations."""
-    unsaid = {
-        name
-        for name, usual in OPTIONS.items()
-        if name not in ALWAYS and all(getattr(config, name, usual) == usual for config in configs)
-    }
-    listed = [{name: value for name, value in one.all_kwargs().items() if name not in unsaid} for one in configs]
-    return Space(listed, {name: list(dict.fromkeys(each.get(name) for each in listed)) for name in listed[0]})
-
-
-def _around(launch: SeenLaunch, kernel: JITFunction | Heuristics) -> Around:
-    """What lies around a launch of a kernel without a list."""
-    given: dict[str, object] = {**OPTIONS, **dict(launch.arguments), **launch.options}  # type: ignore[arg-type]
-    for chosen in (one for one in decorated(kernel) if isinstance(one, Heuristics)):
-        given |= {name: choose(given) for name, choose in chosen.values.items()}
-    function = function_of(kernel)
-    names = [] if function is None else [function.arg_names[number] for number in function.constexprs]
-    tensors = tensors_of(launch.arguments)
-    extents = {extent for one in tensors for extent in (*one.shape, one.numel())}
-    return around(given, names, launch.grid or (1,), extents)
-
-
-def _left(kernel: JITFunction | Heuristics, tuned: Collection[str]) -> JITFunction | Heuristics:
-    """The kernel without heuristics for what is tuned."""
-    if not isinstance(kernel, Heuristics):
-        return kernel
-    values = {name: choose for name, choose in kernel.values.items() if name not in tuned}
-    return Heuristics(_left(kernel.fn, tuned), kernel.arg_names, values)
-
-
-def _parts(file: UserFile, name: str) -> tuple[JITFunction | Heuristics, list[triton.Config], list[Hook]]:
-    """The kernel without what tunes it, its list of configurations, and what is called before each launch."""
-    kernel, configs = getattr(file.module, name), file.member("CONFIGS", name)
-    hooks: list[Hook | None] = []
-    if (tuner := tuned_by(kernel)) is not None:
-        configs, kernel = tuner.configs, _without(tuner, kernel)
-        hooks.append(tuner.pre_hook if tuner.user_defined_pre_hook else None)
-    if not isinstance(configs, list | tuple) or not all(isinstance(c, triton.Config) for c in configs) or not configs:
-        return kernel, [], []
-    return kernel, list(configs), [hook for hook in (*hooks, configs[0].pre_hook) if hook is not None]
-
-
-def _without(tuner: Autotuner, kernel: Any) -> JITFunction | Heuristics:  # noqa: ANN401
-    """A kernel without what tunes it, which other decorators may be around."""
-    return tuner.fn if kernel is tuner else Heuristics(_without(tuner, kernel.fn), kernel.arg_names, kernel.values)
-
-
-def _grid(file: UserFile, name: str) -> Grid:
-    grid = file.member("grid", name)
-    if callable(grid) or isinstance(grid, tuple | list):
-        return grid
-    hint = "write `def grid(meta):` that returns the grid, as in kernel[grid](...)"
-    raise ProblemError(f"says nothing about the grid of '{name}'", hint=hint, file=file.file)
 
 
 def _ascending(values: list[Value]) -> list[Value]:
