@@ -257,6 +257,25 @@ def test_around_a_list_of_one_configuration_lies_as_much_as_around_a_launch(tmp_
     assert {name: launched[-1][name] for name in ("BLOCK", "EVEN", "grid")} == {"BLOCK": 64, "EVEN": True, "grid": (2,)}
 
 
+def test_a_tuner_of_the_projects_own_is_one(tmp_path, launched):
+    tuner = """
+
+class Tuner(triton.KernelInterface):
+    def __init__(self, fn, configs):
+        self.fn, self.configs = fn, configs
+
+    def run(self, *given, grid, warmup, **named):
+        return self.fn.run(*given, grid=grid, warmup=warmup, **self.configs[0].all_kwargs(), **named)
+
+
+double = Tuner(double, [triton.Config({"BLOCK": 64}), triton.Config({"BLOCK": 128})])
+"""
+    loaded = KernelFromFile(program(tmp_path, "launch(double, 100)", kernels=KERNELS + tuner), "double")
+    assert loaded.description.tunables == {"BLOCK": [64, 128], "num_warps": [4], "num_stages": [3]}
+    loaded.kernel.ready({"BLOCK": 128}).launch(loaded.arguments(1), unreported)
+    assert (launched[-1]["BLOCK"], launched[-1]["grid"]) == (128, (1,))
+
+
 class Compiled:
     """What `kernel.warmup` gives, launched as a real one."""
 

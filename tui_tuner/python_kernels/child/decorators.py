@@ -6,13 +6,13 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from triton.runtime.autotuner import Autotuner, Heuristics
-from triton.runtime.jit import JITFunction
+from triton.runtime.jit import JITFunction, KernelInterface
 
 
 def decorated(kernel: Any) -> Iterator[Any]:  # noqa: ANN401
-    """A kernel with what tunes it and what chooses its options, the outermost first."""
+    """A kernel with what tunes it and what chooses its options, Triton's or a project's own, the outermost first."""
     yield kernel
-    while isinstance(kernel, Autotuner | Heuristics):
+    while isinstance(getattr(kernel, "fn", None), KernelInterface):
         kernel = kernel.fn
         yield kernel
 
@@ -25,6 +25,11 @@ def function_of(kernel: object) -> JITFunction | None:
 def tuned_by(kernel: object) -> Autotuner | None:
     """What tunes a Triton kernel; None where nothing does."""
     return next((one for one in decorated(kernel) if isinstance(one, Autotuner)), None)
+
+
+def of_a_project(kernel: object) -> object | None:
+    """What is around a kernel that is none of Triton's own; None where nothing is."""
+    return next((one for one in decorated(kernel) if not isinstance(one, JITFunction | Heuristics | Autotuner)), None)
 
 
 def name_of(kernel: object) -> str:

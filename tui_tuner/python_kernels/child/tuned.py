@@ -15,7 +15,14 @@ from triton.runtime.jit import JITFunction
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.python_kernels.child.around import ALWAYS, OPTIONS, Around, Grid, Space, around
-from tui_tuner.python_kernels.child.decorators import decorated, function_of, tuned_by, untuned, without_choices
+from tui_tuner.python_kernels.child.decorators import (
+    decorated,
+    function_of,
+    of_a_project,
+    tuned_by,
+    untuned,
+    without_choices,
+)
 from tui_tuner.python_kernels.child.kernel import tensors_of
 from tui_tuner.python_kernels.child.seen import SeenLaunch
 from tui_tuner.python_kernels.child.user_file import UserFile
@@ -112,6 +119,8 @@ def _parts(
     if (tuner := tuned_by(kernel)) is not None:
         configs, kernel = tuner.configs, untuned(tuner, kernel)
         hooks.append(tuner.pre_hook if tuner.user_defined_pre_hook else None)
+    elif (own := of_a_project(kernel)) is not None:
+        configs, kernel = getattr(own, "configs", configs), function_of(kernel)
     if not isinstance(configs, list | tuple) or not all(isinstance(c, triton.Config) for c in configs) or not configs:
         return kernel, [], []
     return kernel, list(configs), [hook for hook in (*hooks, configs[0].pre_hook) if hook is not None]
