@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from tui_tuner.problem.triton import in_place, is_rewritable, kernel_text, names_used
+from tui_tuner.problem.triton import excerpt, in_place, is_rewritable, kernel_text, names_used
 from tui_tuner.problem.triton.check import arguments_differ, faults
 
 FILE = '''"""Rows scaled."""
@@ -229,3 +229,20 @@ def test_what_calls_a_changed_function_of_the_users_is_read_as_well():
     file = file[: file.index("@triton.jit\ndef other")]
     changed = kernel_text(file, "scale").replace("return x\n", "return 2 * x\n")
     assert [fault.partition(":")[0] for fault in faults(changed, "scale", file, file)] == ["twice"]
+
+
+def test_of_a_long_file_what_is_not_about_the_kernel_is_not_shown():
+    others = "".join(f"# about number {one}\ndef number_{one}(x):\n    return x + {one}\n\n\n" for one in range(60))
+    told = "def reference(y, x):\n    return 2 * x\n"
+    file = FILE.replace("def run(x)", others + "def run(x)") + others.replace("number_", "last_") + told
+    shown = excerpt(file, "scale")
+
+    tree = ast.parse(shown)
+    assert [one.name for one in tree.body if isinstance(one, ast.FunctionDef)] == ["twice", "scale", "run", "reference"]
+    assert "LIMIT = 4096" in shown
+    assert "@triton.autotune(" in shown
+    assert "# not shown: other, number_0, number_1, " in shown
+    assert "# not shown: last_0, " in shown
+    assert "# about" not in shown
+    assert excerpt(FILE, "scale") == FILE, "a short file is shown as it is"
+    assert excerpt(file, "run") == file, "and one without a kernel of this name"

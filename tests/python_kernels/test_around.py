@@ -84,3 +84,22 @@ def test_other_blocks_are_those_that_differ_most_or_are_nearest(listed, columns,
 def test_sizes_are_whole_numbers_that_a_tensor_has_and_no_strides():
     named = {"x": None, "n": 4096, "stride_x": 4096, "ldx": 4096, "heads": 16, "seed": 12345, "eps": 4096.0, "on": True}
     assert odd_sizes(named, {4096, 16, 1}) == {"n": 4059}
+
+
+@pytest.mark.parametrize(
+    ("blocks", "limits"),
+    [
+        ({"BLOCK": 1024}, []),
+        ({"BLOCK": 8192}, ["BLOCK <= 16384 * num_warps"]),
+        ({"BLOCK": 131072}, ["BLOCK <= 32768 * num_warps"]),
+        ({"BLOCK_M": 32, "BLOCK_N": 32}, []),
+        (
+            {"BLOCK_M": 128, "BLOCK_N": 128, "GROUP_M": 8},
+            ["BLOCK_M * BLOCK_N <= 16384 * num_warps"],
+        ),
+        ({"BLOCK_A": 4096, "BLOCK_B": 4096}, []),
+    ],
+    ids=["small", "a row", "a row that is far too long already", "a small tile", "a tile", "two that are no tile"],
+)
+def test_tiles_are_not_tried_that_are_too_large_for_their_warps(blocks, limits):
+    assert around({"n": 100, **blocks}, [*blocks], (1,)).restrictions == limits

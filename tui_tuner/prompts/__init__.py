@@ -24,6 +24,7 @@ from tui_tuner.problem.dtypes import dtype_named, is_floating
 from tui_tuner.problem.inputs import fill_in_words, fill_of, is_blank, label_of
 from tui_tuner.problem.model import Argument, Problem, Value
 from tui_tuner.problem.textures import occurring
+from tui_tuner.problem.triton import excerpt
 
 WORDING = 23
 """Counts what sessions tell models and when they ask. One that is resumed or replayed finds the replies to prompts that
@@ -220,6 +221,11 @@ def _argument(argument: Argument, what: str) -> str:
         return f"{what} {argument.name}: a list of {count} addresses in any order, each of a {each}, {role}"
     combined = f"; {in_words(argument)}" if argument.compare else ""
     return f"{what} {argument.name}: {argument.dtype} array of shape ({shape}), {role}{combined}"
+
+
+def shown_source(problem: Problem, candidate: Candidate) -> str:
+    """The text of a candidate, as far as it is about the kernel where it is a long file in Python."""
+    return (candidate.source if problem.is_compiled else excerpt(candidate.source, candidate.kernel)).strip()
 
 
 def measurement_facts(

@@ -15,7 +15,7 @@ from tui_tuner.problem.inputs import label_of
 from tui_tuner.problem.model import Configuration
 from tui_tuner.problem.nearby import around, new_ones
 from tui_tuner.problem.space import SearchSpace
-from tui_tuner.prompts import argument_facts, bound_facts, device_facts, launched_facts, question, render
+from tui_tuner.prompts import argument_facts, bound_facts, device_facts, launched_facts, question, render, shown_source
 from tui_tuner.prompts.ranking import (
     BEST,
     RankedEvaluation,
@@ -222,7 +222,7 @@ def _bounds(known: SearchKnowledge) -> str:
 
 def _kernel(known: SearchKnowledge, *, shown: bool) -> str:
     language, name = known.session.problem.language, known.candidate.kernel
-    source = known.candidate.source.strip() if shown else "(its source is not shown)"
+    source = shown_source(known.session.problem, known.candidate) if shown else "(its source is not shown)"
     return f'<kernel language="{language}" name="{name}">\n{source}\n</kernel>\n'
 
 

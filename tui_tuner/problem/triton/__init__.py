@@ -219,6 +219,39 @@ def kernel_text(source: str, kernel: str) -> str:
     return "\n\n".join([*(["".join(numbers)] if numbers else []), *(one.decorators + one.text for one in reached)])
 
 
+_SHOWN = 250
+"""Lines of a file up to which all of it is shown."""
+
+
+def excerpt(source: str, kernel: str) -> str:
+    """A file for a model that is asked about one kernel.
+
+    Of a long one those functions and classes are left out that the kernel does not call and that do not name it.
+    """
+    lines = lines_of(source)
+    if len(lines) <= _SHOWN or not is_rewritable(source, kernel):
+        return source
+    reached = {one.name for one in triton_file(source).reached(kernel)}
+    shown, at, left_out = list[str](), 0, list[str]()
+    for node in ast.parse(source).body:
+        if not isinstance(node, ast.FunctionDef | ast.ClassDef) or node.name in reached or _is_about(node, kernel):
+            shown += _said(left_out) + lines[at : node.end_lineno]
+            left_out = []
+        else:
+            left_out.append(node.name)
+        at = node.end_lineno or at
+    return "".join([*shown, *_said(left_out), *lines[at:]])
+
+
+def _is_about(node: ast.FunctionDef | ast.ClassDef, kernel: str) -> bool:
+    says_with_what = node.name.partition("_")[0] in ("arguments", "reference", "grid")
+    return says_with_what or any(isinstance(one, ast.Name) and one.id == kernel for one in ast.walk(node))
+
+
+def _said(left_out: list[str]) -> list[str]:
+    return [f"\n# not shown: {', '.join(left_out)}\n"] if left_out else []
+
+
 def in_place(base: str, code: str, kernel: str, given: str) -> str:
     """A file with the functions of a text in place of its own, further ones and numbers before the kernel.
 

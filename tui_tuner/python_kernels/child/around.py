@@ -7,8 +7,10 @@ block and rounded up. What is read from that is a guess, which the check of each
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from math import prod
 
 from tui_tuner.problem.triton import is_stride
 
@@ -17,6 +19,8 @@ OPTIONS: Mapping[str, object] = {"num_warps": 4, "num_stages": 3, "num_ctas": 1,
 """What every launch takes; the last two are tunables only where a list says something about them."""
 ALWAYS = ("num_warps", "num_stages")
 _TRIED: Mapping[str, Sequence[object]] = {"num_warps": (1, 2, 4, 8, 16), "num_stages": (1, 2, 3, 4, 5)}
+_LARGER = 4
+"""So many times as large as in the launch a block may be."""
 _BLOCK = re.compile(r"(?i)^(?:block|tile|group)|(?:_block|_tile)(?:_size)?$|^b[a-z]$")
 """Names of extents that a kernel works through whatever they are; of others those are tuned that the grid follows."""
 
@@ -41,11 +45,13 @@ class Around:
     Attributes:
         grid: of any configuration.
         notes: what is taken for granted, a line each.
+        restrictions: what each configuration must satisfy.
     """
 
     space: Space
     grid: Grid
     notes: Sequence[str]
+    restrictions: Sequence[str]
 
 
 def around(given: Mapping[str, object], constexprs: Sequence[str], grid: Grid, extents: Collection[int] = ()) -> Around:
@@ -73,9 +79,31 @@ def around(given: Mapping[str, object], constexprs: Sequence[str], grid: Grid, e
     columns: dict[str, Sequence[object]] = {name: _with(default[name], _TRIED[name]) for name in ALWAYS}
     for name, extent in blocks.items():
         parts = (4, 2, 1) if name in covers else (16, 8, 4, 2, 1)
-        columns[name] = [extent * 4 // part for part in parts if extent * 4 >= part]
+        columns[name] = [extent * _LARGER // part for part in parts if extent * _LARGER >= part]
     notes = [*_said_of_grid(axes or (), follows, known, blocks), *_said_of_covers(covers)]
-    return Around(Space([default], columns), _following(grid, follows), notes)
+    return Around(Space([default], columns), _following(grid, follows), notes, [*_limits(blocks, default["num_warps"])])
+
+
+_A_WARP = 16384
+"""Elements of a tile for each warp up to which it is tried: 512 a thread, which has at most 255 registers. Beyond, a
+compiler takes minutes for what is slow."""
+
+
+def _limits(blocks: Mapping[str, int], warps: object) -> Iterator[str]:
+    """That no block, and no tile of two of them, is too large for its warps; as large as in the launch it may be."""
+    sides = [name for name in blocks if not name.lower().startswith("group")]
+    for each in ((name,) for name in sides):
+        most = max(_A_WARP, -(-blocks[each[0]] // (_whole(warps) or 1)))
+        yield from _limit(each, blocks, most)
+    for pair in combinations(sides, 2):
+        if prod(blocks[name] for name in pair) <= _A_WARP * _whole(warps):
+            yield from _limit(pair, blocks, _A_WARP)
+
+
+def _limit(sides: Sequence[str], blocks: Mapping[str, int], most: int) -> Iterator[str]:
+    """An expression, where the largest blocks that are tried would break it."""
+    if prod(_LARGER * blocks[name] for name in sides) > most:
+        yield f"{' * '.join(sides)} <= {most} * num_warps"
 
 
 _LESS, _LEAST = 37, 128

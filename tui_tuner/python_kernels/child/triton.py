@@ -139,7 +139,7 @@ class TritonKernel(TunableKernel):
         self._launch = launch
         what = tuned(file, name, launch)
         self._kernel, self._space, self._grid, self._hooks = what.kernel, what.space, what.grid, what.hooks
-        self._fixed, self.notes = what.fixed, what.notes
+        self._fixed, self.notes, self._restrictions = what.fixed, what.notes, [*what.restrictions]
         self._named = self._by_name(arguments)
         self._rewritten = None if (own := function_of(self._kernel)) is None else RewrittenKernels(file, name, own)
 
@@ -161,6 +161,7 @@ class TritonKernel(TunableKernel):
             tunables={name: _ascending(values) for name, values in plain.items()},
             defaults=listed[0],
             seeds=listed[1:],
+            restrictions=self._restrictions,
             sizes=sizes_of(self._named),
             tensor_bytes=bytes_of(self._named),
             launched=[*arguments_in_words(self._named), self._grid_in_words(self._space.listed[0])],

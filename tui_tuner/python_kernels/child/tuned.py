@@ -39,6 +39,7 @@ class Tuned:
         hooks: called with all arguments and options before each launch.
         fixed: options that all launches have.
         notes: what is taken for granted, a line each.
+        restrictions: what each configuration must satisfy.
     """
 
     kernel: JITFunction | Heuristics
@@ -47,6 +48,7 @@ class Tuned:
     hooks: Sequence[Hook]
     fixed: Mapping[str, object]
     notes: Sequence[str] = ()
+    restrictions: Sequence[str] = ()
 
 
 def tuned(file: UserFile, name: str, launch: SeenLaunch | None) -> Tuned:
@@ -70,7 +72,7 @@ def tuned(file: UserFile, name: str, launch: SeenLaunch | None) -> Tuned:
         return Tuned(kernel, space, grid, hooks, _left_out(launch.options, space))
     lies = _around(launch, kernel, options)
     kernel = without_choices(kernel, lies.space.columns)
-    return Tuned(kernel, lies.space, lies.grid, hooks, _left_out(options, lies.space), lies.notes)
+    return Tuned(kernel, lies.space, lies.grid, hooks, _left_out(options, lies.space), lies.notes, lies.restrictions)
 
 
 def _left_out(options: Mapping[str, object], space: Space) -> dict[str, object]:

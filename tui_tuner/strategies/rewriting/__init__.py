@@ -25,6 +25,7 @@ from tui_tuner.prompts import (
     means_facts,
     measurement_facts,
     render,
+    shown_source,
     size_facts,
     traffic_facts,
 )
@@ -154,7 +155,7 @@ def known_situation(session: Effects, candidate: Candidate, history: str, profil
         device=device_facts(device),
         language=problem.language,
         kernel=candidate.kernel,
-        source=candidate.source.strip(),
+        source=shown_source(problem, candidate),
         launch="\n".join(filter(None, [launch_facts(problem, narrowed(session, candidate)), build_facts(problem)])),
         sizes=size_facts(problem),
         inputs=f"\n<inputs>\n{check_facts(problem, session.bench.allowed)}\n</inputs>\n",
