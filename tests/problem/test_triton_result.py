@@ -41,6 +41,15 @@ def test_launches_get_the_grid_of_the_rewritten_kernel():
     assert launch_in(told) == f"scale[{grid}](y, x, x.numel())"
 
 
+def test_a_launch_of_a_kernel_that_torch_wraps_is_one():
+    source = PLAIN.replace("    scale[lambda", "    torch.library.wrap_triton(scale)[lambda")
+    told = with_result(in_place(source, WITH_HELPER, "scale", source), tuned("n"), [])
+    launch = (
+        "torch.library.wrap_triton(scale)[lambda meta: (meta['n'],)](y, x, x.numel(), BLOCK=512, UNROLL=2, num_warps=8)"
+    )
+    assert launch_in(told) == launch
+
+
 def test_tunables_that_a_launch_gives_become_those_that_were_best():
     source = PLAIN.replace("(y, x, x.numel())", "(y, x,  # two arrays\n      n=x.numel(), BLOCK=64, num_warps=4)")
     told = with_result(in_place(source, WITH_HELPER, "scale", source), tuned(), [])

@@ -19,6 +19,7 @@ from tui_tuner.evaluate.runner.protocol import ChannelClosed, Frame, UserErrorAn
 from tui_tuner.problem.candidate import Geometry
 from tui_tuner.problem.model import Configuration
 from tui_tuner.python_kernels import (
+    LAUNCHING,
     DescriptionAnswer,
     DescriptionRequest,
     ForgetRequest,
@@ -56,6 +57,7 @@ LIMIT_S = 0.5
 LONG_LIMIT_S = 2.5
 """For all others, which come at once."""
 LOST, HANGS = 2, 32
+SAYS = os.environ.get("FAKE_MEMCHECK", "")
 UNANSWERED = 64
 
 
@@ -105,7 +107,19 @@ def compiled(request: MachineCodeRequest, description: Path) -> MachineCodeAnswe
     return MachineCodeAnswer(id=request.id, symbol="softmax")
 
 
+def say_out(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
 def launched(request: KernelLaunchesRequest) -> KernelLaunchesAnswer:
+    say_out("========= Invalid __global__ write of size 4 bytes\n=========     of the file's own")
+    say_out(LAUNCHING)
+    source = "" if request.rewritten is None else request.rewritten.source
+    if "# reads behind x" in source or "# as the file does" in SAYS:
+        say_out((Path(__file__).parent / "said/memcheck.txt").read_text("utf-8"))
+        if "# dies of it" in source:
+            os._exit(1)
     if request.configuration.get("num_warps") == LOST:
         return KernelLaunchesAnswer(failure=Failure(kind=FailureKind.ILLEGAL_ACCESS, message="made up"))
     return KernelLaunchesAnswer()

@@ -124,6 +124,10 @@ def test_other_sizes_are_no_measure_where_the_kernel_or_the_configuration_is_not
     assert failure_of(without_mask, kernel, given, **others) == ""
 
 
+def test_other_sizes_are_no_measure_where_the_kernel_as_given_looks_behind_them():
+    assert failure_of(right, Softmax(without_mask), without_mask) == ""
+
+
 def test_what_overflows_where_the_kernel_as_given_does_not_is_wrong():
     assert failure_of(without_maximum).startswith("wrong result: with larger inputs: element [")
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -104,3 +105,11 @@ def test_what_calls_a_changed_function_calls_the_changed_one(tmp_path):
     assembly = triton.compile(ASTSource(function, signature, {(3,): 64}), target=HOPPER).asm["ptx"]
     assert "0f40A00000" in assembly, "five"
     assert "0f40400000" not in assembly, "three"
+
+
+def test_functions_keep_the_lines_that_they_have_in_the_file(kernels):
+    source = in_place(FILE, WITH_HELPER, "scale", FILE)
+    function = kernels.function(source, ("BLOCK", "UNROLL"), IN_USE)
+    text, first = inspect.getsourcelines(function.fn)
+    assert source.splitlines()[first - 1 + len(text) - 1] == text[-1].rstrip()
+    assert "tl.store(" in text[-1]

@@ -111,6 +111,7 @@ class KernelLaunchesRequest(Frame):
     Attributes:
         opening: what the session's own process was told.
         rewritten: None for the kernel as given.
+        guarded: whether there is memory around the arguments, which hides accesses there from tools.
     """
 
     type: Literal["launch"] = "launch"
@@ -118,6 +119,7 @@ class KernelLaunchesRequest(Frame):
     configuration: Configuration
     rewritten: Rewritten | None = None
     launches: int
+    guarded: bool = True
 
 
 class KernelEvaluationRequest(Frame):
@@ -160,6 +162,10 @@ class MachineCodeRequest(Frame):
     configuration: Configuration
     rewritten: Rewritten | None = None
     artifact: str
+
+
+LAUNCHING = "tuner-tui: launching"
+"""Is printed before the first of the launches that are asked for: what a tool says before is of the file's own."""
 
 
 class ForgetRequest(Frame):

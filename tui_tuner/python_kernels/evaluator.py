@@ -17,6 +17,7 @@ from tui_tuner.evaluate.devices.kind import ALL
 from tui_tuner.evaluate.devices.kinds import kind_named
 from tui_tuner.evaluate.evaluator import MachineReport
 from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
+from tui_tuner.evaluate.quoted import quoted
 from tui_tuner.evaluate.results import Comparison, Evaluation
 from tui_tuner.evaluate.sandbox.confinement import abi_version
 from tui_tuner.evaluate.sandbox.run import Policy
@@ -38,7 +39,7 @@ from tui_tuner.python_kernels import (
     Rewritten,
 )
 from tui_tuner.python_kernels.client import DEFAULT, KernelClient, KernelProcess, KernelProcessDied, ProcessOptions
-from tui_tuner.python_kernels.profile import PythonProfiler, profiling_tools
+from tui_tuner.python_kernels.tools import Launcher, MemoryWatch, PythonProfiler, profiling_tools
 from tui_tuner.text import clean
 
 _OWN_CODE = "none: the kernel's file is your own code and runs in a process of its own"
@@ -55,7 +56,8 @@ class PythonOptions:
         process: how the kernel's process is started.
         allow_unconfined: whether what a model writes is compiled where nothing can confine that.
         profile: whether more is told of a configuration than its time.
-        nvcc: beside which the tools for that may be; None for the usual places.
+        memcheck: whether a rewritten kernel is watched before it is accepted.
+        nvcc: beside which the tools for profiles may be; None for the usual places.
     """
 
     log: Path
@@ -63,6 +65,7 @@ class PythonOptions:
     process: ProcessOptions = DEFAULT
     allow_unconfined: bool = False
     profile: bool = False
+    memcheck: bool = False
     nvcc: Path | None = None
 
 
@@ -90,9 +93,12 @@ class PythonEvaluator:
         )
         self._client = KernelClient(partial(KernelProcess.start, options.log, options.process), opening)
         self._policy = Policy(allow_unconfined=options.allow_unconfined)
+        launcher = Launcher(opening, options.process, options.log)
         self._profiler: PythonProfiler | None = None
         if options.profile and (tools := profiling_tools(self._policy, options.nvcc)) is not None:
-            self._profiler = PythonProfiler(tools, self._client, opening, options.process, options.log)
+            self._profiler = PythonProfiler(tools, self._client, launcher)
+        given = problem.default_configuration, opening.rewritten
+        self._watch = MemoryWatch(launcher, given) if options.memcheck else None
 
     async def sized_problem(self) -> Problem | None:
         """None: a model cannot propose other arguments than the file's."""
@@ -116,8 +122,11 @@ class PythonEvaluator:
         return MachineReport(device=opened.device, sandbox=sandbox, note="", given=given, profiles=profiles)
 
     def news(self) -> Sequence[str]:
-        """Nothing: a device that is lost ends the session."""
-        return ()
+        """What tools are of no use; a device that is lost ends the session."""
+        told: list[str] = []
+        if self._watch is not None:
+            told, self._watch.news = self._watch.news, told
+        return told
 
     async def evaluate(self, candidate: Candidate, configuration: Configuration, best_ms: float | None) -> Evaluation:
         """Build, check and time one configuration."""
@@ -140,7 +149,7 @@ class PythonEvaluator:
         *,
         thorough: bool = False,
     ) -> Comparison:
-        """Time two configurations, interleaved, on arguments made afresh."""
+        """Time two configurations, interleaved, on arguments made afresh; a rewritten one that wins is watched too."""
         request = KernelComparisonRequest(
             id=self._client.next_number(),
             incumbent=incumbent[1],
@@ -152,7 +161,12 @@ class PythonEvaluator:
         answer = await self._client.ask(request)
         if not isinstance(answer, KernelComparisonAnswer):
             raise RuntimeError(f"unexpected answer to compare: {answer!r}")
-        return answer.comparison
+        rewritten = request.challenger_rewritten
+        if self._watch is None or rewritten is None or not answer.comparison.is_faster(delta):
+            return answer.comparison
+        failure = await self._watch.accusation((challenger[1], rewritten))
+        told = None if failure is None else quoted(failure, challenger[0].source)
+        return answer.comparison.model_copy(update={"failure": told})
 
     def _rewritten(self, candidate: Candidate) -> Rewritten | None:
         """What a candidate has that the file has not."""
@@ -235,7 +249,13 @@ def evaluator_for(problem: Problem, options: LocalOptions) -> PythonEvaluator:
     """
     process = ProcessOptions(visible_gpu(options.device))
     own = PythonOptions(
-        options.log, options.jobs, process, options.policy.allow_unconfined, options.profile, options.nvcc
+        options.log,
+        options.jobs,
+        process,
+        allow_unconfined=options.policy.allow_unconfined,
+        profile=options.profile,
+        memcheck="memcheck" in options.sanitizers,
+        nvcc=options.nvcc,
     )
     return PythonEvaluator(problem, own)
 

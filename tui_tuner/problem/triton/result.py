@@ -103,10 +103,16 @@ class _Text:
 
 
 def _launches(source: str, kernel: str) -> list[tuple[ast.Call, ast.Subscript]]:
-    """The calls `kernel[grid](...)` of a file."""
+    """The calls `kernel[grid](...)` of a file, and `wrapped(kernel)[grid](...)`, as torch has one wrap it."""
     calls = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call))
     subscripts = ((call, call.func) for call in calls if isinstance(call.func, ast.Subscript))
-    return [pair for pair in subscripts if isinstance(pair[1].value, ast.Name) and pair[1].value.id == kernel]
+    return [pair for pair in subscripts if _is_kernel(pair[1].value, kernel)]
+
+
+def _is_kernel(launched: ast.expr, kernel: str) -> bool:
+    if isinstance(launched, ast.Call) and len(launched.args) == 1 and not launched.keywords:
+        launched = launched.args[0]
+    return isinstance(launched, ast.Name) and launched.id == kernel
 
 
 def _are_known(call: ast.Call, tuned: TunedKernel) -> bool:

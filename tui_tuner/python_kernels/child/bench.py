@@ -53,6 +53,21 @@ def unreported(compiled: object, grid: Sequence[int]) -> None:
     """What nobody wants to know of a launch."""
 
 
+def launched(kernel: ReadyKernel, data: Data, report: ReportLaunch) -> list[torch.Tensor]:
+    """What a launch returns, once it has ended.
+
+    Raises:
+        KernelFault: it fails.
+    """
+    try:
+        returned = kernel.launch(data.working, report)
+        torch.cuda.synchronize()
+    except Exception as error:
+        error.__traceback__ = None  # its frames would hold tensors
+        raise error if isinstance(error, KernelFault) else launch_fault(error) from None
+    return returned
+
+
 @dataclass(frozen=True)
 class _Checked:
     """A launch whose results are right: `error` is the largest share of the allowed one."""
@@ -175,7 +190,7 @@ class PythonKernelBench:
         """Find out what the kernel as given makes of the arguments."""
         data.renew()
         self._say("the kernel as given", LIMIT_S + 60)
-        returned = self._launch(given, data, unreported)
+        returned = launched(given, data, unreported)
         if data.overrun() is not None:
             data.guards = []  # as it is the kernel relies on what is around its arguments
         data.written = data.changed()
@@ -213,7 +228,7 @@ class PythonKernelBench:
         launches: list[tuple[object, Sequence[int]]] = []
         data.restore()
         poison(data.expected)
-        returned = self._launch(kernel, data, lambda *launch: launches.append(launch))
+        returned = launched(kernel, data, lambda *launch: launches.append(launch))
         got = [*returned, *(tensors_of(data.working)[index] for index in data.written)]
         if harmed := [index for index in data.changed() if index not in data.written]:
             data.renew()
@@ -234,15 +249,6 @@ class PythonKernelBench:
                 raise KernelFault(FailureKind.WRONG_RESULT, f"{where}element {wrong}")
             largest = max(largest, share)
         return _Checked(launches, largest)
-
-    def _launch(self, kernel: ReadyKernel, data: Data, report: ReportLaunch) -> list[torch.Tensor]:
-        try:
-            returned = kernel.launch(data.working, report)
-            torch.cuda.synchronize()
-        except Exception as error:
-            error.__traceback__ = None  # its frames would hold tensors
-            raise error if isinstance(error, KernelFault) else launch_fault(error) from None
-        return returned
 
     def _launches(self, kernel: ReadyKernel, data: Data) -> Callable[[int], list[float]]:
         timed = self._timer.launches(data.restore, lambda: kernel.launch(data.working, unreported))

@@ -46,9 +46,12 @@ class Data:
     written: list[int] = field(default_factory=list)
     guards: list[tuple[int, torch.Tensor]] = field(default_factory=list)
 
-    def renew(self) -> None:
-        """Make the working arguments anew, each in memory of its own with guards around it."""
+    def renew(self, *, guarded: bool = True) -> None:
+        """Make the working arguments anew, each in memory of its own, with guards around it unless told otherwise."""
         self.guards = []
+        if not guarded:
+            self.working = tree_map(copied, self.pristine)
+            return
         numbers = itertools.count()
         self.working = tree_map(lambda leaf: self._guarded(leaf, numbers), self.pristine)
 

@@ -1,25 +1,29 @@
 """Other arguments that a rewritten kernel has to be right with: larger numbers, and sizes that nothing divides.
 
-What is right is what the kernel as given makes of them. Where that is no measure (a result overflows, or another
-configuration of it gives something else, as one without masks does) there is nothing to check.
+What is right is what the kernel as given makes of them. Where that is no measure (a result overflows, another
+configuration of it gives something else, or it depends on what is behind a size, as without a mask) there is nothing to
+check.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
+from torch.utils._pytree import tree_map
 
-from tui_tuner.python_kernels.child.data import Data, widened
-from tui_tuner.python_kernels.child.kernel import KernelFault, ReadyKernel, TunableKernel, bytes_of
+from tui_tuner.python_kernels.child.data import Data, copied, widened
+from tui_tuner.python_kernels.child.kernel import Arguments, KernelFault, ReadyKernel, TunableKernel, bytes_of
 
 WIDE = 64
 """So many times as large are inputs."""
 _ANY = 1e6
 """So many times the usual error is allowed there: sums of large numbers and exponentials of sums may be far off in any
 order, but who overflows leaves out what the kernel as given does against that."""
-_MOST_COPIES = 10
+_MOST_COPIES = 12
 """So many times the memory of the arguments has to be free."""
 Expect = Callable[[ReadyKernel, Data], None]
 """Finds out what a kernel makes of arguments."""
@@ -59,9 +63,44 @@ def further_arguments(kernel: TunableKernel, given: ReadyKernel, opened: Data, e
     odd, other = kernel.at_odd_sizes(opened.pristine), kernel.another()
     if odd is None or other is None:
         return
-    small, same = Data(odd), Data(odd)
-    if _is_known(given, small, expect) and _is_known(other, same, expect) and _agree(small, same):
+    small = Data(odd)
+    rest = Data(_with_other_rest(odd, _made_smaller(opened.pristine, odd), opened.written))
+    if not _is_known(given, small, expect):
+        return
+    if all(_is_known(one, data, expect) and _agree(small, data) for one, data in ((other, Data(odd)), (given, rest))):
         yield Further("at sizes that nothing divides", small)
+
+
+def _made_smaller(arguments: Arguments, odd: Arguments) -> Mapping[int, int]:
+    """The sizes that are smaller among other arguments, by what they were."""
+    pairs = zip(arguments, odd, strict=True)
+    return {was: now for was, now in pairs if isinstance(was, int) and isinstance(now, int) and now < was}
+
+
+def _with_other_rest(arguments: Arguments, sizes: Mapping[int, int], written: Collection[int]) -> Arguments:
+    """Arguments whose floating inputs are others behind smaller sizes, where no kernel that is right there looks.
+
+    Args:
+        sizes: what is smaller, by the extents that it was.
+        written: indices, among the tensors, of what launches write to, which stays.
+    """
+    numbers = itertools.count()
+
+    def leaf_changed(leaf: object) -> object:
+        if not isinstance(leaf, torch.Tensor):
+            return leaf
+        copy: Any = copied(leaf)
+        if next(numbers) in written or not leaf.is_floating_point() or 0 in leaf.stride() or leaf.element_size() < 2:
+            return copy
+        for axis, extent in enumerate(leaf.shape):
+            if extent in sizes:
+                copy.narrow(axis, sizes[extent], extent - sizes[extent]).mul_(-3).add_(1)
+        if leaf.dim() > 1 and leaf.numel() in sizes and leaf.is_contiguous():
+            copy.view(-1)[sizes[leaf.numel()] :].mul_(-3).add_(1)
+        return copy
+
+    made: Arguments = tree_map(leaf_changed, arguments)
+    return made
 
 
 def _is_known(kernel: ReadyKernel, data: Data, expect: Expect) -> bool:

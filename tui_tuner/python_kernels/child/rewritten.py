@@ -10,7 +10,7 @@ import ast
 import importlib.util
 import itertools
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from importlib.abc import ExecutionLoader
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -22,7 +22,7 @@ from triton.runtime.jit import JITCallable, JITFunction
 from tui_tuner.errors import ProblemError
 from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.toml_file import read_text
-from tui_tuner.problem.triton import JitFunction, kernel_text, triton_file
+from tui_tuner.problem.triton import JitFunction, kernel_text, lines_of, triton_file
 from tui_tuner.problem.triton.check import arguments_differ, faults
 from tui_tuner.python_kernels.child.kernel import KernelFault
 from tui_tuner.python_kernels.child.user_file import UserFile
@@ -95,8 +95,8 @@ class RewrittenKernels:
         anew = {self._name, *text.differing(given)}
         functions = [one for one in text.reached(self._name) if one.name in anew]
         used = frozenset().union(*(one.foreign for one in functions))
-        numbers = "".join(line for name, line in text.numbers.items() if name in used)
-        text_of_module = numbers + "\n\n".join(f"@triton.jit\n{one.text}" for one in functions)
+        numbers = [ast.unparse(ast.parse(line)) for name, line in text.numbers.items() if name in used]
+        text_of_module = _at_their_lines(source, numbers, functions)
         own = {one.name for one in functions} | text.numbers.keys()
         loader = _Loader(text_of_module)
         spec = ModuleSpec(f"{self._file.file.stem}_rewritten_{next(_numbers)}", loader)
@@ -146,6 +146,16 @@ class RewrittenKernels:
             reached = getattr(reached, name, None)
             if not _is_of_triton(reached):
                 raise KernelFault(FailureKind.REFUSED, f"'{'.'.join(path)}' is nothing that a kernel may use")
+
+
+def _at_their_lines(source: str, numbers: Iterable[str], functions: Iterable[JitFunction]) -> str:
+    """A text of numbers and functions alone, these in the lines that they have in the file: tools name them."""
+    lines = ["\n"] * len(lines_of(source))
+    lines[0] = "; ".join(numbers) + "\n"
+    for one in functions:
+        lines[one.body - 1] = "@triton.jit\n"
+        lines[one.body : one.end] = lines_of(one.text)
+    return "".join(lines)
 
 
 def _is_of_triton(value: object) -> bool:

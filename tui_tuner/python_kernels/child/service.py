@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import time
 import traceback
 from collections import deque
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from tui_tuner.evaluate.runner.protocol import Frame, receive
 from tui_tuner.problem.model import Configuration
 from tui_tuner.problem.toml_file import read_text
 from tui_tuner.python_kernels import (
+    LAUNCHING,
     DescriptionRequest,
     ForgetRequest,
     KernelComparisonAnswer,
@@ -36,13 +38,15 @@ from tui_tuner.python_kernels import (
     NumberedRequest,
     Rewritten,
 )
-from tui_tuner.python_kernels.child.bench import PythonKernelBench, unreported
+from tui_tuner.python_kernels.child.bench import PythonKernelBench, launched, unreported
 from tui_tuner.python_kernels.child.builds import BuildOutcome, RunningBuilds
 from tui_tuner.python_kernels.child.data import Data
 from tui_tuner.python_kernels.child.kernel import KernelFault, ReadyKernel, failure
 from tui_tuner.python_kernels.child.loading import KernelFromFile, check_device, device_info
 
 SendFrame = Callable[[Frame], None]
+_SAID_S = 0.2
+"""Until a tool has said what it has to say of what was launched before, seconds."""
 CODE_LIMIT_S = 120.0
 """Time limit of generating the code of one configuration."""
 
@@ -88,14 +92,15 @@ class KernelService:
         try:
             kernel = loaded.kernel.ready(request.configuration, request.rewritten)
             data = Data(loaded.arguments(0))
-            data.renew()
-            builds.finish(kernel, data.working)
+            builds.finish(kernel, data.pristine)
+            torch.cuda.synchronize()
+            time.sleep(_SAID_S)
+            print(LAUNCHING, flush=True)  # noqa: T201 - whoever started this process reads it
             for number in range(request.launches):
-                data.renew()
+                data.renew(guarded=request.guarded)
                 if number == request.launches - 1:
                     torch.cuda.profiler.start()
-                kernel.launch(data.working, unreported)
-                torch.cuda.synchronize()
+                launched(kernel, data, unreported)
         except KernelFault as fault:
             return KernelLaunchesAnswer(failure=failure(fault))
         return KernelLaunchesAnswer()

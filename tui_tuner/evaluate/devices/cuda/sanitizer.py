@@ -47,13 +47,28 @@ _KINDS = {
 }
 
 
+def tool_command(tool: str) -> tuple[str, ...]:
+    """What stands in front of the command of a program that a tool watches.
+
+    Args:
+        tool: one of compute-sanitizer's, or ours by it.
+
+    Raises:
+        CannotWatch: the tool is not there.
+    """
+    program = toolkit_program("compute-sanitizer")
+    if program is None:
+        raise CannotWatch("no compute-sanitizer in CUDA_HOME, PATH or /usr/local/cuda; it comes with the CUDA toolkit")
+    return (str(program), *_OPTIONS[tool], *_COMMON)
+
+
 class Watched:
     """A process under a tool, with a context on the device, which waits to be told what it is to launch.
 
     It ends with this process. Of the second that racecheck takes for a small launch, hundredths are the launch.
 
     Args:
-        tool: one of compute-sanitizer's, or ours by it.
+        tool: as of `tool_command`.
         unit: UUID of the device.
 
     Raises:
@@ -62,12 +77,8 @@ class Watched:
 
     def __init__(self, tool: str, unit: str) -> None:
         self._tool = tool
-        program = toolkit_program("compute-sanitizer")
-        if program is None:
-            raise CannotWatch(
-                "no compute-sanitizer in CUDA_HOME, PATH or /usr/local/cuda; it comes with the CUDA toolkit"
-            )
-        command = (str(program), *_OPTIONS[tool], *_COMMON, *own_command(watched_launches.__name__, "main", unit))
+        program, *options = tool_command(tool)
+        command = (program, *options, *own_command(watched_launches.__name__, "main", unit))
         try:
             self._program = begin_program(command, environment=driver_environment(), dies_with_us=True)
         except OSError as error:
@@ -194,7 +205,8 @@ _HEADLINE = re.compile(
 )
 _IGNORED = ("Warning:", "Unused memory", "Leaked ")
 """Its warnings are about lanes of a warp, which warpcheck judges: a kernel as given may take them to be in step."""
-_LINE = re.compile(r" in (?:[^\s:]*/)?kernel\.cu:(\d+)")
+_LINE = re.compile(r" in (?:[^\s:]*/)?(?:kernel\.cu|\w+_rewritten_\d+):(\d+)")
+"""Of a kernel in C++, and of one in Python, whose lines are those of the whole file."""
 _RACE = re.compile(r"Race reported between (\w+) access at (.*)")
 _OTHER = re.compile(r"and (\w+) access at (.*)")
 _OF_ATOMICS = re.compile(r"\bcuda::std::(?:__\w+::)*__cuda_atomic_")
