@@ -338,6 +338,13 @@ def test_a_file_of_a_package_runs_as_its_part(tmp_path, forgotten):
     assert KernelFromFile(file, "double").description.sizes["n"] == 64
 
 
+def test_a_file_that_was_taken_out_of_its_package_is_told_where_it_belongs(tmp_path, forgotten):
+    file = package(tmp_path).rename(tmp_path / "best.py")
+    with pytest.raises(ProblemError, match="attempted relative import") as refused:
+        KernelFromFile(file, "double")
+    assert (refused.value.hint or "").startswith("it is a part of a package: put it in its place there")
+
+
 def test_a_package_that_cannot_be_loaded_is_told(tmp_path, forgotten):
     file = package(tmp_path, "mine", "mine/ops")
     (tmp_path / "mine/__init__.py").write_text("import nothing_of_this_name\n", "utf-8")

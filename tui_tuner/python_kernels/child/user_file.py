@@ -55,6 +55,8 @@ class UserFile:
             raise
         except ImportError as error:
             hint = "install what it imports; for Helion: pip install 'tuner-tui[helion]'"
+            if "relative import" in str(error):
+                hint = "it is a part of a package: put it in its place there, or name a script above that: --host FILE"
             raise self.error(error, "cannot be loaded", hint=hint) from None
         except Exception as error:
             raise self.error(error, "cannot be loaded") from None
