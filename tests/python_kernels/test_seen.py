@@ -350,6 +350,9 @@ def test_a_package_that_cannot_be_loaded_is_told(tmp_path, forgotten):
     (tmp_path / "mine/__init__.py").write_text("import nothing_of_this_name\n", "utf-8")
     with pytest.raises(ProblemError, match="cannot be loaded: ModuleNotFoundError: No module named 'nothing_of_this"):
         KernelFromFile(file, "double")
+    alone = file.read_text("utf-8").replace("from .twos import TWO", "from twos import TWO")
+    file.write_text(alone + "\n\nlaunch(double, 64, BLOCK=16)\n", "utf-8")
+    assert KernelFromFile(file, "double").description.sizes["n"] == 64, "it does not need the package"
 
 
 @pytest.mark.gpu

@@ -92,7 +92,8 @@ class KernelService:
         try:
             kernel = loaded.kernel.ready(request.configuration, request.rewritten)
             data = Data(loaded.arguments(0))
-            builds.finish(kernel, data.pristine)
+            data.renew(guarded=request.guarded)
+            builds.finish(kernel, data.working)
             torch.cuda.synchronize()
             time.sleep(_SAID_S)
             print(LAUNCHING, flush=True)  # noqa: T201 - whoever started this process reads it

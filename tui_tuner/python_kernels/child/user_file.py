@@ -146,13 +146,19 @@ _RELATIVE = re.compile(r"^\s*from \.", re.MULTILINE)
 
 
 def _module_of(file: Path, name: str) -> ModuleType:
-    """The file as a module, once the package that it is in is loaded.
+    """The file as a module, once its package is loaded; alone where that cannot be and the file does not need it.
 
     Raises:
         Exception: whatever it raises when it is loaded.
     """
     if package := name.rpartition(".")[0]:
-        importlib.import_module(package)
+        try:
+            importlib.import_module(package)
+        except ImportError:
+            if _RELATIVE.search(read_text(file)):
+                raise
+            sys.path.insert(0, str(file.parent))
+            name = file.stem
         known = sys.modules.get(name)  # the package imports it itself
         if known is not None and Path(known.__file__ or "").resolve() == file.resolve():
             return known
