@@ -203,7 +203,8 @@ def measured_lines(problem: Problem, candidate: Candidate, outcome: SessionOutco
     device, unit = outcome.device, outcome.time_unit
     sizes = kind_named(device.kind).sized(problem).sizes
     of = assigned_words(sizes if problem.is_compiled else whole_numbers(sizes))
-    place = ", ".join(filter(None, (device.backend, device.toolchain)))
+    named = f"{device.backend}, {device.toolchain}".split(", ")  # a framework of Python is both
+    place = ", ".join(dict.fromkeys(filter(None, named)))
     given, best = outcome.paired_times or (outcome.baseline.ms or math.nan, outcome.best.ms or math.nan)
     yield f"{_TUNED_BY} {outcome.program} on {flattened(f'{device.name} ({place})')}"
     yield f"{time_words(best, unit)} instead of {time_words(given, unit)} at {of or 'its only size'}:"

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import prod
 
+from tui_tuner.problem.triton import OPTIONS as NAMES
 from tui_tuner.problem.triton import is_stride
 
 Grid = Callable[[dict[str, object]], Sequence[int]] | Sequence[int]
-OPTIONS: Mapping[str, object] = {"num_warps": 4, "num_stages": 3, "num_ctas": 1, "maxnreg": None}
+OPTIONS: Mapping[str, object] = dict(zip(NAMES, (4, 3, 1, None), strict=True))
 """What every launch takes; the last two are tunables only where a list says something about them."""
 ALWAYS = ("num_warps", "num_stages")
 _TRIED: Mapping[str, Sequence[object]] = {"num_warps": (1, 2, 4, 8, 16), "num_stages": (1, 2, 3, 4, 5)}
