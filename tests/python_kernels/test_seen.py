@@ -95,6 +95,17 @@ def test_the_largest_launch_of_a_kernel_is_kept_as_it_was_before_it(tmp_path, la
     assert seen.in_words == f"program.py, line {line_of(file, 'kernel[grid')}, the largest of 3 launches (0.024 MB)"
 
 
+def test_a_program_is_ended_at_the_launch_that_is_looked_for(tmp_path, launched):
+    lines = ["launch(double, 100, BLOCK=32)", "launch(double, 3000, BLOCK=64)", "launch(double, 5000, BLOCK=64)"]
+    loaded = KernelFromFile(program(tmp_path, *lines), "double", enough=24000)
+
+    assert len(launched) == 1, "that one is not made, nor are those behind it"
+    assert loaded.description.sizes["n"] == 3000
+    assert loaded.description.tensor_bytes == 24000
+    again = KernelFromFile(program(tmp_path, *lines, "raise ValueError"), "double", enough=10**6)
+    assert again.description.sizes["n"] == 5000, "where no launch is so large the largest is taken"
+
+
 def line_of(file: Path, text: str) -> int:
     return next(number for number, line in enumerate(file.read_text("utf-8").splitlines(), 1) if text in line)
 

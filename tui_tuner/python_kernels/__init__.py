@@ -85,6 +85,7 @@ class KernelOpenRequest(Frame):
     Attributes:
         host: a script that is run to see how the kernel is launched; None for the file itself.
         source: the text that the file must have.
+        tensor_bytes: of the launch that is tuned, behind which the file need not be run any further; 0 if not known.
         default: the configuration of the kernel as given.
         rewritten: what the problem has instead of what the file has, as a grid.
         jobs: builds at once.
@@ -97,6 +98,7 @@ class KernelOpenRequest(Frame):
     kernel: str
     host: str | None = None
     source: str
+    tensor_bytes: int = 0
     default: Configuration
     rewritten: Rewritten | None = None
     tolerance: Tolerance = Tolerance()

@@ -85,6 +85,7 @@ class PythonEvaluator:
             kernel=problem.kernel.name,
             host=None if problem.kernel.host is None else str(problem.directory / problem.kernel.host),
             source=problem.source_text,
+            tensor_bytes=problem.kernel.tensor_bytes,
             default=problem.default_configuration,
             rewritten=self._rewritten(baseline(problem)),
             tolerance=problem.tolerance,

@@ -27,12 +27,13 @@ class KernelFromFile:
     Args:
         wanted: its name; None where the file has one only.
         host: a script that launches it, and is run to see that; None for the file itself, where that says no arguments.
+        enough: bytes of the arguments of the launch to look for, which ends the script; 0 for the largest there is.
 
     Raises:
         ProblemError: the file cannot be loaded, or says too little.
     """
 
-    def __init__(self, file: Path, wanted: str | None, host: Path | None = None) -> None:
+    def __init__(self, file: Path, wanted: str | None, host: Path | None = None, enough: int = 0) -> None:
         self._file = UserFile(file, host)
         members = {name: member for name, member in vars(self._file.module).items() if not name.startswith("__")}
         helion_kernels = _helion_kernels(members)
@@ -41,7 +42,9 @@ class KernelFromFile:
             self.name = self._file.chosen({**helion_kernels, **_triton_kernels(members)}, wanted)
             made: Arguments | Mapping[str, object] = self._file.arguments(self.name, seed=0)
         else:
-            launched = _launched({**helion_kernels, **_triton_kernels(members, listed=False)}, file, host or file)
+            kernels = {**helion_kernels, **_triton_kernels(members, listed=False)}
+            ends = {name_of(kernels[wanted]): enough} if enough and wanted in kernels else {}
+            launched = _launched(kernels, seen_launches(file, host or file, ends))
             self.name = self._file.chosen(launched, wanted)
             self._launch = launched[self.name]
             made = self._launch.arguments
@@ -168,9 +171,8 @@ def _triton_kernels(members: Mapping[str, object], *, listed: bool = True) -> di
     }
 
 
-def _launched(members: Mapping[str, object], file: Path, program: Path) -> dict[str, SeenLaunch]:
-    """The launches that a program makes of the kernels among a file's members, by the member's name."""
-    seen = seen_launches(file, program)
+def _launched(members: Mapping[str, object], seen: Mapping[str, SeenLaunch]) -> dict[str, SeenLaunch]:
+    """The launches of the kernels among a file's members, by the member's name."""
     called = {name: name_of(member) for name, member in members.items()}
     found = {name: seen[full] for name, full in called.items() if full in seen}
     others = {full: launch for full, launch in seen.items() if full not in called.values()}

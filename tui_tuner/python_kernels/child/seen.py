@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import math
 import os
 import signal
 import sys
@@ -41,6 +42,7 @@ LOOKED_S = 10.0
 _TESTS = ("test", "bench", "main")
 """How functions begin that are called where running the program launches nothing."""
 _EFFORT = "HELION_AUTOTUNE_EFFORT"
+_NO_END: Mapping[str, int] = {}
 
 
 @dataclass
@@ -130,10 +132,12 @@ class Watch:
     Args:
         kernels: the file that they stand in.
         program: what is run.
+        ends: bytes of the arguments of a launch that ends it, by the kernel's name.
     """
 
     kernels: Path
     program: Path
+    ends: Mapping[str, int] = field(default_factory=dict)
     seen: dict[str, SeenLaunch] = field(default_factory=dict)
     _is_inside: bool = False
     _compiled: dict[int, tuple[object, _Bound]] = field(default_factory=dict)
@@ -220,6 +224,8 @@ class Watch:
             tuned = tuned_by(kernel)
             configs = () if tuned is None else tuned.configs
             self.seen[name] = SeenLaunch(kept, options, grid, nbytes, file, line, count, configs)
+        if nbytes >= self.ends.get(name, math.inf):
+            raise _EnoughSeen
 
     def _is_of_file(self, file: Path) -> bool:
         """Whether it is the kernels' file, or the one that this is a copy of, as a run keeps one."""
@@ -254,13 +260,16 @@ def _around(kind: type, name: str, watched: Callable[..., object]) -> Iterator[N
         setattr(kind, name, real)
 
 
-def seen_launches(kernels: Path, program: Path) -> Mapping[str, SeenLaunch]:
+def seen_launches(kernels: Path, program: Path, ends: Mapping[str, int] = _NO_END) -> Mapping[str, SeenLaunch]:
     """Run a program; the launches that it makes of the kernels of a file, as `name_of` calls them.
+
+    Args:
+        ends: as of `Watch`.
 
     Raises:
         ProblemError: it makes none; the message says how it ended.
     """
-    watch = Watch(kernels, program)
+    watch = Watch(kernels, program, ends)
     fault: Exception | None = None
     with watch.watching(), _as_a_program(program) as run:
         try:

@@ -225,7 +225,7 @@ def _loaded(opening: KernelOpenRequest) -> KernelFromFile:
     if read_text(file) != opening.source:
         hint = "bring back the text that the run began with, or begin a new run"
         raise ProblemError("the kernel's file has changed since the run began", hint=hint, file=file)
-    return KernelFromFile(file, opening.kernel, _host(opening))
+    return KernelFromFile(file, opening.kernel, _host(opening), opening.tensor_bytes)
 
 
 def _host(request: DescriptionRequest | KernelOpenRequest) -> Path | None:
