@@ -167,8 +167,8 @@ KERNEL_ROOMS: tuple[KernelRoom, ...] = (
     KernelRoom(
         language="python",
         suffix=".py",
-        problem="tui_tuner.python_kernels.evaluator:problem_in",
-        check_device="tui_tuner.python_kernels.evaluator:visible_gpu",
+        problem="tui_tuner.python_kernels.from_file:problem_in",
+        check_device="tui_tuner.python_kernels.from_file:visible_gpu",
         evaluator="tui_tuner.python_kernels.evaluator:evaluator_for",
     ),
 )

@@ -6,7 +6,7 @@ from pathlib import Path
 from tui_tuner.problem.load import Written, written_in_python
 from tui_tuner.python_kernels import KernelDescription
 from tui_tuner.python_kernels.client import ProcessOptions
-from tui_tuner.python_kernels.evaluator import problem_of_description
+from tui_tuner.python_kernels.from_file import problem_of_description
 
 HERE = Path(__file__).parent
 DESCRIBED = ("matmul_helion", "softmax_helion", "softmax_triton")

@@ -10,7 +10,7 @@ from tui_tuner.app.named import check_kernel
 from tui_tuner.app.sessions import check_options, new_session
 from tui_tuner.cli import main
 from tui_tuner.errors import DeviceError, ProblemError, SettingsError
-from tui_tuner.python_kernels.evaluator import visible_gpu
+from tui_tuner.python_kernels.from_file import visible_gpu
 from tui_tuner.session_options import SessionOptions
 from tui_tuner.settings import Settings
 

@@ -19,7 +19,8 @@ from tui_tuner.problem.load import parse_problem
 from tui_tuner.problem.model import Configuration
 from tui_tuner.processes import environment_without_keys
 from tui_tuner.python_kernels.client import ProcessOptions
-from tui_tuner.python_kernels.evaluator import PythonEvaluator, PythonOptions, describe, python_problem
+from tui_tuner.python_kernels.evaluator import PythonEvaluator, PythonOptions
+from tui_tuner.python_kernels.from_file import describe, python_problem
 from tui_tuner.report import best_problem_text
 
 

@@ -20,7 +20,8 @@ from tui_tuner.exports.patch import file_changes
 from tui_tuner.headless import ApproveAll
 from tui_tuner.problem.load import Written, problem_text, written_in_python
 from tui_tuner.problem.triton import kernel_text
-from tui_tuner.python_kernels.evaluator import PythonEvaluator, PythonOptions, problem_of_description
+from tui_tuner.python_kernels.evaluator import PythonEvaluator, PythonOptions
+from tui_tuner.python_kernels.from_file import problem_of_description
 from tui_tuner.session import events
 from tui_tuner.session.session import Session
 from tui_tuner.session_options import SessionOptions

@@ -18,7 +18,8 @@ from tui_tuner.evaluate.profiling.bottleneck import diagnosis
 from tui_tuner.evaluate.results import DeviceInfo, Failure, FailureKind
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.triton import in_place
-from tui_tuner.python_kernels.evaluator import PythonEvaluator, PythonOptions, problem_in
+from tui_tuner.python_kernels.evaluator import PythonEvaluator, PythonOptions
+from tui_tuner.python_kernels.from_file import problem_in
 
 NVDISASM = """#!/bin/sh
 cat "$2"

@@ -31,7 +31,7 @@ from tui_tuner.python_kernels.child.bench import EventTimer
 from tui_tuner.python_kernels.child.helion import HelionSpace, described
 from tui_tuner.python_kernels.child.kernel import compile_fault, failure, launch_fault, telling_line
 from tui_tuner.python_kernels.child.loading import device_info
-from tui_tuner.python_kernels.evaluator import problem_of_description
+from tui_tuner.python_kernels.from_file import problem_of_description
 from tui_tuner.python_kernels.session_thread import (
     BatchingEvaluator,
     EmbeddedChoices,
