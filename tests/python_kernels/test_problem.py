@@ -9,7 +9,7 @@ from tests.python_kernels.fakes import DESCRIBED, description, written
 from tui_tuner.problem.candidate import baseline
 from tui_tuner.problem.load import parse_problem
 from tui_tuner.problem.tunables import value_faults
-from tui_tuner.python_kernels import gathered, plain_values, triton_line, value_of
+from tui_tuner.python_kernels.flat import gathered, plain_values, triton_line, value_of
 from tui_tuner.subjects import split_name
 
 

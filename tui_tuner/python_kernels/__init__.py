@@ -1,19 +1,11 @@
 """Kernels written in Python, with Helion or Triton: described, built, checked and timed in a process of their own.
 
-Only what is in `child/` imports torch. Here: what the evaluator asks of that process, what that answers, and the names
-of flat values. Several evaluations are asked for at once and answered in the order in which they are done, so each
-carries a number.
-
-A list becomes one tunable an element (`block_sizes_0`, `block_sizes_1`). A value that a tunable cannot have (None, an
-empty text, a list, or one of several kinds) is written as Python writes it. Read back, text that is a Python literal
-stands for that literal and all other text for itself, so that no table is needed to go back.
+Only what is in `child/` imports torch. Here: what the evaluator asks of that process, and what that answers. Several
+evaluations are asked for at once and answered in the order in which they are done, so each carries a number.
 """
 
 from __future__ import annotations
 
-import ast
-import re
-from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -22,7 +14,6 @@ from tui_tuner.evaluate.results import Comparison, DeviceInfo, Failure, Resource
 from tui_tuner.evaluate.runner.protocol import Frame, UserErrorAnswer
 from tui_tuner.problem.candidate import Geometry
 from tui_tuner.problem.model import Configuration, Expression, Tolerance, Value
-from tui_tuner.problem.triton import OPTIONS
 
 
 class KernelDescription(Frame):
@@ -30,7 +21,7 @@ class KernelDescription(Frame):
 
     Attributes:
         framework: name and version, as in "helion 1.4.0".
-        tunables: the values of each, flat and plain as `names` makes them.
+        tunables: the values of each, flat and plain, see `flat`.
         seeds: configurations that the file or the compiler lists besides the default one.
         restrictions: over tunables, all of which must hold.
         sizes: extents of the arguments, and those that are whole numbers.
@@ -269,68 +260,3 @@ KernelAnswer = Annotated[
 NumberedRequest = KernelEvaluationRequest | KernelComparisonRequest | MachineCodeRequest
 """Requests of which several may be under way."""
 NumberedAnswer = KernelEvaluationAnswer | KernelComparisonAnswer | MachineCodeAnswer
-
-
-Tree = dict[str, object]
-"""A configuration as Helion or Triton has it: values and lists of values by name."""
-
-_ELEMENT = re.compile(r"(?P<key>\w+)_(?P<place>\d+)", re.ASCII)
-
-
-def element_name(key: str, place: int) -> str:
-    """Name of the tunable for one element of a list."""
-    return f"{key}_{place}"
-
-
-def is_element_name(name: str) -> bool:
-    """Whether a name reads as that of an element: no single value may be called like this."""
-    return _ELEMENT.fullmatch(name) is not None
-
-
-def plain_values(values: Sequence[object]) -> list[Value]:
-    """The values of one tunable, all of one kind."""
-    kinds = {type(value) for value in values}
-    if len(kinds) == 1 and kinds <= {bool, int, float}:
-        return [value for value in values if isinstance(value, bool | int | float)]
-    return [_text(value) for value in values]
-
-
-def value_of(plain: Value) -> object:
-    """What a tunable's value stands for."""
-    if not isinstance(plain, str):
-        return plain
-    try:
-        value: object = ast.literal_eval(plain)
-    except (ValueError, SyntaxError):
-        return plain
-    return value
-
-
-def gathered(configuration: Mapping[str, Value]) -> Tree:
-    """The configuration with its lists put together again.
-
-    Raises:
-        KeyError: an element of a list is missing.
-    """
-    tree: Tree = {}
-    elements: dict[str, dict[int, object]] = {}
-    for name, plain in configuration.items():
-        found = _ELEMENT.fullmatch(name)
-        if found is None:
-            tree[name] = value_of(plain)
-        else:
-            elements.setdefault(found["key"], {})[int(found["place"])] = value_of(plain)
-    return tree | {key: [places[place] for place in range(len(places))] for key, places in elements.items()}
-
-
-def triton_line(options: Mapping[str, object]) -> str:
-    """The options of a launch as a `triton.Config`, ready to paste."""
-    own = {name: value for name, value in options.items() if name not in OPTIONS}
-    others = "".join(f", {name}={options[name]!r}" for name in OPTIONS if name in options)
-    return f"triton.Config({own!r}{others})"
-
-
-def _text(value: object) -> str:
-    if isinstance(value, str) and value.isprintable() and value.strip() == value != "" and value_of(value) is value:
-        return value
-    return repr(value)

@@ -26,11 +26,11 @@ from tui_tuner.evaluate.results import Comparison, Evaluation, Failure, FailureK
 from tui_tuner.problem.candidate import Candidate, baseline
 from tui_tuner.problem.load import Written, written_in_python
 from tui_tuner.problem.model import Configuration, Problem
-from tui_tuner.python_kernels import gathered
 from tui_tuner.python_kernels.child.bench import EventTimer
 from tui_tuner.python_kernels.child.helion import HelionSpace, described
 from tui_tuner.python_kernels.child.kernel import compile_fault, failure, launch_fault, telling_line
 from tui_tuner.python_kernels.child.loading import device_info
+from tui_tuner.python_kernels.flat import gathered
 from tui_tuner.python_kernels.from_file import problem_of_description
 from tui_tuner.python_kernels.session_thread import (
     BatchingEvaluator,

@@ -37,7 +37,7 @@ from tui_tuner.evaluate.results import FailureKind
 from tui_tuner.problem.expressions import evaluate
 from tui_tuner.problem.languages import Value
 from tui_tuner.problem.model import Configuration
-from tui_tuner.python_kernels import KernelDescription, Rewritten, element_name, gathered, is_element_name, plain_values
+from tui_tuner.python_kernels import KernelDescription, Rewritten
 from tui_tuner.python_kernels.child.kernel import (
     Arguments,
     JitLaunch,
@@ -49,6 +49,7 @@ from tui_tuner.python_kernels.child.kernel import (
     sizes_of,
     tensors_of,
 )
+from tui_tuner.python_kernels.flat import element_name, gathered, is_element_name, plain_values
 
 
 class _Extracted(Exception):

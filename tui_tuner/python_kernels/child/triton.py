@@ -15,7 +15,7 @@ from tui_tuner.problem.candidate import blocks
 from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.languages import Value
 from tui_tuner.problem.model import Configuration, Expression
-from tui_tuner.python_kernels import KernelDescription, Rewritten, plain_values, triton_line, value_of
+from tui_tuner.python_kernels import KernelDescription, Rewritten
 from tui_tuner.python_kernels.child.around import (
     OPTIONS,
     Asked,
@@ -40,6 +40,7 @@ from tui_tuner.python_kernels.child.rewritten import RewrittenKernels
 from tui_tuner.python_kernels.child.seen import SeenLaunch
 from tui_tuner.python_kernels.child.tuned import Hook, tuned
 from tui_tuner.python_kernels.child.user_file import UserFile
+from tui_tuner.python_kernels.flat import plain_values, triton_line, value_of
 
 
 class ReadyTritonKernel(ReadyKernel):
