@@ -84,8 +84,8 @@ def fields_of(
     words = type_words(re.sub(r"\w+\s*::\s*", "", bare))  # of whatever namespace
     if len(words) != 1:
         return None
-    if vector := _VECTOR.fullmatch(words[0]):
-        return _of_vector(words[0], int(vector["width"]), language)
+    if (known_to_all := _known_to_all(words[0], type_text, code, language)) is not None:
+        return known_to_all
     known, aliases = structures(code), type_aliases(code)
     if words[0] not in known:
         return None
@@ -108,6 +108,40 @@ def fields_of(
         if sum(one.count or 1 for one in fields) > MOST_ELEMENTS:
             return Unknown("", f"has more than {MOST_ELEMENTS} elements")
     return tuple(fields)
+
+
+VIEW = "PackedTensorAccessor"
+VIEW_MEMBERS = ("data_", "sizes_", "strides_")
+_VIEW = re.compile(
+    rf"\b(?:Generic)?{VIEW}(?P<bits>32|64)?\s*"
+    r"<\s*(?P<type>[^<>,]+?)\s*,\s*(?P<rank>\d)\s*(?:,[^,<>]*)?(?:,(?P<index>[^,<>]*))?>"
+)
+"""PyTorch's view of a tensor that a kernel takes by value, as `pytorch_device.h` declares it."""
+
+
+def _view_named(name: str, code: str) -> re.Match[str] | None:
+    """The view that a name stands for, as by `using Cells = at::PackedTensorAccessor64<float, 2>;`."""
+    plain = re.escape(name)
+    given = (
+        rf"#[ \t]*define[ \t]+{plain}[ \t]([^\n]+)|\busing\s+{plain}\s*=([^;]+);|\btypedef\b([^;{{}}]+)\b{plain}\s*;"
+    )
+    found = re.search(given, code) if VIEW in code else None
+    return None if found is None else _VIEW.search(next(filter(None, found.groups())))
+
+
+def _of_view(view: re.Match[str]) -> tuple[Field, ...]:
+    rank, is_short = int(view["rank"]), view["bits"] == "32" or re.search(r"\bint(?:32_t)?\b", view["index"] or "")
+    index = "int32" if is_short else "int64"
+    data, *extents = VIEW_MEMBERS
+    return Field(data, POINTER, pointee=f"{view['type']} *"), *(Field(one, index, rank) for one in extents)
+
+
+def _known_to_all(name: str, type_text: str, code: str, language: Language) -> tuple[Field, ...] | None:
+    """The members of a vector of CUDA, or a view of PyTorch's; None of what a source declares."""
+    if (view := _VIEW.search(type_text) or _view_named(name, code)) is not None:
+        return _of_view(view)
+    vector = _VECTOR.fullmatch(name)
+    return _of_vector(name, int(vector["width"]), language) if vector else None
 
 
 def _given_to(structure: str, given: str, code: str) -> dict[str, str]:

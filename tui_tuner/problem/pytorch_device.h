@@ -1,5 +1,5 @@
 // What kernels take from PyTorch's headers, which no compiler of device code has: types that sums are made in, numbers
-// of half precision, loops over the threads of a grid, marks of functions.
+// of half precision, views of tensors, loops over the threads of a grid, marks of functions.
 #pragma once
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -27,6 +27,48 @@ template <bool is_cuda> struct AccumulateType<short, is_cuda> { using type = int
 template <bool is_cuda> struct AccumulateType<int, is_cuda> { using type = int64_t; };
 template <> struct AccumulateType<float, false> { using type = double; };
 template <typename T, bool is_cuda> using acc_type = typename AccumulateType<T, is_cuda>::type;
+
+template <typename T> struct DefaultPtrTraits { using PtrType = T*; };
+template <typename T> struct RestrictPtrTraits { using PtrType = T* __restrict__; };
+
+template <typename T, int N, template <typename U> class Traits, typename index_t> struct TensorAccessor {
+    typename Traits<T>::PtrType data_;
+    const index_t *sizes_, *strides_;
+    __device__ index_t size(index_t i) const { return sizes_[i]; }
+    __device__ index_t stride(index_t i) const { return strides_[i]; }
+    __device__ typename Traits<T>::PtrType data() const { return data_; }
+    __device__ TensorAccessor<T, N - 1, Traits, index_t> operator[](index_t i) const {
+        return {data_ + strides_[0] * i, sizes_ + 1, strides_ + 1};
+    }
+};
+template <typename T, template <typename U> class Traits, typename index_t>
+struct TensorAccessor<T, 1, Traits, index_t> {
+    typename Traits<T>::PtrType data_;
+    const index_t *sizes_, *strides_;
+    __device__ index_t size(index_t i) const { return sizes_[i]; }
+    __device__ index_t stride(index_t i) const { return strides_[i]; }
+    __device__ typename Traits<T>::PtrType data() const { return data_; }
+    __device__ T& operator[](index_t i) const { return data_[strides_[0] * i]; }
+};
+
+// As PyTorch lays it out: the address, the extents, and how far elements lie apart.
+template <typename T, int N, template <typename U> class Traits = DefaultPtrTraits, typename index_t = int64_t>
+struct GenericPackedTensorAccessor {
+    typename Traits<T>::PtrType data_;
+    index_t sizes_[N], strides_[N];
+    __device__ index_t size(index_t i) const { return sizes_[i]; }
+    __device__ index_t stride(index_t i) const { return strides_[i]; }
+    __device__ typename Traits<T>::PtrType data() const { return data_; }
+    __device__ decltype(auto) operator[](index_t i) const {
+        return TensorAccessor<T, N, Traits, index_t>{data_, sizes_, strides_}[i];
+    }
+};
+template <typename T, int N, template <typename U> class Traits = DefaultPtrTraits>
+using PackedTensorAccessor32 = GenericPackedTensorAccessor<T, N, Traits, int32_t>;
+template <typename T, int N, template <typename U> class Traits = DefaultPtrTraits>
+using PackedTensorAccessor64 = GenericPackedTensorAccessor<T, N, Traits, int64_t>;
+template <typename T, int N, template <typename U> class Traits = DefaultPtrTraits, typename index_t = int64_t>
+using PackedTensorAccessor = GenericPackedTensorAccessor<T, N, Traits, index_t>;
 }  // namespace at
 
 namespace torch {

@@ -68,7 +68,8 @@ def scaffold(
     """
     given = _given(source_path, host, {} if facts is None else facts.macros)
     name, signature, read = _launched(given, kernel, stated_too=amendments.stated_too)
-    refuse_unusable(signature, source_path, given.code, given.language)
+    launched = read is not None and bool(read.line)
+    refuse_unusable(signature, source_path, given.code, given.language, launched=launched)
     if read is None or not read.line:
         tuned = () if read is None else read.defaults.keys()
         signature = with_limits_as_numbers(with_named_members(signature), given.code, tuned)

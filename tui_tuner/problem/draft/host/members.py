@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from tui_tuner.problem.by_value import VIEW, VIEW_MEMBERS
 from tui_tuner.problem.signature import KernelParameter
 from tui_tuner.problem.structures import structures
 from tui_tuner.problem.syntax import enclosed, name_in, split_list, unwrapped
@@ -64,6 +65,7 @@ class HostMembers:
         kind = re.findall(r"\w+", structure.type_text.partition("<")[0])[-1]
         if listed(whole) is None and not re.fullmatch(rf"(?:\w+\s*::\s*)*{kind}\s*(?:<[^<>]*>)?\s*\(.*\)", whole):
             return f"{whole}.{path}"
+        kind = VIEW if whole.startswith(VIEW) else kind  # by whatever name the kernel has it
         return self.in_place(whole, path.split("."), kind) or "0"
 
     def scalars(
@@ -74,7 +76,7 @@ class HostMembers:
             if parameter.members is not None and not parameter.pointer:
                 for member in (one for one in parameter.members if not one.pointee):
                     names = elements_of(member.name, member.count)
-                    texts = elements_of(self.of_passed(passed, parameter, member.name), member.count)
+                    texts = _texts_of(self.of_passed(passed, parameter, member.name), member.count)
                     for name, text in zip(names, texts, strict=True):
                         yield f"{parameter.name}.{name}", member.dtype, text
             elif not parameter.pointer:
@@ -143,6 +145,8 @@ class HostMembers:
 
     def _types(self, structure: str) -> dict[str, str]:
         """The types of a structure's members by name, in order; of a vector's they are empty."""
+        if structure == VIEW:
+            return dict.fromkeys(VIEW_MEMBERS, "")
         if vector := re.fullmatch(r"[a-z]+([234])", structure):
             return dict.fromkeys("xyzw"[: int(vector[1])], "")
         known = next((one for code in self._codes if (one := structures(code).get(structure))), None)
@@ -172,6 +176,14 @@ def listed(text: str) -> str | None:
     """What stands in the braces that text is, or in the parentheses behind `make_float2`; None where it is neither."""
     found = _LISTED.fullmatch(text.strip())
     return None if found is None else found[1] or found[2] or ""
+
+
+def _texts_of(text: str, count: int | None) -> list[str]:
+    """What is passed for a member, or for each element of an array; 0 for those that a list says nothing of."""
+    values = listed(text)
+    if count is None or values is None:
+        return elements_of(text, count)
+    return [*split_list(values), *["0"] * count][:count]
 
 
 def elements_of(name: str, count: int | None) -> list[str]:

@@ -11,6 +11,7 @@ from tui_tuner.problem.draft.host.functions import HostFunction
 from tui_tuner.problem.draft.host.makers import TAKES, allocated
 from tui_tuner.problem.draft.host.members import listed, put_in
 from tui_tuner.problem.draft.host.program import HostProgram
+from tui_tuner.problem.draft.host.views import extents_written_out
 from tui_tuner.problem.structures import template_of
 from tui_tuner.problem.syntax import closing, list_at, name_in, split_list, unwrapped
 
@@ -230,7 +231,7 @@ class HostObjects:
     def _of_tensor(self, name: str, place: int) -> Taken | None:
         """The elements of a tensor: as it is made, as many as another has, or as its `.size(0)` and so on are."""
         plain = re.escape(name)
-        for found in self._tensors_made(name, 0, place):
+        for found in self._tensors_made(name, self._program.begin_of(place), place):
             if found["like"]:
                 return self._of_tensor(found["like"], found.start()) if found["like"] != name else None
             return Taken(" * ".join([*(f"({one})" for one in _extents_in(found)), ELEMENT]), found.start())
@@ -290,6 +291,8 @@ class HostObjects:
 @lru_cache(maxsize=4096)
 def _sizes_asked(tensor: str, body: str) -> tuple[str, ...]:
     """What the body of a function calls the extents of a tensor, where it asks for all of them; else nothing."""
+    if viewed := extents_written_out(tensor, body):
+        return viewed
     asked = re.compile(rf"\b{re.escape(tensor)}\s*\.\s*size\s*\(\s*(\d)\s*\)")
     called = re.findall(rf"\b(\w+)\s*=\s*{asked.pattern}\s*[,;]", body)
     found = {int(number): "" for number in asked.findall(body)} | {int(number): name for name, number in called}

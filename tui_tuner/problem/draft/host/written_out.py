@@ -11,6 +11,7 @@ from tui_tuner.problem.draft.host.functions import functions_called, functions_i
 from tui_tuner.problem.draft.host.launches import in_cuda
 from tui_tuner.problem.draft.host.program import HostProgram
 from tui_tuner.problem.draft.host.types import with_bytes_of_arrays, with_products_of_extents
+from tui_tuner.problem.draft.host.views import with_views_written_out
 from tui_tuner.problem.host_code import DIRECTIVE
 from tui_tuner.problem.syntax import closing, code_only, list_at, spaces
 
@@ -39,7 +40,7 @@ def written_out(source: str, host: str, headers: Sequence[str], kernel: str) -> 
     code = with_products_of_extents(with_bytes_of_arrays(code_only(source) + "\n" + code_only(host)))
     called = functions_called(code, headers)
     plain = f"{code}\n{called}"
-    launching = with_passed_kernel(plain, kernel)
+    launching = with_views_written_out(with_passed_kernel(plain, kernel), kernel)
     return source, HostProgram(launching, headers, f"{source}\n{host}\n{called}" if launching == plain else "")
 
 

@@ -33,7 +33,8 @@ _OF_THE_DEVICE = {
     r"(?:Generic)?PackedTensorAccessor\w*|TensorAccessor\w*|TensorInfo": (
         "which only PyTorch makes of a tensor",
         "pass x.data_ptr<T>() of that tensor as an array, and its extents as numbers, as in: const float *x, int rows, "
-        "int columns, with x[i * columns + j] for x[i][j], rows for x.size(0), and x for x.data",
+        "int columns, with x[i * columns + j] for x[i][j], rows for x.size(0), and x for x.data; or name the file with "
+        "the launch that makes it: --host FILE",
     ),
     r"CUtensorMap": ("which only a host can make", "take the array itself, and make the map in the kernel"),
 }
@@ -44,17 +45,18 @@ _BOUND_BY_HOST = re.compile(
 """A texture that is no argument: the host binds it to an array by its name."""
 
 
-def refuse_unusable(signature: KernelSignature, file: Path, code: str, language: Language) -> None:
+def refuse_unusable(signature: KernelSignature, file: Path, code: str, language: Language, *, launched: bool) -> None:
     """Refuse a kernel that no launch of this program could be given its arguments, or be verified.
 
     Args:
         code: that of the source and of its headers, without comments.
+        launched: whether a host's launch of it was read.
 
     Raises:
         ProblemError: with what to write instead.
     """
     for parameter in signature.parameters:
-        if (why := _why_no_argument(parameter, signature, code)) is not None:
+        if (why := _why_no_argument(parameter, signature, code, launched=launched)) is not None:
             message = f"argument '{parameter.name}' of {signature.name}() {why[0]}"
             raise ProblemError(message, hint=why[1], file=file, line=signature.line)
     _refuse_bound_textures(signature, file, code)
@@ -66,9 +68,12 @@ def refuse_unusable(signature: KernelSignature, file: Path, code: str, language:
         raise ProblemError(message, hint=hint, file=file, line=signature.line)
 
 
-def _why_no_argument(parameter: KernelParameter, signature: KernelSignature, code: str) -> tuple[str, str] | None:
+def _why_no_argument(
+    parameter: KernelParameter, signature: KernelSignature, code: str, *, launched: bool
+) -> tuple[str, str] | None:
     """Why no argument can be given for a parameter, and what to write instead; None where one can."""
-    if (unfillable := _why_unfillable(_meant(parameter.type_text, code))) is not None:
+    is_read = launched and parameter.members is not None  # as a view of PyTorch's, which only a launch tells of
+    if not is_read and (unfillable := _why_unfillable(_meant(parameter.type_text, code))) is not None:
         used = _lines_with(parameter.name, signature, code)
         return f"is of type {parameter.type_text}, {unfillable[0]}", f"{unfillable[1]}{used}"
     if (why := _why_no_structure(parameter, signature, code)) is not None or parameter.members is not None:
