@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from tui_tuner.problem.by_value import VIEW
@@ -53,7 +54,7 @@ def with_views_written_out(code: str, kernel: str) -> str:
         passed = (_VIEW.fullmatch(one.strip()) for one in list_at(code, launch.end() - 1))
         views = {place: _view(found, host) for place, found in enumerate(passed) if found is not None}
         checks = "".join(f"TORCH_CHECK_EQ({one}, {other}); " for one, other in _alike(code, kernel, views))
-        given = _VIEW.sub(lambda found, host=host: _put(found, host), code[launch.end() : end])  # type: ignore[misc]
+        given = _VIEW.sub(partial(_put, host=host), code[launch.end() : end])
         code = code[: launch.start()] + checks + launch[0] + given + code[end:]
     return code
 
