@@ -254,8 +254,9 @@ def test_without_a_busy_unit_it_is_what_warps_wait_for() -> None:
 
 
 NCU = """\
-import os, sys
+import json, os, sys
 place = sys.argv.index("--log-file")
+open(__file__ + ".told", "w").write(json.dumps(sys.argv[1:sys.argv.index(sys.executable)]))
 if {text!r}:
     open(sys.argv[place + 1], "w").write({text!r})
 os.execv(sys.executable, sys.argv[sys.argv.index(sys.executable):])
@@ -263,7 +264,7 @@ os.execv(sys.executable, sys.argv[sys.argv.index(sys.executable):])
 
 
 def program(directory: Path, text: str) -> Path:
-    """What starts a runner as ncu does, and leaves what the real one wrote."""
+    """What starts a process as ncu does, leaves what the real one wrote, and in `ncu.py.told` its own arguments."""
     script = directory / "ncu.py"
     script.write_text(NCU.format(text=text))
     file = directory / "ncu"

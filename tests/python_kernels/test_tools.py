@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.evaluate.test_profiling import NO_COUNTERS, WRITTEN, counted
+from tests.evaluate.test_profiling import NO_COUNTERS, WRITTEN, counted, program
 from tests.python_kernels.fake_child import LOST
 from tests.python_kernels.fakes import fake_process, written
 from tui_tuner.evaluate.profiling import NO_PROFILE, Profile
@@ -24,26 +24,16 @@ from tui_tuner.python_kernels.from_file import problem_in
 NVDISASM = """#!/bin/sh
 cat "$2"
 """
-NCU = """#!{python}
-import json, os, sys
-place = sys.argv.index("--log-file")
-open(sys.argv[place + 1], "w").write({text!r})
-open({told!r}, "w").write(json.dumps(sys.argv[1:sys.argv.index(sys.executable)]))
-os.execv(sys.executable, sys.argv[sys.argv.index(sys.executable):])
-"""
 
 
 def toolkit(directory: Path, text: str) -> Path:
     """A compiler's path; the tools beside it are as the real ones, whose counters are the text."""
-    for name, program in (
-        ("nvdisasm", NVDISASM),
-        ("ncu", NCU.format(python=sys.executable, text=text, told=str(directory / "told"))),
-    ):
-        file = directory / "bin" / name
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(program, "utf-8")
-        file.chmod(0o755)
-    return directory / "bin/nvcc"
+    tools = directory / "bin"
+    tools.mkdir()
+    program(tools, text)
+    (tools / "nvdisasm").write_text(NVDISASM, "utf-8")
+    (tools / "nvdisasm").chmod(0o755)
+    return tools / "nvcc"
 
 
 async def profile_of(directory: Path, name: str, text: str, **changed: int) -> Profile:
@@ -71,7 +61,7 @@ async def test_the_launch_that_the_kernels_own_process_marks_is_counted(tmp_path
     assert profile.counters == counted("transpose")
     assert profile.code is not None
     assert profile.code.mix["global load of 16 bytes"] == 2
-    command = json.loads((tmp_path / "told").read_text("utf-8"))
+    command = json.loads((tmp_path / "bin/ncu.py.told").read_text("utf-8"))
     assert command[command.index("--profile-from-start") + 1] == "off"
     assert command[command.index("--kernel-name") + 1] == "softmax"
     assert "--launch-skip" not in command

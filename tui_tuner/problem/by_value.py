@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tui_tuner.problem.argument import POINTER
-from tui_tuner.problem.c_types import dtype_of, type_aliases, type_words
+from tui_tuner.problem.c_types import dtype_of, meant, type_aliases, type_words
 from tui_tuner.problem.dtypes import dtype_named
 from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.model import Language, Member
@@ -119,16 +119,6 @@ _VIEW = re.compile(
 """PyTorch's view of a tensor that a kernel takes by value, as `pytorch_device.h` declares it."""
 
 
-def _view_named(name: str, code: str) -> re.Match[str] | None:
-    """The view that a name stands for, as by `using Cells = at::PackedTensorAccessor64<float, 2>;`."""
-    plain = re.escape(name)
-    given = (
-        rf"#[ \t]*define[ \t]+{plain}[ \t]([^\n]+)|\busing\s+{plain}\s*=([^;]+);|\btypedef\b([^;{{}}]+)\b{plain}\s*;"
-    )
-    found = re.search(given, code) if VIEW in code else None
-    return None if found is None else _VIEW.search(next(filter(None, found.groups())))
-
-
 def _of_view(view: re.Match[str]) -> tuple[Field, ...]:
     rank, is_short = int(view["rank"]), view["bits"] == "32" or re.search(r"\bint(?:32_t)?\b", view["index"] or "")
     index = "int32" if is_short else "int64"
@@ -138,7 +128,7 @@ def _of_view(view: re.Match[str]) -> tuple[Field, ...]:
 
 def _known_to_all(name: str, type_text: str, code: str, language: Language) -> tuple[Field, ...] | None:
     """The members of a vector of CUDA, or a view of PyTorch's; None of what a source declares."""
-    if (view := _VIEW.search(type_text) or _view_named(name, code)) is not None:
+    if VIEW in code and (view := _VIEW.search(meant(type_text, code))) is not None:
         return _of_view(view)
     vector = _VECTOR.fullmatch(name)
     return _of_vector(name, int(vector["width"]), language) if vector else None

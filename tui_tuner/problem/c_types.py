@@ -146,6 +146,19 @@ def type_aliases(code: str) -> dict[str, str]:
     return found
 
 
+def meant(written: str, code: str) -> str:
+    """A type with what its words stand for in its place, as by `#define TensorAcc4R PackedTensorAccessor32<T, 4>`."""
+
+    def said(word: re.Match[str]) -> str:
+        name = re.escape(word[0])
+        defined = rf"^[ \t]*#[ \t]*define[ \t]+{name}[ \t]+([^\n]+)"
+        given = rf"{defined}|\busing\s+{name}\s*=([^;]+);|\btypedef\b([^;{{}}]+)\b{name}\s*;"
+        found = re.search(given, code, re.MULTILINE)
+        return word[0] if found is None else next(filter(None, found.groups()))
+
+    return re.sub(r"[A-Za-z_]\w*", said, written)
+
+
 def types_in(code: str) -> frozenset[str]:
     """The names that the source gives types, those that its templates leave open among them."""
     named = r"\b(?:typename|class|struct|union|enum|using)\s+(\w+)|\btypedef\b[^;{}]*?\b(\w+)\s*;|\}\s*(\w+)\s*;"

@@ -93,9 +93,8 @@ compiler takes minutes for what is slow."""
 def _limits(blocks: Mapping[str, int], warps: object) -> Iterator[str]:
     """That no block, and no tile of two of them, is too large for its warps; as large as in the launch it may be."""
     sides = [name for name in blocks if not name.lower().startswith("group")]
-    for each in ((name,) for name in sides):
-        most = max(_A_WARP, -(-blocks[each[0]] // (_whole(warps) or 1)))
-        yield from _limit(each, blocks, most)
+    for name in sides:
+        yield from _limit([name], blocks, max(_A_WARP, -(-blocks[name] // (_whole(warps) or 1))))
     for pair in combinations(sides, 2):
         if prod(blocks[name] for name in pair) <= _A_WARP * _whole(warps):
             yield from _limit(pair, blocks, _A_WARP)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -146,18 +146,27 @@ def _copy(tensor: torch.Tensor) -> torch.Tensor:
     )
 
 
-def widened(arguments: Arguments, written: Collection[int], factor: float) -> Arguments:
-    """Arguments with the floating numbers so many times as large, those that a launch writes to aside."""
+def with_other_inputs(
+    arguments: Arguments, written: Collection[int], change: Callable[[torch.Tensor], object]
+) -> Arguments:
+    """Arguments with copies of the floating inputs that a function changes in place; all others as they are.
+
+    Args:
+        written: indices, among the tensors, of those that a launch writes to, which are no inputs.
+    """
     numbers = itertools.count()
 
-    def leaf_widened(leaf: object) -> object:
+    def other(leaf: object) -> object:
         if not isinstance(leaf, torch.Tensor):
             return leaf
         is_input = next(numbers) not in written and leaf.is_floating_point()
-        can_be = leaf.element_size() > 1 and 0 not in leaf.stride()
-        return _copy(leaf).mul_(factor) if is_input and can_be else leaf
+        if not is_input or leaf.element_size() == 1 or 0 in leaf.stride():
+            return leaf
+        copy = _copy(leaf)
+        change(copy)
+        return copy
 
-    made: Arguments = tree_map(leaf_widened, arguments)
+    made: Arguments = tree_map(other, arguments)
     return made
 
 

@@ -7,15 +7,13 @@ check.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import torch
-from torch.utils._pytree import tree_map
 
-from tui_tuner.python_kernels.child.data import Data, copied, widened
+from tui_tuner.python_kernels.child.data import Data, with_other_inputs
 from tui_tuner.python_kernels.child.kernel import Arguments, KernelFault, ReadyKernel, TunableKernel, bytes_of
 
 WIDE = 64
@@ -56,7 +54,7 @@ def further_arguments(kernel: TunableKernel, given: ReadyKernel, opened: Data, e
     if _MOST_COPIES * bytes_of(opened.pristine) > torch.cuda.mem_get_info()[0]:
         return
     for factor in (WIDE, WIDE // 8):
-        wide = Data(widened(opened.pristine, opened.written, factor))
+        wide = Data(with_other_inputs(opened.pristine, opened.written, partial(torch.Tensor.mul_, other=factor)))
         if _is_known(given, wide, expect) and wide.written == opened.written and _is_finite(wide):
             yield Further("with larger inputs", wide, _ANY)
             break
@@ -64,9 +62,9 @@ def further_arguments(kernel: TunableKernel, given: ReadyKernel, opened: Data, e
     if odd is None or other is None:
         return
     small = Data(odd)
-    rest = Data(_with_other_rest(odd, _made_smaller(opened.pristine, odd), opened.written))
     if not _is_known(given, small, expect):
         return
+    rest = Data(_with_other_rest(odd, _made_smaller(opened.pristine, odd), opened.written))
     if all(_is_known(one, data, expect) and _agree(small, data) for one, data in ((other, Data(odd)), (given, rest))):
         yield Further("at sizes that nothing divides", small)
 
@@ -82,25 +80,16 @@ def _with_other_rest(arguments: Arguments, sizes: Mapping[int, int], written: Co
 
     Args:
         sizes: what is smaller, by the extents that it was.
-        written: indices, among the tensors, of what launches write to, which stays.
     """
-    numbers = itertools.count()
 
-    def leaf_changed(leaf: object) -> object:
-        if not isinstance(leaf, torch.Tensor):
-            return leaf
-        copy: Any = copied(leaf)
-        if next(numbers) in written or not leaf.is_floating_point() or 0 in leaf.stride() or leaf.element_size() < 2:
-            return copy
-        for axis, extent in enumerate(leaf.shape):
+    def change(tensor: torch.Tensor) -> None:
+        for axis, extent in enumerate(tensor.shape):
             if extent in sizes:
-                copy.narrow(axis, sizes[extent], extent - sizes[extent]).mul_(-3).add_(1)
-        if leaf.dim() > 1 and leaf.numel() in sizes and leaf.is_contiguous():
-            copy.view(-1)[sizes[leaf.numel()] :].mul_(-3).add_(1)
-        return copy
+                tensor.narrow(axis, sizes[extent], extent - sizes[extent]).mul_(-3).add_(1)
+        if tensor.dim() > 1 and tensor.numel() in sizes and tensor.is_contiguous():
+            tensor.view(-1)[sizes[tensor.numel()] :].mul_(-3).add_(1)
 
-    made: Arguments = tree_map(leaf_changed, arguments)
-    return made
+    return with_other_inputs(arguments, written, change)
 
 
 def _is_known(kernel: ReadyKernel, data: Data, expect: Expect) -> bool:

@@ -16,13 +16,7 @@ from tui_tuner.problem.expressions import ExpressionError, evaluate
 from tui_tuner.problem.languages import Value
 from tui_tuner.problem.model import Configuration, Expression
 from tui_tuner.python_kernels import KernelDescription, Rewritten
-from tui_tuner.python_kernels.child.around import (
-    OPTIONS,
-    Asked,
-    Grid,
-    divided_otherwise,
-    odd_sizes,
-)
+from tui_tuner.python_kernels.child.around import OPTIONS, Asked, Grid, divided_otherwise, odd_sizes
 from tui_tuner.python_kernels.child.decorators import decorated, function_of
 from tui_tuner.python_kernels.child.kernel import (
     Arguments,

@@ -123,9 +123,8 @@ def apply_language(area: TextArea, language: str) -> None:
         area.language = None
     elif area.language != language:
         grammar, query = _grammar(language)
-        area.register_language(
-            language, grammar, query
-        )  # also where Textual has one of this name: it may lack its grammar
+        # Also where Textual has one of this name: it may lack its grammar.
+        area.register_language(language, grammar, query)
         area.language = language
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.by_value import Unknown, fields_of
-from tui_tuner.problem.c_types import type_words
+from tui_tuner.problem.c_types import meant, type_words
 from tui_tuner.problem.check_arguments import why_not_passable
 from tui_tuner.problem.draft.kernel.guesses import outputs
 from tui_tuner.problem.draft.kernel.order import appended, in_any_order
@@ -73,7 +73,7 @@ def _why_no_argument(
 ) -> tuple[str, str] | None:
     """Why no argument can be given for a parameter, and what to write instead; None where one can."""
     is_read = launched and parameter.members is not None  # as a view of PyTorch's, which only a launch tells of
-    if not is_read and (unfillable := _why_unfillable(_meant(parameter.type_text, code))) is not None:
+    if not is_read and (unfillable := _why_unfillable(meant(parameter.type_text, code))) is not None:
         used = _lines_with(parameter.name, signature, code)
         return f"is of type {parameter.type_text}, {unfillable[0]}", f"{unfillable[1]}{used}"
     if (why := _why_no_structure(parameter, signature, code)) is not None or parameter.members is not None:
@@ -92,19 +92,6 @@ def _why_unfillable(type_text: str) -> tuple[str, str] | None:
     return next(
         (said for kinds, said in _OF_THE_DEVICE.items() if any(re.fullmatch(kinds, one) for one in words)), None
     )
-
-
-def _meant(written: str, code: str) -> str:
-    """A type with what its words stand for in its place, as by `#define TensorAcc4R PackedTensorAccessor32<T, 4>`."""
-
-    def said(word: re.Match[str]) -> str:
-        name = re.escape(word[0])
-        defined = rf"^[ \t]*#[ \t]*define[ \t]+{name}[ \t]+([^\n]+)"
-        given = rf"{defined}|\busing\s+{name}\s*=([^;]+);|\btypedef\b([^;{{}}]+)\b{name}\s*;"
-        found = re.search(given, code, re.MULTILINE)
-        return word[0] if found is None else next(filter(None, found.groups()))
-
-    return re.sub(r"[A-Za-z_]\w*", said, written)
 
 
 def _is_function(parameter: KernelParameter, signature: KernelSignature) -> bool:
