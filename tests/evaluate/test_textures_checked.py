@@ -228,7 +228,7 @@ def test_numbers_that_are_ordered_by_fewer_bits_than_they_have_are_found_before_
     assert work.compare(executable("given"), executable("given"), 0.01).comparison.failure is None
     failure = work.compare(executable("given"), executable("cheat"), 0.01).comparison.failure
     assert failure is not None
-    by_chance = re.search(r"\(2 of (1000|4096) elements differ\)", failure.message)  # two other numbers were as near
+    by_chance = re.search(r"\([2468] of (1000|4096) elements differ\)", failure.message)  # a few others were as near
     assert Texture.NEXT in failure.message or by_chance
 
 
