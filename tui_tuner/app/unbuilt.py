@@ -10,7 +10,7 @@ from pathlib import Path
 from tui_tuner.errors import ProblemError
 from tui_tuner.problem.draft.kernel.files import text_of
 from tui_tuner.problem.draft.kernel.includer import lacking, stated_before
-from tui_tuner.problem.headers import include_paths, is_of_host_library, missing_headers
+from tui_tuner.problem.headers import comes_with_cuda, include_paths, is_of_host_library, missing_headers
 from tui_tuner.problem.load import Written
 
 _UNKNOWN = re.compile(
@@ -51,6 +51,8 @@ class Lacking:
         """
         kernel = written.problem.kernel
         lost = re.findall(r"(\S+): No such file or directory", reason)
+        if lost and all(map(comes_with_cuda, lost)):
+            return
         lost += missing_headers(written.problem.source_text, include_paths(kernel.compiler_options))
         unknown = next((name for one in _UNKNOWN.findall(reason) for name in one if name), None)
         if lost and (unknown or "No such file" in reason):

@@ -9,9 +9,11 @@ from itertools import pairwise
 from pathlib import Path
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"(?P<quoted>[^"\n]+)"|<(?P<angled>[^>\n]+)>)[^\n]*', re.MULTILINE)
+_OF_OTHERS = re.compile(r"helper_\w+\.h|\w*_gl_interop\.h|GL/.*|mpi\.h|nccl\.h|opencv.*|boost/.*|pybind11/.*|Python\.h")
+"""Headers of libraries that hosts call, which come neither with CUDA nor with the system."""
 _HOST_ONLY = re.compile(
-    r"helper_\w+\.h|cu(?:blas|dnn|fft|solver|sparse|pti)\w*(?:\.h)?|cuda_profiler_api\.h|\w*_gl_interop\.h|GL/.*"
-    r"|nvtx\w*/?.*|nvToolsExt\w*\.h|mpi\.h|nccl\.h|opencv.*|boost/.*|sys/.*|unistd\.h|pybind11/.*|Python\.h"
+    rf"{_OF_OTHERS.pattern}|cu(?:blas|dnn|fft|solver|sparse|pti)\w*(?:\.h)?|cuda_profiler_api\.h"
+    r"|nvtx\w*/?.*|nvToolsExt\w*\.h|sys/.*|unistd\.h"
 )
 _OF_CUDA = re.compile(
     r"cuda(?:_(?:runtime(?:_api)?|(?:bf|fp)\d+|pipeline\w*|awbarrier\w*|(?:device_runtime|profiler)_api|(?:texture|surface)_types"
@@ -23,11 +25,14 @@ _OF_COMPILERS = re.compile(
     rf"{_OF_CUDA.pattern}|(?:cub|thrust|cute|cutlass|cuda|torch|ATen|c10|crt|bits|ext|CL|nv|cooperative_groups)/.*"
     r"|(?:std\w+|float|limits|iso646|tgmath|omp|\w*intrin)\.h"
 )
+_HOLDING_OTHERS = re.compile(r"(?:third|3rd)[-_]?party|extern(?:al)?(?:[-_]libs)?|deps|vendor|submodules")
 _SYSTEM = (Path("/usr/include"), Path("/usr/local/include"))
 """Where headers are that come with no compiler."""
 _SEPARATE = ("-I", "-isystem", "-include")
 """Options behind which a path may stand as a word of its own."""
 _JOINED = re.compile(r"(-I|-isystem=?|-include=?)(.+)")
+_MOST = 200
+"""Headers of a project that are read."""
 _UP = re.compile(r"(?:\.\.?/)*\.\./")
 
 
@@ -70,9 +75,37 @@ def without_climbing(source: str, directories: Sequence[Path]) -> str:
     return INCLUDE.sub(named, source) if "../" in source else source
 
 
+def header_named(include: re.Match[str]) -> str:
+    """The name in a match of `INCLUDE`."""
+    return include["quoted"] or include["angled"]
+
+
+def place_of(include: re.Match[str], directories: Sequence[Path], includer: Path | None = None) -> Path | None:
+    """The header of the project that a match of `INCLUDE` in a source, or in another header, means."""
+    beside = [includer.parent] if includer is not None and include["quoted"] else []
+    for directory in [*beside, *directories]:
+        place = Path(os.path.normpath(directory / header_named(include)))
+        if is_header(place):
+            return place
+    return None
+
+
+def texts_reached(source: str, directories: Sequence[Path], includer: Path | None = None) -> dict[Path, str]:
+    """The headers of the project that a source includes, itself or through others, with their texts."""
+    texts: dict[Path, str] = {}
+    waiting = [(found, includer) for found in INCLUDE.finditer(source)]
+    while waiting and len(texts) < _MOST:
+        found, by = waiting.pop(0)
+        path = place_of(found, directories, by)
+        if path is not None and path not in texts:
+            texts[path] = path.read_text("utf-8", "replace")
+            waiting += [(found, path) for found in INCLUDE.finditer(texts[path])]
+    return texts
+
+
 def is_missing(include: re.Match[str], directories: Sequence[Path]) -> bool:
     """Whether what a match of `INCLUDE` names is in none of the directories, nor comes with compilers or the system."""
-    name = include["quoted"] or include["angled"]
+    name = header_named(include)
     if include["angled"]:
         directories = (*directories, *_SYSTEM)
     known = _OF_CUDA if include["quoted"] else _OF_COMPILERS
@@ -83,13 +116,28 @@ def is_missing(include: re.Match[str], directories: Sequence[Path]) -> bool:
 def missing_headers(source: str, directories: Sequence[Path]) -> list[str]:
     """The headers that a source includes and that are nowhere, but for those of host libraries."""
     found = [one for one in INCLUDE.finditer(source) if is_missing(one, directories)]
-    names = [one["quoted"] or one["angled"] for one in found]
+    names = map(header_named, found)
     return [name for name in names if not is_of_host_library(name)]
+
+
+def comes_with_cuda(header: str) -> bool:
+    """Whether a header is one that CUDA's compilers bring along, as CUB's, and others need not have."""
+    return _OF_COMPILERS.fullmatch(header) is not None
 
 
 def is_of_host_library(header: str) -> bool:
     """Whether a header is one of a library that hosts call, as cuBLAS."""
     return _HOST_ONLY.fullmatch(header) is not None
+
+
+def is_of_other_project(header: str) -> bool:
+    """Whether a header is one of a library that hosts call, and that comes neither with CUDA nor with the system."""
+    return _OF_OTHERS.fullmatch(header) is not None
+
+
+def holds_other_projects(directory: Path) -> bool:
+    """Whether a directory is one in which a project keeps others that it uses, as `third_party`."""
+    return _HOLDING_OTHERS.fullmatch(directory.name) is not None
 
 
 def is_header(path: Path) -> bool:

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from tui_tuner.problem.headers import INCLUDE, is_header, is_missing, is_of_host_library, without_climbing
+from tui_tuner.problem.headers import (
+    INCLUDE,
+    header_named,
+    is_missing,
+    is_of_host_library,
+    place_of,
+    texts_reached,
+    without_climbing,
+)
 from tui_tuner.problem.structures import enumerators
 from tui_tuner.problem.syntax import closing, code_only, name_in, spaces
 
@@ -59,9 +67,15 @@ _LIBRARIES = {
 """Headers that host code includes as well as device code does, and what device code that needs them says."""
 _DECLARED = re.compile(
     r"#[ \t]*define[ \t]+(\w+)|\b(\w+)\s*\(|\b(?:struct|class|enum|union)\s+(\w+)\b(?!\s*[,>])|\busing\s+(\w+)"
-    r"|\b(\w+)\s*(?:\[[^\]]*\]\s*)*(?:=[^;{}]*)?;"
+    r"|\b(\w+)\s*(?=(?:\[[^\]]*\]\s*)*(?:=[^;{}]*)?;)"
 )
 """What gives a name in a header: a macro, a function, a type, a variable."""
+_NAMESPACE = re.compile(r"\b(?:inline\s+)?namespace\b[^(){};=]*\{|\bextern\s*\"[^\"]*\"\s*\{")
+_OF_CUDA = {
+    "cuda_fp16.h": re.compile(r"\b(?:__)?half2?\b"),
+    "cooperative_groups.h": re.compile(r"\bcooperative_groups\b"),
+}
+"""Headers of CUDA's that one of a project brings along, and what says that they are needed."""
 _LAUNCH = re.compile(r"<\s?<\s?<|\b(?:cuda|hip)Launch(?:Cooperative)?Kernel(?:GGL)?\b")
 _RUNTIME = re.compile(r"\b(?:cuda|hip)(?:Event|Malloc|Free|Memcpy|Memset|Stream|Device|Create|Destroy|Get|Set)\w*\s*\(")
 _OF_LIBRARIES = re.compile(r"\b(?:torch|at)\s*::\s*Tensor\b|\bcu(?:blas|dnn|fft|solver|sparse)\w*Handle_t\b")
@@ -105,7 +119,7 @@ def device_code(source: str, directories: tuple[Path, ...] = (), kernel: str = "
         words = _without_idle_macros(code_only(INCLUDE.sub("", source)))
         idle = "|".join(header for header, needed in _LIBRARIES.items() if not re.search(needed, words))
         source = INCLUDE.sub(lambda found: _without(found, idle), source)
-        source = INCLUDE.sub(lambda found: _of_host(found, directories, words), source)
+        source = _without_headers_of_hosts(source, directories, words)
     return _with_headers_that_are_there(source, directories)
 
 
@@ -209,22 +223,47 @@ def _without_idle_macros(code: str) -> str:
 
 
 def _without(include: re.Match[str], idle: str) -> str:
-    unused = re.fullmatch(idle, include["quoted"] or include["angled"]) if idle else None
+    unused = re.fullmatch(idle, header_named(include)) if idle else None
     return spaces(include.group()) if unused else include.group()
 
 
-def _of_host(include: re.Match[str], directories: Sequence[Path], words: str) -> str:
-    """The directive, but blank for a header of the project that needs a host library and names nothing of the rest."""
-    place = next((one for one in directories if include["quoted"] and is_header(one / include["quoted"])), None)
-    text = "" if place is None else (place / include["quoted"]).read_text("utf-8", "replace")
-    needed = [one["quoted"] or one["angled"] for one in INCLUDE.finditer(text)]
-    code = code_only(text)
-    named = {word for groups in _DECLARED.findall(without_bodies(code)) for word in groups}
-    named.update(*enumerators(code).values())
-    is_idle = any(map(is_of_host_library, needed)) and named.isdisjoint(_WORD.findall(words))
-    halves = re.search(r"\b(?:__)?half2?\b", words) and any(one.startswith("cuda_fp16") for one in needed)
-    instead = "#include <cuda_fp16.h>" if halves else spaces(include.group())
-    return instead if is_idle else include.group()
+def _without_headers_of_hosts(source: str, directories: Sequence[Path], words: str) -> str:
+    """A source without headers of its project that need what only hosts have, and name nothing that the rest does."""
+    around = "\n".join([words, *texts_reached(source, directories).values()])
+    return INCLUDE.sub(lambda found: _of_host(found, directories, words, around), source)
+
+
+def _of_host(include: re.Match[str], directories: Sequence[Path], words: str, around: str) -> str:
+    """The directive, or in its place what the rest takes through it from CUDA, where that is one header.
+
+    Args:
+        around: code that may take it.
+    """
+    place = place_of(include, directories) if include["quoted"] else None
+    texts = {} if place is None else {place: place.read_text("utf-8", "replace")}
+    texts |= texts_reached("".join(texts.values()), directories, place)
+    needed = [(one, path) for path, text in texts.items() for one in INCLUDE.finditer(text)]
+    used = frozenset(_WORD.findall(words))
+    if not any(_is_of_hosts(*one, directories) for one in needed) or not used.isdisjoint(_named_in(texts.values())):
+        return include.group()
+    brought = {header_named(one) for one, _ in needed}
+    taken = [name for name, said in _OF_CUDA.items() if name in brought and said.search(around)]
+    if len(taken) > 1:
+        return include.group()
+    return f"#include <{taken[0]}>" if taken else spaces(include.group())
+
+
+def _is_of_hosts(include: re.Match[str], includer: Path, directories: Sequence[Path]) -> bool:
+    """Whether a directive in a header of the project names one of a host library, or one that is nowhere."""
+    is_nowhere = is_missing(include, directories) and place_of(include, directories, includer) is None
+    return is_of_host_library(header_named(include)) or is_nowhere
+
+
+def _named_in(headers: Iterable[str]) -> set[str]:
+    """What headers give names to."""
+    codes = [_NAMESPACE.sub("", code_only(text)) for text in headers]
+    declared = {word for code in codes for groups in _DECLARED.findall(without_bodies(code)) for word in groups}
+    return declared.union(*(names for code in codes for names in enumerators(code).values()))
 
 
 def without_bodies(code: str) -> str:
@@ -250,15 +289,15 @@ def _with_headers_that_are_there(source: str, directories: Sequence[Path], *, pl
 
 def _goes_elsewhere(include: re.Match[str]) -> bool:
     """Whether a directive names a file by its whole path, or by a way up."""
-    return re.match(r"[/~\\]|\w:|.*\.\.", include["quoted"] or include["angled"]) is not None
+    return re.match(r"[/~\\]|\w:|.*\.\.", header_named(include)) is not None
 
 
 def _is_of_cufft(include: re.Match[str]) -> bool:
-    return _HEADER_OF_CUFFT.fullmatch(include["quoted"] or include["angled"]) is not None
+    return _HEADER_OF_CUFFT.fullmatch(header_named(include)) is not None
 
 
 def _kept(include: re.Match[str], directories: Sequence[Path]) -> str:
-    name = include["quoted"] or include["angled"]
+    name = header_named(include)
     if name.startswith("opencv"):
         return _OF_OPENCV
     host_only = is_of_host_library(name)

@@ -128,7 +128,7 @@ class Builder:
         headers: Mapping[str, str] = {}
         if self._language == "cuda":
             source = device_code(candidate.source, directories, candidate.kernel)
-            source, headers = self._with_adapted_headers(source, directories)
+            source, headers = self._with_adapted_headers(source, directories, _defined(options))
         else:
             source = without_climbing(candidate.source, directories)
         candidate = candidate.model_copy(update={"source": source})
@@ -328,3 +328,8 @@ def _kept(part: SharedPart, made: Path) -> bool:
     with suppress(OSError):  # another program was quicker
         made.rename(part.directory)
     return part.directory.is_dir()
+
+
+def _defined(options: Sequence[str]) -> frozenset[str]:
+    """The macros that options define."""
+    return frozenset(one[2:].partition("=")[0] for one in options if one.startswith("-D"))

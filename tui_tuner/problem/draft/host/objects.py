@@ -274,9 +274,11 @@ class HostObjects:
         return None
 
     def _extent(self, name: str, place: int) -> Taken | None:
-        """What `x.size(0)` or `x.numel()` is, where it is seen of what the tensor is made."""
+        """What `x.size(0)` or `x.numel()` is: where it is seen of what the tensor is made, or all extents are asked."""
         asked = re.fullmatch(r"(\w+)(?:\.|->)(?:size\((\d+)\)|numel\(\))", name)
         made = self._extents_made(asked[1], place) if asked else None
+        if asked and asked[2] is None and made is None and (function := self._program.function_at(place)) is not None:
+            made = list(_sizes_asked(asked[1], self._body(function))), function.end - 1
         if asked is None or made is None or not made[0]:
             return None
         extents, where = made

@@ -37,6 +37,7 @@ def counted_text(signature: KernelSignature, launch: DraftedLaunch | None) -> Co
     block = launch.keys.get("block_size", ())
     signature, members = _with_passed_members(_with_fixed_block(signature, block), launch.values)
     sizes = [name for name in size_names(signature) if launch.values.get(name) == name]
+    signature = _with_made_scalars(signature, launch.values, sizes)
     of_threads = dict(_threads_of(launch.keys)) if launch.comment_line else {}  # that says no shapes
     is_exact = bool(launch.comment_line) or any(text.isdecimal() for text in block)
     return CountedText(
@@ -79,6 +80,21 @@ def _with_passed_members(
         if own is None or re.search(rf"(?<![\w.>]){size}\s*=\s*{size}\s*[;,]", said):
             body, found = said, [*found, str(size)]
     return replace(signature, body=body), found
+
+
+def _with_made_scalars(
+    signature: KernelSignature, given: Mapping[str, str | float], sizes: Sequence[str]
+) -> KernelSignature:
+    """The kernel whose text begins with what the host makes scalars of, as `numel = rows * columns;`."""
+    whole = {one.name for one in signature.parameters if not one.is_array and "int" in (one.dtype or "")}
+    texts = {name: str(text) for name, text in given.items() if name in whole and name not in sizes}
+    said = [f"{name} = {text};" for name, text in texts.items() if _is_product(text, sizes)]
+    return replace(signature, body="\n".join([*said, signature.body]))
+
+
+def _is_product(text: str, sizes: Sequence[str]) -> bool:
+    words = re.findall(r"[A-Za-z_]\w*", text)
+    return bool(words) and {*words} <= {*sizes} and re.fullmatch(r"[\w\s*+()]+", text) is not None
 
 
 def _with_fixed_block(signature: KernelSignature, block: Sequence[str]) -> KernelSignature:

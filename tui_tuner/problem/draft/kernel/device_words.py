@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from tui_tuner.problem.conditionals import active_source
-from tui_tuner.problem.headers import INCLUDE, is_header, is_missing
+from tui_tuner.problem.headers import INCLUDE, holds_other_projects, is_header, is_missing
 from tui_tuner.problem.host_code import device_code
 from tui_tuner.problem.signature import KernelSignature
 from tui_tuner.problem.syntax import code_only
@@ -80,7 +80,8 @@ def text_of_headers(source: str, file: Path, defined: Collection[str]) -> str:
 def header_directories(source: str, file: Path) -> list[Path]:
     """From where the headers of its project are included: by the file itself, and by these headers.
 
-    That is the file's own directory, one above it, an `include` in one of these, or in its project one beside them.
+    That is the file's own directory, one above it, an `include` in one of these, in its project one beside them, or
+    where that has other projects.
     """
     around = _around(file)
     found: list[Path] = []
@@ -113,9 +114,16 @@ def _around(file: Path) -> list[Path]:
 def _beside(above: list[Path]) -> Iterator[Path]:
     """The directories in these as far as the project goes; none where nothing says how far that is."""
     root = next((place for place, one in enumerate(above) if any((one / mark).exists() for mark in _ROOTS)), -1)
-    for one in above[: root + 1]:
-        with suppress(OSError):  # one that nobody may list
-            yield from sorted(inner for inner in islice(one.iterdir(), _MOST_BESIDE) if inner.is_dir())
+    beside = [inner for one in above[: root + 1] for inner in _directories_in(one)]
+    yield from beside
+    for other in (inner for one in beside if holds_other_projects(one) for inner in _directories_in(one)):
+        yield from (other, other / "include")
+
+
+def _directories_in(directory: Path) -> list[Path]:
+    with suppress(OSError):  # one that nobody may list
+        return sorted(inner for inner in islice(directory.iterdir(), _MOST_BESIDE) if inner.is_dir())
+    return []
 
 
 def _place_of(name: str, directories: list[Path]) -> Path | None:

@@ -118,7 +118,8 @@ def _rows_said(
 ) -> Iterator[tuple[str, str]]:
     """The names for an element of another array, and how many rows each may say, as `id` in `table[id * width + j]`.
 
-    That is a size of which the kernel's text has no word; where there is none, as many as the other array has elements.
+    That is a size of which the kernel's text has no word; where there is none, as many as the other array has elements,
+    or rows.
     """
     said = " ".join([signature.body, *counted.values()])
     unnamed = [one for one in sizes if not re.search(rf"\b{re.escape(one)}\b", said)]
@@ -127,7 +128,7 @@ def _rows_said(
             continue
         if names := held_alone(one.name, signature.body):
             own = elements_reached(signature, one.name, sizes, counted, with_rows=False)
-            rows = unnamed[0] if len(unnamed) == 1 else own
+            rows = unnamed[0] if len(unnamed) == 1 else own.partition(" * ")[0]
             yield from ((name, rows) for name in names if rows in sizes)
 
 

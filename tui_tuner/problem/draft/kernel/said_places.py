@@ -123,8 +123,9 @@ def _multiplied(node: ast.expr) -> tuple[str, ...] | None:
                 return (*factors, ast.unparse(other))
             if isinstance(other, ast.BinOp) and isinstance(other.op, ast.Mod) and ast.unparse(other.right) in factors:
                 return factors  # what remains of that is less
-            is_more = {word for one in factors for word in re.findall(r"[A-Za-z_]\w*", one)} & names
-            return None if is_more or (names and not factors and by_left is None) else factors
+            of_parts = {word for one in factors for word in re.findall(r"[A-Za-z_]\w*", one)}
+            is_more = of_parts <= names if of_parts else by_left is None  # of whole parts, and not places in one
+            return None if names and is_more else factors
     return None
 
 

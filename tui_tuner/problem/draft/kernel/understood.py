@@ -30,6 +30,11 @@ _IN_CONSTANTS = re.compile(
     r"(?<!extern )\b__constant__\s+(?:(?:static|const)\s+)*(?P<type>[\w\s]+?)\s+(?P<names>\w+(?:\s*,\s*\w+)*)\s*;"
 )
 _POINTED = r"(?:const\s+)?([A-Za-z_](?:[\w ]*\w)?)\s*\*\s*(?:__restrict(?:__)?\s*)?"
+_LOOPS_OF_PYTORCH = """
+#define CUDA_KERNEL_LOOP_TYPE(i, n, type) \\
+    for (type i = blockIdx.x * blockDim.x + threadIdx.x; i < (n); i += blockDim.x * gridDim.x)
+#define CUDA_KERNEL_LOOP(i, n) CUDA_KERNEL_LOOP_TYPE(i, n, int)
+"""
 _RESTRICT = re.compile(r"\b__restrict(?:__)?\b|\brestrict\b")
 
 
@@ -43,7 +48,7 @@ def understood(
         template: the arguments that stand for the template's parameters, as in "<float, 16>"; empty for none.
     """
     given = dict(zip(map(name_in, signature.template), split_list(template[1:-1]), strict=False))
-    called = _with_types_of_headers(_with_lists(with_called(signature, source)), code, language)
+    called = _with_types_of_headers(_with_lists(with_called(signature, source, code)), code, language)
     pointed = _with_pointed(_with_members(called, code, language), code, language)
     typed = _with_casts(pointed, code, language, given)
     known = _with_bits(_with_members(typed, code, language), code_only(source))
@@ -112,11 +117,16 @@ def _with_casts(signature: KernelSignature, code: str, language: Language, given
     return replace(signature, parameters=tuple(map(with_type, signature.parameters)))
 
 
-def with_called(signature: KernelSignature, source: str) -> KernelSignature:
-    """The kernel with its macros put in, and behind that the bodies of functions that it calls, in the calls' words."""
+def with_called(signature: KernelSignature, source: str, around: str = "") -> KernelSignature:
+    """The kernel with its macros put in, and behind that the bodies of functions that it calls, in the calls' words.
+
+    Args:
+        around: code of headers, for their macros.
+    """
     code = code_only(source)
     program = HostProgram(code)
-    body = without_brackets(program.without_macros(signature.body))
+    macros = HostProgram("\n".join([_LOOPS_OF_PYTORCH, around, code]))
+    body = without_brackets(macros.without_macros(signature.body))
     for function in reversed(program.functions):  # who is called stands before who calls
         for call in list(re.finditer(rf"\b{function.name}\s*(?:<[^<>;]*>)?\s*\(", body))[:_MOST_CALLS]:
             given = list_at(body, call.end() - 1)

@@ -296,7 +296,7 @@ class _Drafting:
         if any(one.is_array and one.name not in shapes for one in self._signature.parameters):
             guessed_of = (self._passed.get(name) for name in self._sizes_of_guesses(keys))
             shared = (size_shared(one, self._program.code) for one in guessed_of if one)
-            used |= {size: self._roots[size] for size in shared if size}
+            used |= {size: self._roots[size] for size in shared if size in self._roots}
         return used
 
     @cached_property

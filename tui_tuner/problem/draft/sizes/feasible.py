@@ -18,8 +18,10 @@ _MOST_BLOCKS = 65535
 
 
 def value_of(text: str, sizes: Mapping[str, int]) -> float:
-    """What an expression comes to; 1 where it has no value."""
+    """What an expression comes to, also where that is more than a whole number can be; 1 where it has no value."""
     value = value_in(text, sizes)
+    if value is None:
+        value = value_in(text, {name: float(size) for name, size in sizes.items()})
     return 1.0 if value is None else float(value)
 
 

@@ -3,11 +3,22 @@
 
 #define TUNER_HOST extern "C" __attribute__((weak)) cudaError_t
 
-enum cudaError_t { cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorUnknown = 999 };
+enum cudaError_t {
+    cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorInvalidConfiguration = 9,
+    cudaErrorInvalidDevice = 101, cudaErrorNotReady = 600, cudaErrorNotSupported = 801, cudaErrorUnknown = 999
+};
 typedef cudaError_t cudaError;
 enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
 typedef struct CUstream_st *cudaStream_t;
 typedef struct CUevent_st *cudaEvent_t;
+enum { cudaStreamDefault = 0, cudaStreamNonBlocking = 1, cudaEventDefault = 0, cudaEventDisableTiming = 2 };
+struct cudaExtent { size_t width, height, depth; };
+struct cudaPos { size_t x, y, z; };
+struct cudaPitchedPtr {
+    void *ptr;
+    size_t pitch, xsize, ysize;
+};
+typedef struct cudaArray *cudaArray_t;
 struct cudaDeviceProp {
     char name[256];
     size_t totalGlobalMem, sharedMemPerBlock;
@@ -56,6 +67,7 @@ TUNER_HOST cudaGetDevice(int *device);
 TUNER_HOST cudaGetDeviceCount(int *count);
 TUNER_HOST cudaGetDeviceProperties(cudaDeviceProp *properties, int device);
 TUNER_HOST cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device);
+TUNER_HOST cudaMemGetInfo(size_t *free, size_t *total);
 TUNER_HOST cudaFree(void *memory);
 TUNER_HOST cudaFreeHost(void *memory);
 TUNER_HOST cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind);
@@ -63,9 +75,12 @@ TUNER_HOST cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyK
 TUNER_HOST cudaMemset(void *memory, int value, size_t bytes);
 TUNER_HOST cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream = 0);
 TUNER_HOST cudaStreamCreate(cudaStream_t *stream);
+TUNER_HOST cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags);
+TUNER_HOST cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags = 0);
 TUNER_HOST cudaStreamSynchronize(cudaStream_t stream);
 TUNER_HOST cudaStreamDestroy(cudaStream_t stream);
 TUNER_HOST cudaEventCreate(cudaEvent_t *event);
+TUNER_HOST cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags);
 TUNER_HOST cudaEventRecord(cudaEvent_t event, cudaStream_t stream = 0);
 TUNER_HOST cudaEventSynchronize(cudaEvent_t event);
 TUNER_HOST cudaEventElapsedTime(float *milliseconds, cudaEvent_t begin, cudaEvent_t end);
