@@ -108,3 +108,34 @@ def test_instances_of_templates_and_data_in_containers_are_the_hosts():
     assert "at::" not in code
     assert "kept" not in code
     assert "__global__" in code
+
+
+TENSORS_DECLARED = """\
+#pragma once
+namespace at { class Tensor; }
+namespace own {
+void launch_it(const at::optional<at::Tensor> which, bool all = false);
+__device__ inline int one() { return 1; }
+}
+"""
+OF_OTHERS = "#pragma once\nnamespace vectors { inline int two() { return 2; } }\n"
+
+
+def test_headers_that_name_tensors_are_built_without_and_those_of_other_projects_as_they_are(tmp_path):
+    kept = tmp_path / "third_party" / "vectors"
+    kept.mkdir(parents=True)
+    (kept / "two.hpp").write_text(OF_OTHERS)
+    (tmp_path / "own.h").write_text(f"#include <two.hpp>\n{TENSORS_DECLARED}")
+    built = with_adapted_headers('#include "own.h"\n', (tmp_path, kept))
+    assert {*built.headers} == {"own.h"}
+    assert "optional" not in built.headers["own.h"]
+    assert "int one()" in built.headers["own.h"]
+    assert '#include "third_party/vectors/two.hpp"' in built.headers["own.h"]
+
+
+def test_the_builds_own_macros_say_which_headers_need_hosts(tmp_path):
+    (tmp_path / "own.h").write_text("#ifdef WITH_NCCL\n#include <nccl.h>\nncclComm_t made(int n);\n#endif\n")
+    source = '#include "own.h"\n'
+    assert with_adapted_headers(source, (tmp_path,)).headers == {}
+    headers = with_adapted_headers(source, (tmp_path,), frozenset({"WITH_NCCL"})).headers
+    assert "nccl" not in headers["own.h"].replace("WITH_NCCL", "")

@@ -74,7 +74,7 @@ def test_blocks_that_a_macro_declares_before_it_launches_are_read(tmp_path):
 def test_a_size_whose_cases_the_host_tells_apart_is_the_number_of_one(tmp_path):
     problem, _ = drafted_of(tmp_path, ROWS, "rows_kernel")
     arguments = {one.name: one.shape or one.value for one in problem.arguments}
-    assert arguments == {"to": ["from_size_0 * 64"], "from": ["from_size_0 * 64"], "n": "from_size_0 * 64"}
+    assert arguments == {"to": ["64 * from_size_0"], "from": ["from_size_0 * 64"], "n": "from_size_0 * 64"}
     assert (problem.kernel.name, problem.launch.block_size) == ("rows_kernel<64>", ["64"])
     assert problem.tunables == {}
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from tui_tuner.problem.conditionals import active_source
 from tui_tuner.problem.headers import (
     INCLUDE,
+    OF_PYTORCH,
     header_named,
     holds_other_projects,
     is_of_host_library,
@@ -17,7 +18,7 @@ from tui_tuner.problem.headers import (
     place_of,
     texts_reached,
 )
-from tui_tuner.problem.host_code import OF_PYTORCH, without_host_parts
+from tui_tuner.problem.host_code import without_host_parts
 from tui_tuner.problem.syntax import code_only, spaces
 
 _NAMES_PYTORCH = re.compile(r"\b(?:torch|at|c10)\s*::")

@@ -11,6 +11,8 @@ from pathlib import Path
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"(?P<quoted>[^"\n]+)"|<(?P<angled>[^>\n]+)>)[^\n]*', re.MULTILINE)
 _OF_OTHERS = re.compile(r"helper_\w+\.h|\w*_gl_interop\.h|GL/.*|mpi\.h|nccl\.h|opencv.*|boost/.*|pybind11/.*|Python\.h")
 """Headers of libraries that hosts call, which come neither with CUDA nor with the system."""
+OF_PYTORCH = re.compile(r"(?:torch|ATen|c10|THC|THCUNN|TH)/.*")
+"""PyTorch's headers, which no compiler of device code has."""
 _HOST_ONLY = re.compile(
     rf"{_OF_OTHERS.pattern}|cu(?:blas|dnn|fft|solver|sparse|pti)\w*(?:\.h)?|cuda_profiler_api\.h"
     r"|nvtx\w*/?.*|nvToolsExt\w*\.h|sys/.*|unistd\.h"

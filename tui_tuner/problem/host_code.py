@@ -4,25 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from tui_tuner.problem.headers import (
-    INCLUDE,
-    header_named,
-    is_missing,
-    is_of_host_library,
-    place_of,
-    texts_reached,
-    without_climbing,
-)
-from tui_tuner.problem.structures import enumerators
-from tui_tuner.problem.syntax import closing, code_only, name_in, spaces
+from tui_tuner.problem.headers import without_climbing
+from tui_tuner.problem.needed_headers import MACRO, with_headers_that_are_there, with_needed_headers
+from tui_tuner.problem.syntax import DIRECTIVE, closing, code_only, name_in, spaces
 
-DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\r?\n|[^\n])*", re.MULTILINE)
-"""A line of the preprocessor's, with those that continue it."""
-_MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:\\\r?\n|[^\n])*", re.MULTILINE)
 _CONTAINER = re.compile(r"(?:inline\s+)?namespace\b[^()=]*|extern\s*\"[^\"]*\"\s*")
 _TYPE = re.compile(
     r"(?:typedef\s+)?(?:struct|class|union|enum)\b[^()]*(?:(?:__align\w*|alignas)\s*\((?:[^()]|\([^()]*\))*\)[^()]*)?"
@@ -39,43 +28,12 @@ KERNEL = re.compile(
 """The head of a kernel of CUDA."""
 _WORD, _ENDS = re.compile(r"\w+"), re.compile(r"\s*;")
 _CLASS = re.compile(r"(?:template\s*<[^{}()<>]*>\s*)?\b(?:struct|class)\s+(?P<name>\w+)[^;{}()=]*\{")
-_OF_OPENCV = "typedef unsigned char uchar; namespace cv {}"
-"""What kernels beside OpenCV's headers use of them."""
-_OF_CUFFT = {
-    "cufftComplex": "cuFloatComplex",
-    "cufftDoubleComplex": "cuDoubleComplex",
-    "cufftReal": "float",
-    "cufftDoubleReal": "double",
-}
-"""What CUDA calls the numbers that kernels take from cuFFT, whose headers are left out."""
-_HEADER_OF_CUFFT = re.compile(r"cufft(?:w|Xt)?\.h")
-_TAKEN_FROM_CUFFT = re.compile(rf"\b(?P<type>{'|'.join(_OF_CUFFT)})\b|\b(?:make_)?cu\w*Complex\b")
-OF_PYTORCH = re.compile(r"(?:torch|ATen|c10|THC|THCUNN|TH)/.*")
-"""PyTorch's headers, which no compiler of device code has."""
 _NAME_OF_PYTORCH = re.compile(r"\s*using\s+(?:namespace\s+)?(?:\w+\s*=\s*)?(?:torch|at|c10)\b")
 """What gives a name for something of PyTorch's, or for all of it."""
 _INSTANCE = re.compile(r"\s*template\s+(?!<)(?!(?:class|struct|__global__)\b)[^;{}=]*\(")
 """What has a function of a template built for some types, as the host's callers need it."""
 _FUNCTION_OF_MACRO = re.compile(r"\s*(?!else\b|do\b)(?:[\w:<>]+[\s*&]+)+[\w#]+\s*\([^{}]*\)\s*(?=\{)")
 """The head of a function that a macro writes, as `void scale_##kind(int n)`."""
-_LIBRARIES = {
-    r"cooperative_groups.*": r"\bcooperative_groups\b",
-    r"cub/.*": r"\bcub\s*::",
-    r"thrust/.*": r"\bthrust\s*::",
-    OF_PYTORCH.pattern: r"\b(?:torch|at|c10)\s*::|\bC10_|\bAT_|\bCUDA_KERNEL_\w+|\bgpuAtomicAdd",
-}
-"""Headers that host code includes as well as device code does, and what device code that needs them says."""
-_DECLARED = re.compile(
-    r"#[ \t]*define[ \t]+(\w+)|\b(\w+)\s*\(|\b(?:struct|class|enum|union)\s+(\w+)\b(?!\s*[,>])|\busing\s+(\w+)"
-    r"|\b(\w+)\s*(?=(?:\[[^\]]*\]\s*)*(?:=[^;{}]*)?;)"
-)
-"""What gives a name in a header: a macro, a function, a type, a variable."""
-_NAMESPACE = re.compile(r"\b(?:inline\s+)?namespace\b[^(){};=]*\{|\bextern\s*\"[^\"]*\"\s*\{")
-_OF_CUDA = {
-    "cuda_fp16.h": re.compile(r"\b(?:__)?half2?\b"),
-    "cooperative_groups.h": re.compile(r"\bcooperative_groups\b"),
-}
-"""Headers of CUDA's that one of a project brings along, and what says that they are needed."""
 _LAUNCH = re.compile(r"<\s?<\s?<|\b(?:cuda|hip)Launch(?:Cooperative)?Kernel(?:GGL)?\b")
 _RUNTIME = re.compile(r"\b(?:cuda|hip)(?:Event|Malloc|Free|Memcpy|Memset|Stream|Device|Create|Destroy|Get|Set)\w*\s*\(")
 _OF_LIBRARIES = re.compile(r"\b(?:torch|at)\s*::\s*Tensor\b|\bcu(?:blas|dnn|fft|solver|sparse)\w*Handle_t\b")
@@ -107,7 +65,7 @@ def device_code(source: str, directories: tuple[Path, ...] = (), kernel: str = "
     source = without_climbing(source, directories)
     code = code_only(source)
     if not has_host_code(code):
-        return _with_headers_that_are_there(source, directories, plain_alone=True)
+        return with_headers_that_are_there(source, directories, plain_alone=True)
     source = _blanked(source, _instances_by_macros(code))
     source = _blanked(source, _host_parts(code_only(source)))
     source = _blanked(source, _unnamed_classes(code_only(source)))
@@ -116,11 +74,8 @@ def device_code(source: str, directories: tuple[Path, ...] = (), kernel: str = "
         name = kernel.partition("<")[0]
         source = _blanked(source, _other_kernels(code_only(source), name))
         source = _blanked(source, _later_overloads(code_only(source), name))
-        words = _without_idle_macros(code_only(INCLUDE.sub("", source)))
-        idle = "|".join(header for header, needed in _LIBRARIES.items() if not re.search(needed, words))
-        source = INCLUDE.sub(lambda found: _without(found, idle), source)
-        source = _without_headers_of_hosts(source, directories, words)
-    return _with_headers_that_are_there(source, directories)
+        source = with_needed_headers(source, directories)
+    return with_headers_that_are_there(source, directories)
 
 
 def without_host_parts(source: str) -> str:
@@ -181,7 +136,7 @@ def _classes_with(left_out: Collection[str], code: str) -> Iterator[tuple[str, i
 
 def _instances_by_macros(code: str) -> Iterator[tuple[int, int]]:
     """Where lines begin and end whose macro has a function of a template built, or writes one of the host."""
-    bodies = {one[1]: one[0].replace("\\", " ").partition(")")[2] for one in _MACRO.finditer(code)}
+    bodies = {one[1]: one[0].replace("\\", " ").partition(")")[2] for one in MACRO.finditer(code)}
     heads = {name: _FUNCTION_OF_MACRO.match(body) for name, body in bodies.items()}
     writing = {name for name, head in heads.items() if head and _is_host_function(head.group())}
     names = "|".join(name for name, body in bodies.items() if name in writing or _INSTANCE.match(body)) or "(?!)"
@@ -213,97 +168,6 @@ def _is_conditional(code: str, place: int) -> bool:
     return directives.count("if") > directives.count("endif")
 
 
-def _without_idle_macros(code: str) -> str:
-    """Code with the text of those macros alone that it uses, also by others: those of a host may say `at::`."""
-    parts = [DIRECTIVE.sub("", code)]
-    macros = {found[1]: found[0] for found in _MACRO.finditer(code)}
-    while used := macros.keys() & set(_WORD.findall(parts[-1])):
-        parts.append("\n".join(macros.pop(name) for name in used))
-    return "\n".join(parts)
-
-
-def _without(include: re.Match[str], idle: str) -> str:
-    unused = re.fullmatch(idle, header_named(include)) if idle else None
-    return spaces(include.group()) if unused else include.group()
-
-
-def _without_headers_of_hosts(source: str, directories: Sequence[Path], words: str) -> str:
-    """A source without headers of its project that need what only hosts have, and name nothing that the rest does."""
-    around = "\n".join([words, *texts_reached(source, directories).values()])
-    return INCLUDE.sub(lambda found: _of_host(found, directories, words, around), source)
-
-
-def _of_host(include: re.Match[str], directories: Sequence[Path], words: str, around: str) -> str:
-    """The directive, or in its place what the rest takes through it from CUDA, where that is one header.
-
-    Args:
-        around: code that may take it.
-    """
-    place = place_of(include, directories) if include["quoted"] else None
-    texts = {} if place is None else {place: place.read_text("utf-8", "replace")}
-    texts |= texts_reached("".join(texts.values()), directories, place)
-    needed = [(one, path) for path, text in texts.items() for one in INCLUDE.finditer(text)]
-    used = frozenset(_WORD.findall(words))
-    if not any(_is_of_hosts(*one, directories) for one in needed) or not used.isdisjoint(_named_in(texts.values())):
-        return include.group()
-    brought = {header_named(one) for one, _ in needed}
-    taken = [name for name, said in _OF_CUDA.items() if name in brought and said.search(around)]
-    if len(taken) > 1:
-        return include.group()
-    return f"#include <{taken[0]}>" if taken else spaces(include.group())
-
-
-def _is_of_hosts(include: re.Match[str], includer: Path, directories: Sequence[Path]) -> bool:
-    """Whether a directive in a header of the project names one of a host library, or one that is nowhere."""
-    is_nowhere = is_missing(include, directories) and place_of(include, directories, includer) is None
-    return is_of_host_library(header_named(include)) or is_nowhere
-
-
-def _named_in(headers: Iterable[str]) -> set[str]:
-    """What headers give names to."""
-    codes = [_NAMESPACE.sub("", code_only(text)) for text in headers]
-    declared = {word for code in codes for groups in _DECLARED.findall(without_bodies(code)) for word in groups}
-    return declared.union(*(names for code in codes for names in enumerators(code).values()))
-
-
-def without_bodies(code: str) -> str:
-    """Code without what stands in braces."""
-    while (shorter := re.sub(r"\{[^{}]*\}", " ", code)) != code:
-        code = shorter
-    return code
-
-
-def _with_headers_that_are_there(source: str, directories: Sequence[Path], *, plain_alone: bool = False) -> str:
-    """The source without headers of host libraries and others that are nowhere, and what it takes from them.
-
-    Args:
-        plain_alone: whether what is included by a path that goes elsewhere stays, which no build is allowed.
-    """
-    if any(map(_is_of_cufft, INCLUDE.finditer(source))) and _TAKEN_FROM_CUFFT.search(code_only(source)):
-        source = INCLUDE.sub(lambda one: "#include <cuComplex.h>" if _is_of_cufft(one) else one.group(), source)
-        source = _TAKEN_FROM_CUFFT.sub(lambda word: _OF_CUFFT[word[0]] if word["type"] else word[0], source)
-    return INCLUDE.sub(
-        lambda one: one.group() if plain_alone and _goes_elsewhere(one) else _kept(one, directories), source
-    )
-
-
-def _goes_elsewhere(include: re.Match[str]) -> bool:
-    """Whether a directive names a file by its whole path, or by a way up."""
-    return re.match(r"[/~\\]|\w:|.*\.\.", header_named(include)) is not None
-
-
-def _is_of_cufft(include: re.Match[str]) -> bool:
-    return _HEADER_OF_CUFFT.fullmatch(header_named(include)) is not None
-
-
-def _kept(include: re.Match[str], directories: Sequence[Path]) -> str:
-    name = header_named(include)
-    if name.startswith("opencv"):
-        return _OF_OPENCV
-    host_only = is_of_host_library(name)
-    return spaces(include.group()) if host_only or is_missing(include, directories) else include.group()
-
-
 def _host_parts(code: str) -> Iterator[tuple[int, int]]:
     """Where the host's functions and prototypes begin and end."""
     code = DIRECTIVE.sub(lambda line: spaces(line.group()), code)
@@ -331,7 +195,12 @@ def _begin(code: str, start: int) -> int:
 
 def _is_function(head: str) -> bool:
     head = _TEMPLATE.sub("", head.strip())
-    return "(" in head and not _TYPE.fullmatch(head) and "=" not in re.sub(r"\([^{}]*\)", "", head)
+    return "(" in head and not _TYPE.fullmatch(head) and "=" not in _without_calls(head)
+
+
+def _without_calls(head: str) -> str:
+    """A declaration without what stands between parentheses, as what arguments are by default."""
+    return re.sub(r"\([^{}]*\)", "", head)
 
 
 def _is_host_function(head: str) -> bool:
@@ -353,4 +222,8 @@ def _is_statement_of_host(statement: str) -> bool:
 
 def _is_prototype(statement: str) -> bool:
     statement = _TEMPLATE.sub("", statement.strip())
-    return not _OF_THE_DEVICE.search(statement) and bool(_PROTOTYPE.fullmatch(statement)) and "=" not in statement
+    return (
+        not _OF_THE_DEVICE.search(statement)
+        and bool(_PROTOTYPE.fullmatch(statement))
+        and "=" not in _without_calls(statement)
+    )

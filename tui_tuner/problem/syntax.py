@@ -18,6 +18,8 @@ from tui_tuner.problem.tunables import keywords
 _ATTRIBUTES = re.compile(
     r"\b(?:__launch_bounds__|__cluster_dims__|__maxnreg__|__attribute__|__block_size__|__align__|alignas)\s*(?=\()"
 )
+DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\r?\n|[^\n])*", re.MULTILINE)
+"""A line of the preprocessor's, with those that continue it."""
 _EMPTY_DEFINITION = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+\w+(?:\([^()\n]*\))?(?:[ \t]*\\\r?\n)*[ \t\r]*$", re.MULTILINE
 )
@@ -248,6 +250,13 @@ def closing(text: str, opening: int) -> int:
 def enclosed(text: str, opening: int) -> str:
     """What stands between the bracket at `opening` and the one that closes it."""
     return text[opening + 1 : closing(text, opening) - 1]
+
+
+def without_bodies(code: str) -> str:
+    """Code without what stands in braces."""
+    while (shorter := re.sub(r"\{[^{}]*\}", " ", code)) != code:
+        code = shorter
+    return code
 
 
 def unwrapped(text: str) -> str:

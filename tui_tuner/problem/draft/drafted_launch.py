@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tui_tuner.problem.draft.arithmetic.worked_out import words_in
+from tui_tuner.problem.draft.arithmetic.worked_out import value_in, words_in
 from tui_tuner.problem.languages import Value
 
 Keys = Mapping[str, list[str] | str]
@@ -62,6 +62,7 @@ class DraftedLaunch:
         local: elements of the `__local` arguments of OpenCL, over the block too.
         powers: sizes that are powers of two.
         supposed: arrays whose shape the host does not say, but another of the kind has.
+        asked: arrays by the extents that the host asks a tensor for, of which it may have more.
         of_device: whether the grid is as large as the device says, for which a usual number is taken.
         most: what sizes are no larger than, as host and kernel say.
         held: arrays that the host sets to one number before the launch, with that number.
@@ -90,6 +91,7 @@ class DraftedLaunch:
     local: dict[str, str] = field(default_factory=dict)
     powers: frozenset[str] = frozenset()
     supposed: frozenset[str] = frozenset()
+    asked: frozenset[str] = frozenset()
     of_device: bool = False
     most: dict[str, int] = field(default_factory=dict)
     held: dict[str, str] = field(default_factory=dict)
@@ -130,14 +132,25 @@ class DraftedLaunch:
             most={text(one): most for one, most in self.most.items()},
         )
 
-    def without_supposed(self, arrays: Collection[str]) -> DraftedLaunch:
-        """The same without the shapes of these arrays that the host does not say."""
-        said = {name: text for name, text in self.shapes.items() if name not in self.supposed or name not in arrays}
+    def without_supposed(self, reached: Mapping[str, str]) -> DraftedLaunch:
+        """The same without the shapes that the host does not say, of arrays of which the kernel's text says how far.
+
+        Args:
+            reached: elements of arrays, as the text says them.
+        """
+        lost = {*self.supposed, *(one for one in self.asked & reached.keys() if self._is_less(one, reached[one]))}
+        said = {name: text for name, text in self.shapes.items() if name not in lost or name not in reached}
         keys = [part for key in self.keys.values() for part in ([key] if isinstance(key, str) else key)]
         drawn = [str(end) for ends in self.drawn.values() for end in ends]
         others = [*said.values(), *keys, *map(str, self.values.values()), *drawn, *self.local.values()]
-        lost = words_in(*self.shapes.values()) - words_in(*others, *self.multiples.values())
-        return replace(self, shapes=said, sizes={name: one for name, one in self.sizes.items() if name not in lost})
+        idle = words_in(*self.shapes.values()) - words_in(*others, *self.multiples.values())
+        return replace(self, shapes=said, sizes={name: one for name, one in self.sizes.items() if name not in idle})
+
+    def _is_less(self, array: str, elements: str) -> bool:
+        """Whether an array's shape holds fewer than so many elements, at sizes of which none divides another."""
+        sizes = {name: 1009 + 2 * place for place, name in enumerate(self.sizes)}
+        own, other = (value_in(text, sizes) for text in (self.shapes.get(array, ""), elements))
+        return own is not None and other is not None and float(own) < float(other)
 
     def in_elements(self, threads: str) -> str:
         """A count of threads as one of elements: for the host's own block, and without a thread more than there are."""

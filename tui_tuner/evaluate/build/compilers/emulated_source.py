@@ -32,7 +32,7 @@ _NAMES = (
     (re.compile(r"wmma|nvcuda"), "tensor cores"),
     (re.compile(r"CUtensorMap|cp_async_bulk\w*"), "the tensor memory accelerator"),
     (re.compile(r"__pipeline_arrive_on|__mbarrier_\w+"), "asynchronous barriers"),
-    (re.compile(r"texture|tex[123]D\w*|cudaTextureObject_t"), "textures"),
+    (re.compile(r"tex[123]D\w*|cudaTextureObject_t"), "textures"),
     (re.compile(r"surf[123]D\w*|cudaSurfaceObject_t"), "surfaces"),
     (re.compile(r"__cluster_dims__"), "thread block clusters"),
     (re.compile(r"curand\w*"), "cuRAND"),
@@ -57,6 +57,8 @@ def _features(node: Node) -> Iterator[str]:
         yield _NODES[node.type]
     elif node.type == "preproc_include":
         yield from (what for header, what in _UNSUPPORTED_HEADERS.items() if _included(node).startswith(header))
+    elif node.type == "template_type" and _text(node).startswith("texture"):
+        yield "textures"
     elif node.type.endswith("identifier") and node.child_count == 0:
         name = _text(node)
         yield from (what for pattern, what in _NAMES if pattern.fullmatch(name))

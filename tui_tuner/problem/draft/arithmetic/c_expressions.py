@@ -107,13 +107,21 @@ def _read(node: Node, depth: int) -> ast.expr:
     mark = "" if (operator := node.child_by_field_name("operator")) is None else operator.type
     match node.type, [_read(one, depth - 1) for one in parts]:
         case (("parenthesized_expression" | "cast_expression") as kind, [inner]):
-            is_cut = kind == "cast_expression" and has_root(inner) and "int" in text.partition(")")[0]
-            return ast.BinOp(inner, ast.FloorDiv(), ast.Constant(1)) if is_cut else inner
+            is_whole = kind == "cast_expression" and "int" in text.partition(")")[0]
+            return _cut(inner) if is_whole else inner
         case "binary_expression", [left, right] if mark in _COMBINED:
             return _combined(mark, left, right)
         case "unary_expression", [operand] if mark in _SIGNS:
             return _SIGNS[mark](operand)
     raise NotArithmetic(text)
+
+
+def _cut(node: ast.expr) -> ast.expr:
+    """A number that C makes whole: a root that is cut off, a whole one that a half was added to, to round it."""
+    match node:
+        case ast.BinOp(left=whole, op=ast.Add(), right=ast.Constant(value=0.5)) if not has_root(whole):
+            return whole
+    return ast.BinOp(node, ast.FloorDiv(), ast.Constant(1)) if has_root(node) else node
 
 
 def _default(ways: Sequence[Node]) -> Node | None:

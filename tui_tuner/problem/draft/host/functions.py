@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from tui_tuner.problem.draft.host.members import put_in
 from tui_tuner.problem.draft.host.statements import raised, spelled
-from tui_tuner.problem.host_code import DIRECTIVE
-from tui_tuner.problem.syntax import closing, list_at, name_in, spaces, split_list
+from tui_tuner.problem.syntax import DIRECTIVE, closing, list_at, name_in, spaces, split_list
 
 _FUNCTION = re.compile(
     r"\b(?P<name>\w+)\s*\((?P<parameters>[^(){};]*(?:\([^(){};]*\)[^(){};]*)*)\)\s*(?:(?:const|noexcept|override|try)\b\s*)*"

@@ -25,6 +25,7 @@ ELEMENT = "sizeof(element)"
 
 _ASSERTS = re.compile(r"\b(?P<name>assert|\w*(?:CHECK|ASSERT)\w*)\s*\(")
 _EXTENT = re.compile(r"\w+(?:\.|->)(?:size\(\d+\)|numel\(\))")
+_ONE_EXTENT = r"(?:\w+\.(?:size\(\d+\)|numel\(\))|\w+\s*[-+*/])[\w\s.+*/()-]*?"
 _SIDE = r"([^=<>!&|?]+)"
 
 
@@ -37,6 +38,10 @@ class Taken(NamedTuple):
 
 class Supposed(Taken):
     """Memory of which the host does not say how much it is: as much as the one other of its kind, or as it copies."""
+
+
+class Asked(Taken):
+    """Memory of a tensor by the extents that the host asks it for, of which it may have more."""
 
 
 class _Made(NamedTuple):
@@ -246,7 +251,7 @@ class HostObjects:
             extents = sized.get(name, ())
         else:  # nothing is asked of it: supposed to be as large as the one tensor that is
             (extents,) = sized.values()
-        kind = Taken if name in sized else Supposed
+        kind = Asked if name in sized else Supposed
         where = function.end - 1  # a tensor may be made before its extents are asked for
         return kind(" * ".join([*extents, ELEMENT]), where) if extents else None
 
@@ -254,7 +259,7 @@ class HostObjects:
         """Where a tensor is made of a list of extents, or like another, between two places; the last first."""
         made = re.compile(
             rf"\b{re.escape(name)}\s*=\s*(?:torch|at)\s*::\s*"
-            rf"(?:(?:zeros|ones|empty|full|rand|randn)\s*\(\s*(?:\{{(?P<list>[^{{}}]*)\}}|(?P<extent>\w+\.size\(\d+\))\s*,)"
+            rf"(?:(?:zeros|ones|empty|full|rand|randn)\s*\(\s*(?:\{{(?P<list>[^{{}}]*)\}}|(?P<extent>{_ONE_EXTENT})\s*,)"
             r"|(?:zeros|ones|empty|full|rand|randn)_like\s*\(\s*(?P<like>\w+))"
         )
         return reversed(list(made.finditer(self._code, start, end)))

@@ -44,9 +44,8 @@ from tui_tuner.problem.draft.host.statements import (
     spelled,
 )
 from tui_tuner.problem.draft.host.templates import HostTemplates, switched
-from tui_tuner.problem.host_code import DIRECTIVE, without_bodies
 from tui_tuner.problem.structures import enumerated
-from tui_tuner.problem.syntax import closing, constants_of, list_at, spaces, with_macros
+from tui_tuner.problem.syntax import DIRECTIVE, closing, constants_of, list_at, spaces, with_macros, without_bodies
 
 _DEFINE = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+(?P<name>\w+)(?P<parameters>\([^()\n]*\))?(?P<text>(?:\\\r?\n|[^\n])*)", re.MULTILINE
@@ -97,7 +96,8 @@ class HostProgram:
     def templates(self) -> HostTemplates:
         """What the file's templates are given."""
         code = "\n".join([self.code, *(text for text, _ in self.uses_of_macros("template "))])
-        return HostTemplates(code, self.functions, self.number)
+        switched = {name: text for name, text in self.switched.items() if text in self._enumerated}
+        return HostTemplates(code, self.functions, self.number, switched)
 
     def function_at(self, place: int) -> HostFunction | None:
         """The function that a place of the code is in."""

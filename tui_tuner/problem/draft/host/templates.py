@@ -21,10 +21,10 @@ _CONSTANTS = re.compile(r"\bconst(?:expr)?\s[\w\s:]*?\b(\w+\s*=(?!=)[^;]*);")
 """What a statement of a class declares."""
 
 
-_SWITCH = re.compile(r"\bswitch\s*\(\s*\(?(?P<on>\w+)\)?\s*\)\s*\{\s*case\s+(?P<number>\d+)\s*:")
+_SWITCH = re.compile(r"\bswitch\s*\(\s*\(?(?P<on>\w+)[^{}]*\)\s*\{\s*case\s+(?P<number>[\w:]+)\s*:")
 """The first case of a macro that chooses among templates, as `switch (D) { case 64: { constexpr int kDim = 64; ...`."""
 _CASE = re.compile(
-    r"\bconst(?:expr)?\s+(?:static\s+)?(?:const\s+)?(?:unsigned\s+)?\w+\s+(\w+)\s*=\s*(\d+|true|false)\s*;"
+    r"\bconst(?:expr)?\s+(?:static\s+)?(?:const\s+)?(?:unsigned\s+)?\w+\s+(\w+)\s*=\s*(\d+|true|false|[A-Z]\w*)\s*;"
 )
 
 
@@ -44,7 +44,7 @@ def switched(macros: Mapping[str, tuple[str | None, str]], code: str) -> dict[st
             found.setdefault(constant, number)
         listed = split_list(unwrapped(parameters))
         position = listed.index(switch["on"]) if switch["on"] in listed else len(listed)
-        for use in re.finditer(rf"\b{name}\s*(?=\()", code):
+        for use in re.finditer(rf"\b{name}\s*(?=\()", code) if switch["number"].isdecimal() else ():
             given = list_at(code, use.end())
             if position < len(given) and given[position].strip().isidentifier():
                 found[given[position].strip()] = switch["number"]
@@ -58,12 +58,20 @@ class HostTemplates:
         code: the host's, without comments and directives.
         functions: those of the code.
         number: the whole number that text at a place comes to, if it is one.
+        switched: the enumerators that names stand for in the first case of macros that choose.
     """
 
-    def __init__(self, code: str, functions: Sequence[HostFunction], number: Callable[[str, int], int | None]) -> None:
+    def __init__(
+        self,
+        code: str,
+        functions: Sequence[HostFunction],
+        number: Callable[[str, int], int | None],
+        switched: Mapping[str, str],
+    ) -> None:
         self._code = code
         self._functions = functions
         self._number = number
+        self._switched = switched
 
     def argument(self, text: str, place: int) -> str:
         """A type, enumerator, function, or number as the host has it; of a type that its own leaves open a guess.
@@ -71,8 +79,9 @@ class HostTemplates:
         Empty for what is none of these.
         """
         text = self._type_meant(unwrapped(text), place)  # as a macro has it that was put in
+        text = self._switched.get(text, text)
         plain = re.sub(r"^(un)?signed(?=\w)", r"\g<0> ", text)
-        known = [*enumerators(self._code).values(), [one.name for one in self._functions]]
+        known = [[*self._switched.values()], *enumerators(self._code).values(), [one.name for one in self._functions]]
         if text in ("true", "false") or dtype_of(plain, "cuda", {})[0] is not None or self._is_class(text):
             return spaced(plain, self._code)
         if any(text in names for names in known):

@@ -26,6 +26,10 @@ _TYPE = r"(?:(?:unsigned|signed|long|short)\s+)*[A-Za-z_][\w:]*(?:\s*<[^<>;(){}]
 _NUMBERS = ((r"[-+]?\d+", "int"), (r"[-+]?[\d.]+(?:e[-+]?\d+)?f", "float"), (r"[-+]?[\d.]+(?:e[-+]?\d+)?", "double"))
 
 
+_OF_TENSOR = re.compile(r"\.\s*(?:(?:mutable|const)_)?data(?:_ptr)?\s*<\s*(\w+)\s*>\s*\(\s*\)")
+"""The address of a tensor's elements, with their type."""
+
+
 def deduced(program: HostProgram, signature: KernelSignature, launch: HostLaunch, after: int) -> list[str]:
     """The types for a kernel's template parameters after so many, up to the first that its arguments do not say."""
     found: list[str] = []
@@ -65,6 +69,8 @@ def _argument_of(program: HostProgram, text: str, place: int) -> str:
 
 def _type_of(program: HostProgram, text: str, place: int, pointed: bool, callers: int = _MOST_CALLERS) -> str:
     """The type of what stands at a place, or of what it points to; empty where it cannot be told."""
+    if pointed and (asked := _OF_TENSOR.search(text)) is not None:
+        return asked[1]
     for _ in range(_MOST_STEPS):
         made = re.fullmatch(rf"({_TYPE})\s*(?:\{{.*\}}|\(.*\))", text.strip(), re.DOTALL)
         if made is not None and not pointed and _is_made(program, made[1]):

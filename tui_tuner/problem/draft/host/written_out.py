@@ -12,8 +12,7 @@ from tui_tuner.problem.draft.host.launches import in_cuda
 from tui_tuner.problem.draft.host.program import HostProgram
 from tui_tuner.problem.draft.host.types import with_bytes_of_arrays, with_products_of_extents
 from tui_tuner.problem.draft.host.views import with_views_written_out
-from tui_tuner.problem.host_code import DIRECTIVE
-from tui_tuner.problem.syntax import closing, code_only, list_at, spaces
+from tui_tuner.problem.syntax import DIRECTIVE, closing, code_only, list_at, spaces
 
 _DEFINE = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+(?P<name>\w+)\((?P<parameters>(?:\\\r?\n|[^()\n])*)\)"

@@ -37,11 +37,14 @@ def counted_text(signature: KernelSignature, launch: DraftedLaunch | None) -> Co
     block = launch.keys.get("block_size", ())
     signature, members = _with_passed_members(_with_fixed_block(signature, block), launch.values)
     sizes = [name for name in size_names(signature) if launch.values.get(name) == name]
-    signature = _with_made_scalars(signature, launch.values, sizes)
+    signature, made_of = _with_made_scalars(signature, launch, sizes)
     of_threads = dict(_threads_of(launch.keys)) if launch.comment_line else {}  # that says no shapes
     is_exact = bool(launch.comment_line) or any(text.isdecimal() for text in block)
     return CountedText(
-        signature, list(dict.fromkeys([*sizes, *members])), {**dict(_blocks_of(launch.keys)), **of_threads}, is_exact
+        signature,
+        list(dict.fromkeys([*sizes, *made_of, *members])),
+        {**dict(_blocks_of(launch.keys)), **of_threads},
+        is_exact,
     )
 
 
@@ -83,18 +86,24 @@ def _with_passed_members(
 
 
 def _with_made_scalars(
-    signature: KernelSignature, given: Mapping[str, str | float], sizes: Sequence[str]
-) -> KernelSignature:
-    """The kernel whose text begins with what the host makes scalars of, as `numel = rows * columns;`."""
+    signature: KernelSignature, launch: DraftedLaunch, sizes: Sequence[str]
+) -> tuple[KernelSignature, list[str]]:
+    """The kernel whose text begins with what the host makes scalars of, as `numel = rows * columns;`, and these sizes.
+
+    Those of the host of which the text has another word are none.
+    """
     whole = {one.name for one in signature.parameters if not one.is_array and "int" in (one.dtype or "")}
-    texts = {name: str(text) for name, text in given.items() if name in whole and name not in sizes}
-    said = [f"{name} = {text};" for name, text in texts.items() if _is_product(text, sizes)]
-    return replace(signature, body="\n".join([*said, signature.body]))
+    taken = {*re.findall(r"[A-Za-z_]\w*", signature.body), *(one.name for one in signature.parameters)}
+    known = {*sizes, *(launch.sizes.keys() - taken)}
+    texts = {name: str(text) for name, text in launch.values.items() if name in whole and name not in sizes}
+    made = {name: words for name, text in texts.items() if (words := _words_of_product(text)) and words <= known}
+    body = "\n".join([*(f"{name} = {texts[name]};" for name in made), signature.body])
+    return replace(signature, body=body), sorted({word for words in made.values() for word in words})
 
 
-def _is_product(text: str, sizes: Sequence[str]) -> bool:
-    words = re.findall(r"[A-Za-z_]\w*", text)
-    return bool(words) and {*words} <= {*sizes} and re.fullmatch(r"[\w\s*+()]+", text) is not None
+def _words_of_product(text: str) -> set[str]:
+    """The names in a text that is made of products and sums of names; none of another."""
+    return {*re.findall(r"[A-Za-z_]\w*", text)} if re.fullmatch(r"[\w\s*+()]+", text) else set()
 
 
 def _with_fixed_block(signature: KernelSignature, block: Sequence[str]) -> KernelSignature:

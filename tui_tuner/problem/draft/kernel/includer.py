@@ -10,9 +10,8 @@ from tui_tuner.problem.draft.host.build_options import BuildMacro
 from tui_tuner.problem.draft.host.statements import CONSTANT
 from tui_tuner.problem.draft.kernel.device_words import local_headers
 from tui_tuner.problem.headers import INCLUDE
-from tui_tuner.problem.host_code import without_bodies
 from tui_tuner.problem.structures import structures
-from tui_tuner.problem.syntax import code_only
+from tui_tuner.problem.syntax import code_only, without_bodies
 
 _DEFINE = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+(?P<name>\w+)(?P<parameters>\([^()\n]*\))?(?P<text>(?:\\\r?\n|[^\n])*)", re.MULTILINE

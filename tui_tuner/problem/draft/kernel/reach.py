@@ -108,9 +108,10 @@ def _ends_reached(
     for one in signature.parameters:
         if one.is_array and one.name not in ("", array) and "int" in (one.dtype or ""):
             body = _with_ends_of_rows(one.name, body)
+    body = re.sub(rf"=\s*&\s*{re.escape(array)}\s*\[([^][;]*)\]\s*(?=[;,])", rf"= {array} + \1", body)
     body = with_own_threads(with_own_numbers(without_number_casts(body)))
     reading = _Reading(body, frozenset(sizes), counted, rows)
-    yield from (plus(reading.most(index), 1) for index in reading.indices(array))
+    yield from reading.ends(array)
 
 
 def _rows_said(
@@ -150,8 +151,8 @@ class _Reading:
     ) -> None:
         self._body, self._sizes, self._counted, self._rows = body, sizes, counted, rows
 
-    def indices(self, array: str, declared: int = 0) -> Iterator[ast.expr]:
-        """What the array is indexed with, by its name or that of a pointer into it, or of one from there on.
+    def ends(self, array: str, declared: int = 0) -> Iterator[Sum]:
+        """Behind which element each use of an array ends at most, by its name or that of a pointer into it.
 
         Args:
             array: the name of an array, or of such a pointer.
@@ -167,9 +168,23 @@ class _Reading:
         named = len(re.findall(rf"(?<!\.)\b{plain}\b", self._body))
         if len(own) + len(moved) + declared != named or not (own or moved):
             raise Unbounded(array)
-        yield from map(arithmetic, own)
+        yield from (plus(self.most(arithmetic(one)), 1) for one in own)
         for name, text in moved:
-            yield from (ast.BinOp(arithmetic(text or "0"), ast.Add(), one) for one in self.indices(name, 1))
+            begin = arithmetic(text or "0")
+            yield from (added(self.most(begin), one) for one in self._ends_in_row(name, begin))
+
+    def _ends_in_row(self, pointer: str, begin: ast.expr) -> list[Sum]:
+        """Behind which elements from there on a pointer is used; where nothing says it, behind a row of so many.
+
+        As of `face = faces + i * 9`.
+        """
+        try:
+            return [*self.ends(pointer, 1)]
+        except (Unbounded, NotArithmetic):
+            match begin:
+                case ast.BinOp(op=ast.Mult(), right=ast.Constant(value=int()) as row):
+                    return [self.most(row)]
+            raise
 
     def most(self, node: ast.expr, steps: int = _MOST_STEPS) -> Sum:
         """The largest number that it comes to, of indices that are never below zero."""

@@ -37,10 +37,13 @@ def largest_of(found: Sequence[Sum]) -> Sum:
 def of_whole_rows(terms: Sum) -> Sum:
     """That up to the end of the last row, where rows lie further apart than they are long.
 
-    As `(height - 1) * stride + width` elements are no more than `height * stride`.
+    As `(height - 1) * stride + width` elements are no more than `height * stride`, and `(n - 1) * 9 + 7` no more than
+    `n * 9`.
     """
     if (found := rows_in(terms)) is None:
-        return terms
+        margin = -terms.get((), 0)
+        is_in_row = margin > 0 and all(by > margin for key, by in terms.items() if key)
+        return Sum({key: by for key, by in terms.items() if key}) if is_in_row else terms
     length = found[1]
     return Sum({key: by for key, by in terms.items() if by > 0 and key != (length,)})  # a margin left out is less
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from itertools import zip_longest
@@ -24,7 +24,7 @@ from tui_tuner.problem.draft.arithmetic.worked_out import (
 from tui_tuner.problem.draft.drafted_launch import DraftedLaunch, Keys
 from tui_tuner.problem.draft.host.build_options import BuildMacro, build_macros
 from tui_tuner.problem.draft.host.launches import HostLaunch, is_chosen, launches
-from tui_tuner.problem.draft.host.objects import Supposed
+from tui_tuner.problem.draft.host.objects import Asked, Supposed, Taken
 from tui_tuner.problem.draft.host.opencl_launches import opencl_launches
 from tui_tuner.problem.draft.host.types import deduced, open_type
 from tui_tuner.problem.draft.host.written_out import written_out
@@ -198,7 +198,8 @@ class _Drafting:
             multiples={name: by for name, by in multiples.items() if name in sizes},
             local=local,
             powers=frozenset(name for name in sizes if is_power(reading, name)),
-            supposed=frozenset(self._supposed()),
+            supposed=frozenset(self._arrays_taken(Supposed, self._reading.grown)),
+            asked=frozenset(self._arrays_taken(Asked)),
             of_device=not re.search(r"[A-Za-z_]", " ".join(keys.get("problem_size", "n"))) and reading.asks_device(),
             most={str(values.get(name, name)): most for name, most in stated_bounds(reading).items()},
             held=dict(held_before(reading)),
@@ -211,11 +212,11 @@ class _Drafting:
             if isinstance(values.get(name), int | float) and fraction(node, self._roots) is None:
                 yield name
 
-    def _supposed(self) -> Iterator[str]:
-        """The arrays whose memory the host does not say, but that of another of their kind."""
+    def _arrays_taken(self, way: type[Taken], others: Collection[str] = ()) -> Iterator[str]:
+        """The arrays of which the host says in such a way how large they are, and those of other parameters."""
         for given, parameter in self._reading.arguments:
             for name, taken, _ in self._reading.memory.arrays(given, self.launch.place, parameter):
-                if parameter.name in self._reading.grown or isinstance(taken, Supposed):
+                if parameter.name in others or isinstance(taken, way):
                     yield name
 
     def _grid_keys(self) -> Keys:

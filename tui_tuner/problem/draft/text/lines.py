@@ -29,11 +29,10 @@ from tui_tuner.problem.draft.text.arguments import argument_lines
 from tui_tuner.problem.draft.text.draft import CHECK, Draft
 from tui_tuner.problem.draft.text.shapes import moved_once
 from tui_tuner.problem.dtypes import dtype_named
-from tui_tuner.problem.host_code import DIRECTIVE
 from tui_tuner.problem.languages import COMPILED_LANGUAGES, LANGUAGES
 from tui_tuner.problem.model import Language
 from tui_tuner.problem.signature import KernelSignature
-from tui_tuner.problem.syntax import code_only
+from tui_tuner.problem.syntax import DIRECTIVE, code_only
 from tui_tuner.problem.tunables import why_no_tunable
 
 _LEFT_TO_BUILDS = re.compile(
