@@ -83,6 +83,25 @@ def test_what_the_host_code_of_headers_names_of_cufft_does_no_harm(emulator: Ben
     assert emulator.compile(source, "k").ok
 
 
+def test_what_the_host_code_of_headers_names_of_the_driver_and_of_pitched_memory_does_no_harm(emulator: Bench) -> None:
+    source = (
+        "#include <cuda.h>\ninline const char *said(CUresult of) { const char *text;"
+        " return cuGetErrorString(of, &text) == CUDA_SUCCESS ? text : 0; }\n"
+        "inline float *row(cudaPitchedPtr of, cudaExtent most, int y) {"
+        " return y < most.height ? (float *)((char *)of.ptr + y * of.pitch) : 0; }\n"
+        "struct Stream { cudaStream_t own; Stream() { cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking); } };\n"
+        "__global__ void k(float *x) { x[threadIdx.x] = 1; }\n"
+    )
+    assert emulator.compile(source, "k").ok
+
+
+def test_a_variable_that_is_called_texture_is_none() -> None:
+    source = "__global__ void k(const float *all, float *y) { const float *texture = &all[8]; *y = texture[1]; }\n"
+    assert rewritten(source) == source
+    with pytest.raises(BuildRefusal, match=r"the emulator cannot run textures \(line 1\)"):
+        rewritten(f"texture<float, 2> image;\n{source}")
+
+
 @pytest.mark.slow
 def test_what_is_left_to_old_compilers_is_left_out(emulator: Bench) -> None:
     for asked in ("__CUDACC_VER_MAJOR__ < 11", "CUDART_VERSION < 9000", "CUDA_VERSION < 9000"):

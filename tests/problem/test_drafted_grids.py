@@ -247,3 +247,15 @@ def test_threads_whose_number_nobody_can_tell_are_as_many_as_elements_are_counte
     problem, _ = drafted(tmp_path, source)
     assert (problem.launch.problem_size, problem.launch.grid_div_x) == (["n"], None)
     assert problem.defaults == {"block_size_x": 512}
+
+
+def test_a_size_that_is_the_block_is_one_of_arrays_whose_extents_are_guesses(tmp_path):
+    problem, text = drafted(
+        tmp_path,
+        "__global__ void k(int n, const float *x, float *y, size_t width) { extern __shared__ float part[];"
+        " for (int u = blockIdx.x; u < n; u += gridDim.x) {"
+        " part[threadIdx.x] = x[u * width + threadIdx.x]; y[u * width + threadIdx.x] = part[threadIdx.x]; } }\n"
+        "void run(int n, Matrix *x, Matrix *y) { int width = x->columns; int threads = width;"
+        " k<<<1024, threads, sizeof(float) * width>>>(n, *x, *y, width); }\n",
+    )
+    assert [one.shape for one in problem.arguments if one.shape] == [["n", "width"]] * 2, text

@@ -120,7 +120,7 @@ def test_an_element_says_a_part_of_which_others_count_rows_and_places(tmp_path):
 
 
 @pytest.mark.parametrize("place", ["j", "(i + j) % 2"])
-def test_a_tensor_has_more_elements_than_the_extents_that_are_asked_of_it_where_the_kernel_goes_further(tmp_path, place):
+def test_a_tensor_has_more_than_the_extents_that_are_asked_of_it_where_the_kernel_goes_further(tmp_path, place):
     problem, text = drafted(
         tmp_path,
         f"__global__ void k(const float *corners, float *area, int groups, int each, int size) {{ {ONE}"
