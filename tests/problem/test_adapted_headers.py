@@ -133,6 +133,15 @@ def test_headers_that_name_tensors_are_built_without_and_those_of_other_projects
     assert '#include "third_party/vectors/two.hpp"' in built.headers["own.h"]
 
 
+def test_a_project_that_another_keeps_is_built_as_any(tmp_path):
+    own = tmp_path / "third_party" / "own" / "csrc"
+    (own / "deep").mkdir(parents=True)
+    (own / "deep" / "deep.h").write_text('#include "../../beside.h"\n')
+    (own.parent / "beside.h").write_text(TENSORS_DECLARED)
+    headers = with_adapted_headers('#include "deep/deep.h"\n', (own,)).headers
+    assert not any("optional" in text for text in headers.values())
+
+
 def test_the_builds_own_macros_say_which_headers_need_hosts(tmp_path):
     (tmp_path / "own.h").write_text("#ifdef WITH_NCCL\n#include <nccl.h>\nncclComm_t made(int n);\n#endif\n")
     source = '#include "own.h"\n'

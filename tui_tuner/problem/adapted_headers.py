@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -67,7 +68,8 @@ class _Files:
 
     def of_project(self) -> list[Path]:
         """Those that are no other project's."""
-        return [path for path in self.texts if not any(map(holds_other_projects, path.parents))]
+        around = os.path.commonpath([*self._directories, *self.texts]) if self.texts else ""
+        return [one for one in self.texts if not any(map(holds_other_projects, one.relative_to(around).parents))]
 
     def need_hosts(self, macros: frozenset[str]) -> bool:
         """Whether one of them, as these macros have it, needs libraries for hosts that are in no directory."""
