@@ -295,9 +295,8 @@ class _Drafting:
         """The sizes that threads and arrays are made of, or the kernel counts to."""
         used = used_in(self._roots, [*_texts(keys), *shapes.values()]) | self._reading.bounds
         if any(one.is_array and one.name not in shapes for one in self._signature.parameters):
-            guessed_of = (self._passed.get(name) for name in self._sizes_of_guesses(keys))
-            shared = (size_shared(one, self._program.code) for one in guessed_of if one)
-            used |= {size: self._roots[size] for size in shared if size in self._roots}
+            guessed = self._passed.keys() & {*self._sizes_of_guesses(keys)}
+            used |= used_in(self._roots, [size_shared(self._passed[one], self._program.code) or "" for one in guessed])
         return used
 
     @cached_property
