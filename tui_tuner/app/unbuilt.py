@@ -51,7 +51,7 @@ class Lacking:
         """
         kernel = written.problem.kernel
         lost = re.findall(r"(\S+): No such file or directory", reason)
-        if lost and all(map(comes_with_cuda, lost)):
+        if lost and all(map(comes_with_cuda, lost)):  # which a GPU's own compiler has
             return
         lost += missing_headers(written.problem.source_text, include_paths(kernel.compiler_options))
         unknown = next((name for one in _UNKNOWN.findall(reason) for name in one if name), None)

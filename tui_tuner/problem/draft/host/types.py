@@ -24,8 +24,6 @@ _MOST_CALLERS = 3
 """Templates that are called by each other, each with what another leaves open."""
 _TYPE = r"(?:(?:unsigned|signed|long|short)\s+)*[A-Za-z_][\w:]*(?:\s*<[^<>;(){}]*>)?"
 _NUMBERS = ((r"[-+]?\d+", "int"), (r"[-+]?[\d.]+(?:e[-+]?\d+)?f", "float"), (r"[-+]?[\d.]+(?:e[-+]?\d+)?", "double"))
-
-
 _OF_TENSOR = re.compile(r"\.\s*(?:(?:mutable|const)_)?data(?:_ptr)?\s*<\s*(\w+)\s*>\s*\(\s*\)")
 """The address of a tensor's elements, with their type."""
 
